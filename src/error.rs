@@ -1,0 +1,130 @@
+//! The one error type of the library: what went wrong, where, and what to do about it.
+//!
+//! Never used for a bad line: malformed input is data (a warning), not an error.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+/// The library's result.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Stable names of what can go wrong; scripts branch on these (`--error-format json`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// Flags that contradict each other or cannot be understood.
+    Usage,
+    /// A policy, a key or a value that does not exist or does not fit.
+    Config,
+    /// An input that does not exist.
+    NotFound,
+    /// A folder or a pattern without a transcript in it.
+    NoInput,
+    /// The operating system refused a read or a write.
+    Io,
+    /// An output that is there already and is not our own.
+    Exists,
+    /// An input that changed while it was read.
+    Changed,
+    /// Bytes that a decoder (gzip, zstd) could not turn into a transcript.
+    Decode,
+    /// A store that lacks what was asked of it, or holds it damaged.
+    Store,
+    /// The run was interrupted by a signal.
+    Interrupted,
+    /// A fault of ctxpack itself.
+    Internal,
+}
+
+/// What went wrong, where, and what to do about it.
+///
+/// Shown as `path:line: message`, with the hint on a line of its own.
+#[derive(Debug)]
+pub struct Error {
+    /// What kind of fault.
+    pub kind: ErrorKind,
+    /// The file concerned, as the user named it.
+    pub path: Option<PathBuf>,
+    /// The line in that file, from 1.
+    pub line: Option<u64>,
+    /// One sentence, lower-case, without a full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The system's own error, where there is one.
+    pub source: Option<io::Error>,
+}
+
+impl Error {
+    /// An error without a place.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error {
+            kind,
+            path: None,
+            line: None,
+            message: message.into(),
+            hint: None,
+            source: None,
+        }
+    }
+
+    /// A system error at `path`; `doing` completes "cannot …" ("read", "create", "rename").
+    pub fn io(path: impl AsRef<Path>, doing: &str, source: io::Error) -> Self {
+        let kind = match source.kind() {
+            io::ErrorKind::NotFound => ErrorKind::NotFound,
+            io::ErrorKind::Interrupted => ErrorKind::Interrupted,
+            _ => ErrorKind::Io,
+        };
+        Error {
+            kind,
+            path: Some(path.as_ref().to_owned()),
+            line: None,
+            message: format!("cannot {doing}: {source}"),
+            hint: None,
+            source: Some(source),
+        }
+    }
+
+    /// The same error, at a path.
+    #[must_use]
+    pub fn at(mut self, path: impl AsRef<Path>) -> Self {
+        self.path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// The same error, at a line (from 1).
+    #[must_use]
+    pub fn on_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same error, with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}:", path.display())?;
+            if let Some(line) = self.line {
+                write!(f, "{line}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|e| e as _)
+    }
+}

@@ -1,0 +1,150 @@
+//! Small text work that several rooms share: quoting for a terminal, JSON strings, numbers for people.
+//!
+//! Pure. Never trusts what it is given: a transcript's text may hold control characters.
+
+use std::borrow::Cow;
+
+/// `text` with everything that could steer a terminal made visible.
+///
+/// C0 and C1 controls, DEL and the bidirectional overrides become `\u{…}`; tabs and line ends become a space,
+/// so that one record stays on one line.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(steers_terminal) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\t' | '\n' | '\r' => out.push(' '),
+            c if steers_terminal(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn steers_terminal(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Appends `text` as a JSON string with its quotes; only what JSON demands is escaped.
+pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut done = 0;
+    for (i, &b) in bytes.iter().enumerate() {
+        let short: &[u8] = match b {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0x08 => b"\\b",
+            0x0c => b"\\f",
+            0x00..0x20 => b"",
+            _ => continue,
+        };
+        out.extend_from_slice(&bytes[done..i]);
+        if short.is_empty() {
+            out.extend_from_slice(format!("\\u{b:04x}").as_bytes());
+        } else {
+            out.extend_from_slice(short);
+        }
+        done = i + 1;
+    }
+    out.extend_from_slice(&bytes[done..]);
+    out.push(b'"');
+}
+
+/// `1234567` as `1 234 567`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A count with its noun: `1 file`, `2 files`.
+pub fn count(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
+}
+
+/// The candidate nearest to `word` by edit distance, if any is near enough to be a slip of the fingers.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(2);
+    candidates
+        .into_iter()
+        .map(|c| (distance(word, c), c))
+        .filter(|(d, _)| *d <= limit)
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, c)| c)
+}
+
+/// Levenshtein distance in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (diagonal + usize::from(ca != *cb))
+                .min(above + 1)
+                .min(row[j] + 1);
+            diagonal = above;
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_strings_are_what_serde_json_reads_back() {
+        for text in [
+            "",
+            "plain",
+            "a\"b\\c\n\r\t\u{8}\u{c}\u{1}\u{1f}\u{7f}é世🎉\u{2028}",
+        ] {
+            let mut out = Vec::new();
+            push_json_string(&mut out, text);
+            assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+            assert_eq!(out, serde_json::to_vec(text).unwrap());
+        }
+    }
+
+    #[test]
+    fn nothing_that_steers_a_terminal_gets_through() {
+        assert_eq!(printable("plain é世"), "plain é世");
+        assert_eq!(
+            printable("a\u{1b}[31mb\nc\u{9b}\u{202e}"),
+            "a\\u{1b}[31mb c\\u{9b}\\u{202e}"
+        );
+    }
+
+    #[test]
+    fn nearest_finds_slips_and_nothing_else() {
+        assert_eq!(
+            nearest("claer.keep", ["clear.keep", "demote.text"]),
+            Some("clear.keep")
+        );
+        assert_eq!(nearest("xyzzy", ["clear.keep"]), None);
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(thousands(0), "0");
+        assert_eq!(thousands(1_234_567), "1 234 567");
+        assert_eq!(count(1, "file"), "1 file");
+        assert_eq!(count(1200, "file"), "1 200 files");
+    }
+}
