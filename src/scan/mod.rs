@@ -1,1 +1,59 @@
-//! (to come)
+//! Bytes to lines to spans: the hot path.
+//!
+//! [`lines`] finds line boundaries, [`Cursor`] walks the JSON of one line and hands out spans into it.
+//! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion
+//! and without building a tree: what nobody asks for costs no memory, whatever its size or depth.
+//!
+//! Never allocates for content, never alters a byte, never panics on any input.
+
+mod cursor;
+mod lines;
+mod string;
+
+pub use cursor::{Bad, Cursor, Kind, Oddities, Parse};
+pub use lines::{Eol, RawLine, lines};
+pub use string::{Text, unescape, unescape_into};
+
+/// A range of bytes within one line.
+///
+/// Relative to the line's first byte, so that a record of a line stays true wherever the line stands. 32 bits: a line of
+/// 4 GiB or more is passed through unread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// Number of bytes.
+    pub len: u32,
+}
+
+impl Span {
+    /// The longest line that is read, in bytes.
+    pub const MAX_LINE: usize = u32::MAX as usize - 1;
+
+    /// From byte `start` up to and without byte `end`; both lie within a line no longer than [`Span::MAX_LINE`].
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        debug_assert!(start <= end && end <= Self::MAX_LINE);
+        Span {
+            start: start as u32,
+            len: (end - start) as u32,
+        }
+    }
+
+    /// One past the last byte.
+    pub fn end(self) -> usize {
+        self.start as usize + self.len as usize
+    }
+
+    /// Whether the span holds nothing.
+    pub fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes of this span in its line.
+    pub fn of(self, line: &[u8]) -> &[u8] {
+        &line[self.start as usize..self.end()]
+    }
+}
+
+#[cfg(test)]
+mod tests;

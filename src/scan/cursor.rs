@@ -1,0 +1,409 @@
+//! A pull parser over one line: the caller asks for what it wants and skips the rest.
+//!
+//! As strict as `serde_json` about what is JSON, but it keeps no value, needs no stack (arrays 100 000 deep are skipped
+//! in a loop) and reads what `serde_json` cannot hold: lone surrogates, duplicate keys, numbers of any length.
+
+use super::Span;
+use super::string::{self, Text};
+
+/// Why a line is no JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bad {
+    /// The byte in the line at which reading stopped.
+    pub at: usize,
+    /// What was wrong there, for people.
+    pub what: &'static str,
+}
+
+impl Bad {
+    pub(crate) fn new(at: usize, what: &'static str) -> Self {
+        Bad { at, what }
+    }
+}
+
+/// The result of reading.
+pub type Parse<T> = Result<T, Bad>;
+
+/// Things that are legal JSON but that other readers trip over; a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Oddities(u8);
+
+impl Oddities {
+    /// A `\uD800`–`\uDFFF` escape without its other half.
+    pub const LONE_SURROGATE: Oddities = Oddities(1);
+    /// A key twice in one object (of those that were looked into): the last one counts.
+    pub const DUPLICATE_KEY: Oddities = Oddities(2);
+    /// A number with more digits than any 64-bit number keeps.
+    pub const LONG_NUMBER: Oddities = Oddities(4);
+    /// Nested deeper than 127 levels, where `serde_json` gives up.
+    pub const DEEP: Oddities = Oddities(8);
+
+    /// Whether nothing odd was seen.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether `other` was seen.
+    pub fn contains(self, other: Oddities) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub(crate) fn insert(&mut self, other: Oddities) {
+        self.0 |= other.0;
+    }
+}
+
+/// What kind of value comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    /// `"`
+    String,
+    /// `-` or a digit
+    Number,
+    /// `true` or `false`
+    Bool,
+    /// `null`
+    Null,
+}
+
+/// More digits than `u64::MAX` or an exact double has.
+const LONG_NUMBER_DIGITS: usize = 20;
+/// `serde_json`'s recursion limit.
+const DEEP_LEVELS: usize = 127;
+/// Keys of one object that are compared with each other; real objects have fewer.
+const KEYS_COMPARED: usize = 32;
+
+/// A place in a line of JSON.
+#[derive(Debug)]
+pub struct Cursor<'a> {
+    line: &'a [u8],
+    at: usize,
+    /// Containers that are open around `at` because the caller is inside of them.
+    depth: usize,
+    /// What was odd so far.
+    pub oddities: Oddities,
+}
+
+impl<'a> Cursor<'a> {
+    /// A cursor at the start of `line`.
+    pub fn new(line: &'a [u8]) -> Self {
+        Cursor {
+            line,
+            at: 0,
+            depth: 0,
+            oddities: Oddities::default(),
+        }
+    }
+
+    /// The whole line.
+    pub fn line(&self) -> &'a [u8] {
+        self.line
+    }
+
+    /// Checks that nothing but white space is left.
+    pub fn end(&mut self) -> Parse<()> {
+        self.white();
+        if self.at == self.line.len() {
+            Ok(())
+        } else {
+            Err(self.bad("text after the value"))
+        }
+    }
+
+    /// What comes next.
+    pub fn kind(&mut self) -> Parse<Kind> {
+        self.white();
+        match self.line.get(self.at) {
+            Some(b'{') => Ok(Kind::Object),
+            Some(b'[') => Ok(Kind::Array),
+            Some(b'"') => Ok(Kind::String),
+            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b't' | b'f') => Ok(Kind::Bool),
+            Some(b'n') => Ok(Kind::Null),
+            Some(_) => Err(self.bad("no JSON value")),
+            None => Err(self.bad("value missing")),
+        }
+    }
+
+    /// Reads an object; `each` gets every key (unescaped) and must read or skip its value.
+    pub fn object(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Parse<()>) -> Parse<Span> {
+        let start = self.open(b'{', "an object was expected")?;
+        let mut seen = [Span::default(); KEYS_COMPARED];
+        let mut count = 0;
+        if self.close(b'}') {
+            return Ok(Span::new(start, self.at));
+        }
+        loop {
+            let key = self.string()?;
+            let raw = key.span.of(self.line);
+            if count < KEYS_COMPARED {
+                if seen[..count]
+                    .iter()
+                    .any(|k| k.len == key.span.len && k.of(self.line) == raw)
+                {
+                    self.oddities.insert(Oddities::DUPLICATE_KEY);
+                }
+                seen[count] = key.span;
+                count += 1;
+            }
+            self.colon()?;
+            each(&string::unescape(raw), self)?;
+            if !self.comma_or(b'}')? {
+                return Ok(Span::new(start, self.at));
+            }
+        }
+    }
+
+    /// Reads an array; `each` must read or skip one element.
+    pub fn array(&mut self, mut each: impl FnMut(&mut Self) -> Parse<()>) -> Parse<Span> {
+        let start = self.open(b'[', "an array was expected")?;
+        if self.close(b']') {
+            return Ok(Span::new(start, self.at));
+        }
+        loop {
+            each(self)?;
+            if !self.comma_or(b']')? {
+                return Ok(Span::new(start, self.at));
+            }
+        }
+    }
+
+    /// Reads a string.
+    pub fn string(&mut self) -> Parse<Text> {
+        self.white();
+        if self.line.get(self.at) != Some(&b'"') {
+            return Err(self.bad("a string was expected"));
+        }
+        let (text, next) = string::skip(self.line, self.at + 1, &mut self.oddities)?;
+        self.at = next;
+        Ok(text)
+    }
+
+    /// Reads a string, or skips whatever else stands there.
+    pub fn string_or_skip(&mut self) -> Parse<Option<Text>> {
+        match self.kind()? {
+            Kind::String => self.string().map(Some),
+            Kind::Object | Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
+                self.skip().map(|_| None)
+            }
+        }
+    }
+
+    /// Reads `true`; anything else is skipped and `false`.
+    pub fn is_true(&mut self) -> Parse<bool> {
+        let span = self.skip()?;
+        Ok(span.of(self.line) == b"true")
+    }
+
+    /// Skips one value of any size and depth; gives its span.
+    pub fn skip(&mut self) -> Parse<Span> {
+        let kind = self.kind()?;
+        let start = self.at;
+        match kind {
+            Kind::Object | Kind::Array => self.skip_container()?,
+            Kind::String | Kind::Number | Kind::Bool | Kind::Null => self.scalar(kind)?,
+        }
+        Ok(Span::new(start, self.at))
+    }
+
+    /// Skips a container without recursion: the open containers are one bit each.
+    fn skip_container(&mut self) -> Parse<()> {
+        let mut open = Nesting::default();
+        loop {
+            match self.kind()? {
+                kind @ (Kind::Object | Kind::Array) => {
+                    self.at += 1;
+                    open.push(kind);
+                    if self.depth + open.depth > DEEP_LEVELS {
+                        self.oddities.insert(Oddities::DEEP);
+                    }
+                    if !self.close_bare(if kind == Kind::Object { b'}' } else { b']' }) {
+                        if kind == Kind::Object {
+                            self.string()?;
+                            self.colon()?;
+                        }
+                        continue;
+                    }
+                    open.pop();
+                }
+                kind @ (Kind::String | Kind::Number | Kind::Bool | Kind::Null) => {
+                    self.scalar(kind)?
+                }
+            }
+            // A value has ended: close what ends with it, or go on to the next one.
+            loop {
+                let Some(kind) = open.top() else {
+                    return Ok(());
+                };
+                self.white();
+                match (self.line.get(self.at), kind) {
+                    (Some(b','), Kind::Object) => {
+                        self.at += 1;
+                        self.string()?;
+                        self.colon()?;
+                        break;
+                    }
+                    (Some(b','), _) => {
+                        self.at += 1;
+                        break;
+                    }
+                    (Some(b'}'), Kind::Object) | (Some(b']'), Kind::Array) => {
+                        self.at += 1;
+                        open.pop();
+                    }
+                    _ => return Err(self.bad("a comma or the end of the container was expected")),
+                }
+            }
+        }
+    }
+
+    fn scalar(&mut self, kind: Kind) -> Parse<()> {
+        match kind {
+            Kind::String => self.string().map(drop),
+            Kind::Number => self.number(),
+            Kind::Bool if self.line[self.at] == b't' => self.word(b"true"),
+            Kind::Bool => self.word(b"false"),
+            Kind::Null => self.word(b"null"),
+            Kind::Object | Kind::Array => Err(self.bad("a plain value was expected")),
+        }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Parse<()> {
+        if !self.line[self.at..].starts_with(word) {
+            return Err(self.bad("no JSON value"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    fn number(&mut self) -> Parse<()> {
+        if self.line.get(self.at) == Some(&b'-') {
+            self.at += 1;
+        }
+        let mut digits = match self.line.get(self.at) {
+            Some(b'0') => {
+                self.at += 1;
+                1
+            }
+            _ => self.digits()?,
+        };
+        if self.line.get(self.at) == Some(&b'.') {
+            self.at += 1;
+            digits += self.digits()?;
+        }
+        if matches!(self.line.get(self.at), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.line.get(self.at), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        if digits > LONG_NUMBER_DIGITS {
+            self.oddities.insert(Oddities::LONG_NUMBER);
+        }
+        Ok(())
+    }
+
+    fn digits(&mut self) -> Parse<usize> {
+        let rest = &self.line[self.at..];
+        let n = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        if n == 0 {
+            return Err(self.bad("a digit was expected"));
+        }
+        self.at += n;
+        Ok(n)
+    }
+
+    /// Steps into a container; gives the place of its bracket.
+    fn open(&mut self, bracket: u8, what: &'static str) -> Parse<usize> {
+        self.white();
+        if self.line.get(self.at) != Some(&bracket) {
+            return Err(self.bad(what));
+        }
+        self.at += 1;
+        self.depth += 1;
+        Ok(self.at - 1)
+    }
+
+    /// Steps out of a container that the caller was inside of, if it ends here.
+    fn close(&mut self, bracket: u8) -> bool {
+        let closed = self.close_bare(bracket);
+        self.depth -= usize::from(closed);
+        closed
+    }
+
+    fn close_bare(&mut self, bracket: u8) -> bool {
+        self.white();
+        let closed = self.line.get(self.at) == Some(&bracket);
+        self.at += usize::from(closed);
+        closed
+    }
+
+    /// After an element: `true` at a comma, `false` at the end of the container.
+    fn comma_or(&mut self, bracket: u8) -> Parse<bool> {
+        if self.close(bracket) {
+            return Ok(false);
+        }
+        if self.line.get(self.at) != Some(&b',') {
+            return Err(self.bad("a comma or the end of the container was expected"));
+        }
+        self.at += 1;
+        Ok(true)
+    }
+
+    fn colon(&mut self) -> Parse<()> {
+        self.white();
+        if self.line.get(self.at) != Some(&b':') {
+            return Err(self.bad("a colon was expected"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    #[inline]
+    fn white(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.line.get(self.at) {
+            self.at += 1;
+        }
+    }
+
+    fn bad(&self, what: &'static str) -> Bad {
+        Bad::new(self.at, what)
+    }
+}
+
+/// The open containers of a skipped value, one bit each: 1 GiB of `[` costs 128 MiB, not the stack.
+#[derive(Default)]
+struct Nesting {
+    words: Vec<u64>,
+    depth: usize,
+}
+
+impl Nesting {
+    fn push(&mut self, kind: Kind) {
+        let (word, bit) = (self.depth / 64, self.depth % 64);
+        if word == self.words.len() {
+            self.words.push(0);
+        }
+        if kind == Kind::Object {
+            self.words[word] |= 1 << bit;
+        } else {
+            self.words[word] &= !(1 << bit);
+        }
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn top(&self) -> Option<Kind> {
+        let last = self.depth.checked_sub(1)?;
+        let is_object = self.words[last / 64] >> (last % 64) & 1 == 1;
+        Some(if is_object { Kind::Object } else { Kind::Array })
+    }
+}

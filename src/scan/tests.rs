@@ -1,0 +1,246 @@
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+
+use super::*;
+
+fn read(line: &str) -> Parse<(Span, Oddities)> {
+    let mut cursor = Cursor::new(line.as_bytes());
+    let span = cursor.skip()?;
+    cursor.end()?;
+    Ok((span, cursor.oddities))
+}
+
+/// `serde_json`'s verdict. `RawValue` has no depth limit and keeps lone surrogates, as we do.
+fn is_json(line: &str) -> bool {
+    serde_json::from_str::<&RawValue>(line).is_ok()
+}
+
+#[test]
+fn lines_keep_every_byte_in_its_place() {
+    let at = |bytes: &'static [u8]| {
+        lines(bytes)
+            .map(|l| (&bytes[l.start..l.end], l.eol))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(at(b""), []);
+    assert_eq!(at(b"\n"), [(&b""[..], Eol::Lf)]);
+    assert_eq!(at(b"a\nb"), [(&b"a"[..], Eol::Lf), (b"b", Eol::None)]);
+    assert_eq!(
+        at(b"a\r\n\r\n\r"),
+        [(&b"a"[..], Eol::CrLf), (b"", Eol::CrLf), (b"\r", Eol::None)]
+    );
+    assert_eq!(at(b"\xef\xbb\xbfa\n"), [(&b"a"[..], Eol::Lf)]);
+    assert_eq!(
+        at("a\u{2028}b\rc".as_bytes()),
+        [("a\u{2028}b\rc".as_bytes(), Eol::None)]
+    );
+}
+
+#[test]
+fn what_serde_json_takes_is_taken_and_nothing_else() {
+    for line in [
+        "{}",
+        "[]",
+        "0",
+        "-0",
+        "1.5e+3",
+        "1E400",
+        "true",
+        "false",
+        "null",
+        r#""\ud800""#,
+        r#""\uD83C\uDF89""#,
+        "[1,2]",
+        " { \"a\" : [ ] } ",
+        r#"{"a":1,"a":2}"#,
+        "\"\u{7f}\u{2028}\"",
+        "[[[[]]]]",
+        r#"{"a":{"b":[{},[],"",0]}}"#,
+        "",
+        " ",
+        "{",
+        "}",
+        "[1,]",
+        "[,1]",
+        "{\"a\"}",
+        "{\"a\":}",
+        "{\"a\":1,}",
+        "{a:1}",
+        "{1:1}",
+        "01",
+        "-",
+        "1.",
+        ".5",
+        "1e",
+        "+1",
+        "tru",
+        "nul",
+        "truex",
+        "NaN",
+        "Infinity",
+        "\"",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\\u123\"",
+        "\"a\tb\"",
+        "\"\0\"",
+        "{}{}",
+        "[1]2",
+        "{}\u{0}",
+        "[1 2]",
+        "{\"a\" 1}",
+        "[}",
+        "{]",
+        "[[]",
+        "// x",
+        "\u{feff}{}",
+        "'a'",
+        "{\"a\":1 \"b\":2}",
+        r#""\ud800\u""#,
+        r#""\ud800\ud800""#,
+        "\"\\",
+    ] {
+        assert_eq!(read(line).is_ok(), is_json(line), "{line:?}");
+    }
+}
+
+#[test]
+fn oddities_are_seen() {
+    let odd = |line: &str| read(line).unwrap().1;
+    assert!(odd(r#"{"a":"\ud83c\udf89","n":12345678901234567890}"#).is_empty());
+    assert_eq!(odd(r#"["\ud800"]"#), Oddities::LONE_SURROGATE);
+    assert_eq!(odd(r#"{"\udc00x":1}"#), Oddities::LONE_SURROGATE);
+    assert_eq!(odd("123456789012345678901234567890"), Oddities::LONG_NUMBER);
+    assert_eq!(
+        odd(&format!("{}{}", "[".repeat(127), "]".repeat(127))),
+        Oddities::default()
+    );
+    assert_eq!(
+        odd(&format!("{}{}", "[".repeat(128), "]".repeat(128))),
+        Oddities::DEEP
+    );
+    let mut cursor = Cursor::new(br#"{"a":1,"b":2,"a":3}"#);
+    cursor.object(|_, c| c.skip().map(drop)).unwrap();
+    assert_eq!(cursor.oddities, Oddities::DUPLICATE_KEY);
+}
+
+#[test]
+fn a_hundred_thousand_levels_are_skipped() {
+    let deep = format!("{}{}", "{\"a\":[".repeat(50_000), "]}".repeat(50_000));
+    assert_eq!(read(&deep).unwrap().0, Span::new(0, deep.len()));
+    assert!(read(&"[".repeat(100_000)).is_err());
+}
+
+#[test]
+fn characters_are_counted_after_unescaping() {
+    for (raw, scalars, astral) in [
+        ("", 0, 0),
+        ("abcdefgh", 8, 0),
+        ("é世🎉 and more é世🎉", 16, 2),
+        (r"\n\t\\\u00e9\/", 5, 0),
+        (r"\ud83c\udf89", 1, 1),
+        (r"\ud83cx\udf89", 3, 0),
+        (r"0123456\n89abcde世f", 17, 0),
+    ] {
+        let line = format!("\"{raw}\"");
+        let text = Cursor::new(line.as_bytes()).string().unwrap();
+        assert_eq!(
+            (text.scalars, text.astral, text.span.of(line.as_bytes())),
+            (scalars, astral, raw.as_bytes()),
+            "{raw}"
+        );
+    }
+}
+
+#[test]
+fn objects_and_arrays_hand_out_spans() {
+    let line = br#" {"a" : "x\n", "\u0062":[1, {"c":2}] }"#;
+    let mut seen = Vec::new();
+    let mut cursor = Cursor::new(line);
+    let whole = cursor
+        .object(|key, c| {
+            let key = String::from_utf8(key.to_vec()).unwrap();
+            if c.kind()? == Kind::Array {
+                c.array(|c| {
+                    let span = c.skip()?;
+                    seen.push((key.clone(), span.of(line).to_vec()));
+                    Ok(())
+                })?;
+            } else {
+                seen.push((key, c.skip()?.of(line).to_vec()));
+            }
+            Ok(())
+        })
+        .unwrap();
+    cursor.end().unwrap();
+    assert_eq!(whole, Span::new(1, line.len()));
+    let expected = [("a", r#""x\n""#), ("b", "1"), ("b", r#"{"c":2}"#)];
+    assert_eq!(
+        seen,
+        expected.map(|(k, v)| (k.to_owned(), v.as_bytes().to_vec()))
+    );
+}
+
+/// JSON text of any value, and the same with a byte or two changed.
+fn json_like() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        "-?[0-9]{1,4}(\\.[0-9]{1,3})?([eE][+-]?[0-9]{1,2})?",
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        ".{0,20}".prop_map(|s| serde_json::to_string(&s).unwrap()),
+        "(\\\\[\"\\\\/bfnrt]|\\\\u[0-9a-f]{4}|[ -!#-\\[\\]-~é世🎉]){0,12}"
+            .prop_map(|s| format!("\"{s}\"")),
+    ];
+    let tree = leaf.prop_recursive(5, 40, 5, |inner| {
+        let key = ".{0,6}".prop_map(|s| serde_json::to_string(&s).unwrap());
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(|v| format!("[{}]", v.join(", "))),
+            prop::collection::vec((key, inner), 0..5).prop_map(|v| format!(
+                "{{{}}}",
+                v.iter()
+                    .map(|(k, v)| format!("{k}:{v}"))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )),
+        ]
+    });
+    let change = (any::<prop::sample::Index>(), "[\\[\\]{}:,\"\\\\0a \\u{1}]?");
+    (tree, prop::collection::vec(change, 0..3)).prop_map(|(json, changes)| {
+        let mut chars: Vec<char> = json.chars().collect();
+        for (at, with) in changes {
+            let at = at.index(chars.len().max(1));
+            if at < chars.len() {
+                chars.splice(at..=at, with.chars());
+            }
+        }
+        chars.into_iter().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    #[test]
+    fn the_verdict_is_that_of_serde_json(line in json_like()) {
+        prop_assert_eq!(read(&line).is_ok(), is_json(&line));
+    }
+
+    #[test]
+    fn strings_say_what_serde_json_says(text in ".{0,60}", at in 0..9usize) {
+        let line = format!("{}{}", " ".repeat(at), serde_json::to_string(&text).unwrap());
+        let read = Cursor::new(line.as_bytes()).string().unwrap();
+        prop_assert_eq!(read.scalars as usize, text.chars().count());
+        prop_assert_eq!(read.utf16() as usize, text.encode_utf16().count());
+        let unescaped = unescape(read.span.of(line.as_bytes()));
+        prop_assert_eq!(unescaped.as_ref(), text.as_bytes());
+    }
+
+    #[test]
+    fn no_bytes_at_all_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let mut cursor = Cursor::new(&bytes);
+        let _ = cursor.skip();
+        for line in lines(&bytes) {
+            prop_assert!(line.start <= line.end && line.end <= bytes.len());
+        }
+    }
+}
