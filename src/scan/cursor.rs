@@ -129,6 +129,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The byte at which the next value begins.
+    pub fn place(&mut self) -> Parse<usize> {
+        self.kind().map(|_| self.at)
+    }
+
+    /// One past the last byte that was read.
+    pub fn place_behind(&self) -> usize {
+        self.at
+    }
+
     /// Reads an object; `each` gets every key (unescaped) and must read or skip its value.
     pub fn object(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Parse<()>) -> Parse<Span> {
         let start = self.open(b'{', "an object was expected")?;

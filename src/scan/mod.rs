@@ -11,6 +11,7 @@ mod lines;
 mod string;
 
 pub use cursor::{Bad, Cursor, Kind, Oddities, Parse};
+pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
 pub use string::{Text, unescape, unescape_into};
 

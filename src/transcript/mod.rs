@@ -1,1 +1,372 @@
-//! (to come)
+//! The model of a transcript: lines, the blocks on them, and the conversations that they form.
+//!
+//! A [`Transcript`] borrows the input's bytes and adds spans and small facts to them; texts stay where they are. It has
+//! two levels. The *record* of a line (its [`Line`], [`Block`]s, [`Text`]s and [`Link`]) follows from that line's bytes
+//! alone. The *conversations* follow from all records together. An edited line gets a new record from its new bytes and
+//! the conversations are formed again, so what is verified is what will be written.
+//!
+//! Flat vectors and 32-bit spans keep all of it near a tenth of the input's size.
+//!
+//! Never reads or writes a file and never decides anything about compaction.
+
+mod conversation;
+mod records;
+
+use std::collections::BTreeMap;
+
+pub use conversation::{Conversation, ConversationId, Message, Typed};
+pub use records::Record;
+
+use crate::scan::{Eol, Span, Text};
+
+/// One input: a file, standard input, or one line of a conversation-per-line file.
+#[derive(Debug)]
+pub struct Transcript<'a> {
+    /// The input as it was read.
+    base: &'a [u8],
+    /// All lines, in the order of the file.
+    lines: Vec<Line>,
+    /// New bytes of edited lines, without their endings.
+    edited: BTreeMap<u32, Vec<u8>>,
+    blocks: Vec<Block>,
+    texts: Vec<Text>,
+    mirrors: Vec<Mirror>,
+    /// How lines hang together; empty for formats whose lines follow one another.
+    links: Vec<Link>,
+    /// Messages in the order of their lines, for formats that put whole messages on a line.
+    units: Vec<Unit>,
+    /// What the model would see: one entry for each context window.
+    pub conversations: Vec<Conversation>,
+}
+
+/// One raw line.
+#[derive(Debug, Clone, Copy)]
+pub struct Line {
+    /// First byte in the input; the line's ending follows its last byte.
+    pub start: usize,
+    /// Bytes without the ending.
+    pub len: u32,
+    /// How it ends.
+    pub eol: Eol,
+    /// What it is.
+    pub kind: LineKind,
+    /// Its blocks in [`Transcript::blocks`].
+    blocks: (u32, u32),
+}
+
+/// What a line is to a compactor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineKind {
+    /// Part of what a model saw: a message, several messages, or a part of one.
+    Message,
+    /// Repeats what a message holds, for a viewer (`progress`).
+    Mirror,
+    /// Steers the session: compaction boundaries, leaf pointers.
+    Control,
+    /// Describes the session: headers, titles, snapshots.
+    Session,
+    /// A JSON object that nobody here knows.
+    Unknown,
+    /// Nothing that could be read; passes through.
+    Bad,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// `system`, `developer`
+    System,
+    /// `user`
+    User,
+    /// `assistant`
+    Assistant,
+    /// `tool`, `function`: OpenAI's results are messages of their own
+    Tool,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// Words.
+    Text,
+    /// A picture.
+    Image,
+    /// A document.
+    Document,
+    /// Reasoning, with its signature.
+    Thinking,
+    /// Reasoning that only the provider can read.
+    Redacted,
+    /// A tool call.
+    Call,
+    /// A tool's result.
+    Result,
+    /// A call or a result of a tool that the provider runs; always kept as it is.
+    Server,
+    /// What the agent added by itself and sends along.
+    Attachment,
+    /// Anything else.
+    Other,
+}
+
+/// How a content is written; replacing it keeps the shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// A JSON string.
+    String,
+    /// A list of blocks or parts.
+    List,
+    /// No content, or `null`.
+    Absent,
+    /// Anything else.
+    Other,
+}
+
+/// Whether a result says that its call failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// No `is_error`, or a false one.
+    Fine,
+    /// `"is_error": true`
+    Failed,
+}
+
+/// One content block. Spans are within its line.
+#[derive(Debug, Clone, Copy)]
+pub struct Block {
+    /// What it is.
+    pub kind: BlockKind,
+    /// How its content is written.
+    pub shape: Shape,
+    /// For a result: whether the call failed.
+    pub outcome: Outcome,
+    /// Parts of the content that are no text: pictures.
+    pub images: u8,
+    /// Parts of the content that are no text: documents.
+    pub documents: u8,
+    /// Parts of the content that are none of these.
+    pub others: u8,
+    /// The line that it stands on.
+    pub line: u32,
+    /// The whole block; for a message whose content is a string, that string with its quotes.
+    pub value: Span,
+    /// What a replacement replaces: a result's content, a call's input, a text with its quotes.
+    pub content: Span,
+    /// The id that ties a call to its result, between the quotes.
+    pub call_id: Span,
+    /// A call's tool name, between the quotes; a result's where the format repeats it.
+    pub tool: Span,
+    /// Its texts in the transcript's list; [`Record::block`] sets it.
+    pub(crate) texts: (u32, u32),
+}
+
+/// A value outside of the messages that repeats a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Mirror {
+    /// The line that it stands on.
+    pub line: u32,
+    /// The value.
+    pub value: Span,
+    /// The id of the call whose result it repeats; empty: that of the results on the same line.
+    pub of: Span,
+}
+
+/// How a line hangs together with others, in formats whose lines form a tree. Spans are within the line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Link {
+    /// This line's own id.
+    pub id: Span,
+    /// The id of the line before it in its branch.
+    pub parent: Span,
+    /// The id of the API message that it is a part of.
+    pub message: Span,
+    /// The message's content value.
+    pub content: Span,
+    /// What the chain needs to know of it.
+    pub role: Option<Role>,
+    /// Flags.
+    pub marks: Marks,
+}
+
+/// Flags of a [`Link`]; a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Marks(u16);
+
+impl Marks {
+    /// On a branch of its own: a subagent's conversation.
+    pub const SIDECHAIN: Marks = Marks(1);
+    /// Injected by the agent, not typed.
+    pub const META: Marks = Marks(2);
+    /// The summary that follows a compaction.
+    pub const SUMMARY: Marks = Marks(4);
+    /// The place of a compaction.
+    pub const BOUNDARY: Marks = Marks(8);
+    /// Says which line is the leaf; its `parent` span holds the leaf's id.
+    pub const LEAF: Marks = Marks(16);
+    /// `parentUuid` is there and `null`.
+    pub const ROOT: Marks = Marks(32);
+    /// The text begins as an echo of a command or an injected reminder does.
+    pub const ECHO: Marks = Marks(64);
+    /// An attachment that is sent.
+    pub const ATTACHMENT: Marks = Marks(128);
+    /// An answer that the agent made up itself (an API error).
+    pub const SYNTHETIC: Marks = Marks(256);
+
+    /// Whether `other` is in the set.
+    pub fn has(self, other: Marks) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Puts `other` into the set.
+    pub fn insert(&mut self, other: Marks) {
+        self.0 |= other.0;
+    }
+}
+
+/// A message that stands whole on one line.
+#[derive(Debug, Clone, Copy)]
+pub struct Unit {
+    /// Who speaks.
+    pub role: Role,
+    /// The line that it stands on.
+    pub line: u32,
+    /// The message object.
+    pub object: Span,
+    /// Its content value.
+    pub content: Span,
+    /// Its blocks in [`Transcript::blocks`].
+    pub blocks: (u32, u32),
+    /// The text begins as an injected reminder does.
+    pub echo: Marks,
+}
+
+impl Block {
+    /// A block of that kind with nothing in it yet.
+    pub fn new(kind: BlockKind) -> Self {
+        Block {
+            kind,
+            shape: Shape::Absent,
+            outcome: Outcome::Fine,
+            images: 0,
+            documents: 0,
+            others: 0,
+            line: 0,
+            value: Span::default(),
+            content: Span::default(),
+            call_id: Span::default(),
+            tool: Span::default(),
+            texts: (0, 0),
+        }
+    }
+}
+
+impl<'a> Transcript<'a> {
+    /// The input as it was read.
+    pub fn base(&self) -> &'a [u8] {
+        self.base
+    }
+
+    /// All lines, in the order of the file.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// The present bytes of a line, without its ending.
+    pub fn line(&self, line: u32) -> &[u8] {
+        if let Some(new) = self.edited.get(&line) {
+            return new;
+        }
+        let Line { start, len, .. } = self.lines[line as usize];
+        &self.base[start..start + len as usize]
+    }
+
+    /// The bytes of a span of a line.
+    pub fn bytes(&self, line: u32, span: Span) -> &[u8] {
+        span.of(self.line(line))
+    }
+
+    /// The block with that number.
+    pub fn block(&self, block: u32) -> &Block {
+        &self.blocks[block as usize]
+    }
+
+    /// How many blocks there are, those of replaced records included.
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The numbers of the blocks of a line.
+    pub fn blocks_of_line(&self, line: u32) -> std::ops::Range<u32> {
+        let (start, end) = self.lines[line as usize].blocks;
+        start..end
+    }
+
+    /// The texts of a block's content that a model reads.
+    pub fn texts(&self, block: &Block) -> &[Text] {
+        &self.texts[block.texts.0 as usize..block.texts.1 as usize]
+    }
+
+    /// Values outside of the messages that repeat results.
+    pub fn mirrors(&self) -> &[Mirror] {
+        &self.mirrors
+    }
+
+    /// How the lines hang together; empty for formats without a tree.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Messages that stand whole on a line, in order; empty for formats with a tree.
+    pub fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    /// The lines whose bytes are new.
+    pub fn edited(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.edited
+            .iter()
+            .map(|(line, bytes)| (*line, bytes.as_slice()))
+    }
+
+    /// The whole transcript as it is now, in pieces: long runs of untouched bytes, and edited lines.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let mut at = 0;
+        let mut edited = self.edited.iter();
+        let mut pending: Option<&[u8]> = None;
+        std::iter::from_fn(move || {
+            if let Some(new) = pending.take() {
+                return Some(new);
+            }
+            match edited.next() {
+                Some((line, new)) => {
+                    let Line { start, len, .. } = self.lines[*line as usize];
+                    let run = &self.base[at..start];
+                    at = start + len as usize;
+                    pending = Some(new);
+                    Some(run)
+                }
+                None => {
+                    let rest = &self.base[at..];
+                    at = self.base.len();
+                    (!rest.is_empty()).then_some(rest)
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_stays_small() {
+        // A line of a real session has 1 to 2 kB; these decide how much memory its record takes.
+        assert!(size_of::<Line>() <= 32);
+        assert!(size_of::<Block>() <= 56);
+        assert!(size_of::<Text>() <= 16);
+        assert!(size_of::<Link>() <= 40);
+        assert!(size_of::<Unit>() <= 40);
+        assert!(size_of::<Message>() <= 40);
+    }
+}

@@ -1,0 +1,49 @@
+//! Anthropic messages, one a line: `{"role", "content"}` and whatever an exporter added.
+
+use super::blocks;
+use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{LineKind, Marks, Record, Role};
+
+/// One line: a message, or something that only looks like one.
+pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let mut role = None;
+    let mut content = Span::default();
+    let line = c.line();
+    let object = c.object(|key, c| {
+        match key {
+            b"role" => {
+                role = c
+                    .string_or_skip()?
+                    .and_then(|t| role_named(t.span.of(line)))
+            }
+            b"content" => {
+                record.forget(blocks, texts);
+                content = match c.kind()? {
+                    Kind::String | Kind::Array => blocks::content(c, record)?,
+                    Kind::Object | Kind::Number | Kind::Bool | Kind::Null => c.skip()?,
+                };
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let Some(role) = role else {
+        record.forget(blocks, texts);
+        return Ok(LineKind::Unknown);
+    };
+    let echo = record
+        .first_words(blocks, line)
+        .map_or(Marks::default(), blocks::echo);
+    record.unit(role, object, content, echo, blocks);
+    Ok(LineKind::Message)
+}
+
+fn role_named(name: &[u8]) -> Option<Role> {
+    match name {
+        b"user" => Some(Role::User),
+        b"assistant" => Some(Role::Assistant),
+        b"system" | b"developer" => Some(Role::System),
+        _ => None,
+    }
+}

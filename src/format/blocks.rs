@@ -1,0 +1,277 @@
+//! Anthropic's content blocks, which two formats share.
+
+use crate::scan::{Cursor, Kind, Parse, Span, Text};
+use crate::transcript::{Block, BlockKind, Marks, Outcome, Record, Shape};
+
+/// Reads a message's `content` and adds its blocks; gives the value's span.
+pub(super) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
+    match c.kind()? {
+        Kind::String => words(c, record),
+        Kind::Array => c.array(|c| match c.kind()? {
+            Kind::Object => block(c, record),
+            Kind::String => words(c, record).map(drop),
+            Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
+                let value = c.skip()?;
+                let texts = record.text_mark();
+                record.block(
+                    Block {
+                        value,
+                        content: value,
+                        ..Block::new(BlockKind::Other)
+                    },
+                    texts,
+                );
+                Ok(())
+            }
+        }),
+        Kind::Object | Kind::Number | Kind::Bool | Kind::Null => c.skip(),
+    }
+}
+
+/// A bare string as a text block; gives its span with the quotes.
+fn words(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
+    let texts = record.text_mark();
+    let text = c.string()?;
+    record.text(text);
+    let value = quoted(text);
+    record.block(
+        Block {
+            shape: Shape::String,
+            value,
+            content: value,
+            ..Block::new(BlockKind::Text)
+        },
+        texts,
+    );
+    Ok(value)
+}
+
+/// The span of a string with its quotes.
+pub(super) fn quoted(text: Text) -> Span {
+    Span {
+        start: text.span.start - 1,
+        len: text.span.len + 2,
+    }
+}
+
+/// One block. Its `type` may be its last key, so everything is read first and named afterwards.
+fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
+    let line = c.line();
+    let texts = record.text_mark();
+    let mut kind = Span::default();
+    let (mut id, mut answers, mut name) = (Span::default(), Span::default(), Span::default());
+    let (mut text, mut thinking, mut input) = (None, None, None);
+    let mut content = None;
+    let mut outcome = Outcome::Fine;
+    let value = c.object(|key, c| {
+        let span = |text: Option<Text>| text.map(|t| t.span).unwrap_or_default();
+        match key {
+            b"type" => kind = span(c.string_or_skip()?),
+            b"id" => id = span(c.string_or_skip()?),
+            b"tool_use_id" => answers = span(c.string_or_skip()?),
+            b"name" => name = span(c.string_or_skip()?),
+            b"text" => text = c.string_or_skip()?,
+            b"thinking" => thinking = c.string_or_skip()?,
+            b"input" => input = Some(c.skip()?),
+            b"content" => {
+                record.forget_texts(texts);
+                content = Some(result_content(c, record)?);
+            }
+            b"is_error" => {
+                outcome = if c.is_true()? {
+                    Outcome::Failed
+                } else {
+                    Outcome::Fine
+                }
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let mut block = match kind.of(line) {
+        b"text" => Block::new(BlockKind::Text),
+        b"thinking" => Block::new(BlockKind::Thinking),
+        b"redacted_thinking" => Block::new(BlockKind::Redacted),
+        b"image" => Block::new(BlockKind::Image),
+        b"document" => Block::new(BlockKind::Document),
+        b"tool_use" => Block::new(BlockKind::Call),
+        b"tool_result" => Block::new(BlockKind::Result),
+        b"server_tool_use" | b"mcp_tool_use" => Block::new(BlockKind::Server),
+        other if other.ends_with(b"_tool_result") => Block::new(BlockKind::Server),
+        _ => Block::new(BlockKind::Other),
+    };
+    block.value = value;
+    block.content = if block.kind == BlockKind::Result {
+        Span::default()
+    } else {
+        value
+    };
+    match block.kind {
+        BlockKind::Text | BlockKind::Thinking => {
+            record.forget_texts(texts);
+            if let Some(text) = if block.kind == BlockKind::Text {
+                text
+            } else {
+                thinking
+            } {
+                record.text(text);
+                block.shape = Shape::String;
+                block.content = quoted(text);
+            }
+        }
+        BlockKind::Call => {
+            record.forget_texts(texts);
+            (block.call_id, block.tool) = (id, name);
+            block.content = input.unwrap_or_default();
+        }
+        BlockKind::Result => {
+            block.call_id = answers;
+            block.outcome = outcome;
+            block.take(content);
+        }
+        BlockKind::Server => {
+            record.forget_texts(texts);
+            (block.call_id, block.tool) = (if answers.is_empty() { id } else { answers }, name);
+        }
+        BlockKind::Image
+        | BlockKind::Document
+        | BlockKind::Redacted
+        | BlockKind::Attachment
+        | BlockKind::Other => record.forget_texts(texts),
+    }
+    record.block(block, texts);
+    Ok(())
+}
+
+/// A result's content: where it is, how it is written, and how many of its parts are no text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Content {
+    pub(super) span: Span,
+    pub(super) shape: Shape,
+    pub(super) images: u8,
+    pub(super) documents: u8,
+    pub(super) others: u8,
+}
+
+impl Content {
+    /// Counts a part that is no text.
+    pub(super) fn count(&mut self, kind: BlockKind) {
+        let count = match kind {
+            BlockKind::Text => return,
+            BlockKind::Image => &mut self.images,
+            BlockKind::Document => &mut self.documents,
+            BlockKind::Thinking
+            | BlockKind::Redacted
+            | BlockKind::Call
+            | BlockKind::Result
+            | BlockKind::Server
+            | BlockKind::Attachment
+            | BlockKind::Other => &mut self.others,
+        };
+        *count = count.saturating_add(1);
+    }
+}
+
+/// Reads a result's content, string or list of parts, and adds its texts.
+pub(super) fn result_content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+    let mut content = Content {
+        span: Span::default(),
+        shape: Shape::Absent,
+        images: 0,
+        documents: 0,
+        others: 0,
+    };
+    match c.kind()? {
+        Kind::String => {
+            let text = c.string()?;
+            record.text(text);
+            content.span = quoted(text);
+            content.shape = Shape::String;
+        }
+        Kind::Array => {
+            content.shape = Shape::List;
+            content.span = c.array(|c| {
+                content.count(part(c, record)?);
+                Ok(())
+            })?;
+        }
+        Kind::Null => content.span = c.skip()?,
+        Kind::Object | Kind::Number | Kind::Bool => {
+            content.shape = Shape::Other;
+            content.span = c.skip()?;
+        }
+    }
+    Ok(content)
+}
+
+/// One part of a list of contents, in Anthropic's or OpenAI's words; a text is added to the record.
+pub(super) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
+    match c.kind()? {
+        Kind::Object => {}
+        Kind::String => {
+            let text = c.string()?;
+            record.text(text);
+            return Ok(BlockKind::Text);
+        }
+        Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
+            return c.skip().map(|_| BlockKind::Other);
+        }
+    }
+    let line = c.line();
+    let mut kind = None;
+    let mut text = None;
+    c.object(|key, c| {
+        match key {
+            b"type" => kind = c.string_or_skip()?,
+            b"text" | b"refusal" => text = c.string_or_skip()?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(match (kind.map(|k| k.span.of(line)), text) {
+        (Some(b"text" | b"refusal" | b"input_text" | b"output_text"), Some(text)) => {
+            record.text(text);
+            BlockKind::Text
+        }
+        (Some(b"image" | b"image_url"), _) => BlockKind::Image,
+        (Some(b"document" | b"file"), _) => BlockKind::Document,
+        _ => BlockKind::Other,
+    })
+}
+
+impl Block {
+    /// A result's content becomes the block's.
+    pub(super) fn take(&mut self, content: Option<Content>) {
+        let Some(content) = content else { return };
+        self.shape = content.shape;
+        self.content = content.span;
+        (self.images, self.documents, self.others) =
+            (content.images, content.documents, content.others);
+    }
+}
+
+/// Whether a message's first words are an echo or a reminder that the agent put there, not a person.
+///
+/// The list is that of Claude Code's wrappers; other agents have taken them over.
+pub(super) fn echo(first_text: &[u8]) -> Marks {
+    const BEGINNINGS: [&[u8]; 9] = [
+        b"<system-reminder>",
+        b"<command-name>",
+        b"<command-message>",
+        b"<local-command-",
+        b"<bash-input>",
+        b"<bash-stdout>",
+        b"<bash-stderr>",
+        b"<task-notification>",
+        b"Caveat: The messages below were generated by the user while running local commands",
+    ];
+    let mut marks = Marks::default();
+    let mut words = first_text.trim_ascii_start();
+    while let Some(rest) = words.strip_prefix(b"\\n") {
+        words = rest.trim_ascii_start();
+    }
+    if BEGINNINGS.iter().any(|b| words.starts_with(b)) {
+        marks.insert(Marks::ECHO);
+    }
+    marks
+}

@@ -1,0 +1,13 @@
+//! Claude Code session files: a tree of lines, of which one path is what the model sees.
+//!
+//! One API message is spread over several lines (a block each) and interleaved with the results of its calls; lines
+//! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
+//! `record` says what is on a line, `link` which lines form a live window, `mirror` what repeats a result.
+
+mod link;
+mod mirror;
+mod record;
+
+pub(super) use link::link;
+pub use mirror::mirror_cuts;
+pub(super) use record::line;

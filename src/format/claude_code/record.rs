@@ -1,0 +1,187 @@
+//! What is on one line of a session file.
+
+use super::super::blocks;
+use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{Block, BlockKind, LineKind, Link, Marks, Record, Role};
+
+/// Attachments that Claude Code sends along with the messages; the others are for its own use.
+const SENT_ATTACHMENTS: [&[u8]; 7] = [
+    b"file",
+    b"compact_file_reference",
+    b"deferred_tools_delta",
+    b"mcp_instructions_delta",
+    b"skill_listing",
+    b"todo_reminder",
+    b"queued_command",
+];
+
+/// What was read before the line's `type` was known.
+#[derive(Default)]
+struct Parts {
+    kind: Span,
+    subtype: Span,
+    call: Span,
+    leaf: Span,
+    tool_use_result: Option<Span>,
+    data: Option<Span>,
+    attachment: Option<(Span, Span)>,
+    link: Link,
+}
+
+/// One line.
+pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    let line = c.line();
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let mut parts = Parts::default();
+    c.object(|key, c| {
+        let link = &mut parts.link;
+        match key {
+            b"type" => parts.kind = string(c)?,
+            b"subtype" => parts.subtype = string(c)?,
+            b"uuid" => link.id = string(c)?,
+            b"parentUuid" => {
+                link.parent = string(c)?;
+                if link.parent.is_empty() {
+                    link.marks.insert(Marks::ROOT);
+                }
+            }
+            b"leafUuid" => parts.leaf = string(c)?,
+            b"isSidechain" => mark(c, link, Marks::SIDECHAIN)?,
+            b"isMeta" => mark(c, link, Marks::META)?,
+            b"isCompactSummary" => mark(c, link, Marks::SUMMARY)?,
+            b"isApiErrorMessage" => mark(c, link, Marks::SYNTHETIC)?,
+            b"toolUseResult" => parts.tool_use_result = Some(c.skip()?),
+            b"parentToolUseID" => parts.call = string(c)?,
+            b"data" => parts.data = Some(c.skip()?),
+            b"attachment" if c.kind()? == Kind::Object => {
+                let mut kind = Span::default();
+                let value = c.object(|key, c| {
+                    match key {
+                        b"type" => kind = string(c)?,
+                        _ => drop(c.skip()?),
+                    }
+                    Ok(())
+                })?;
+                parts.attachment = Some((value, kind));
+            }
+            b"message" if c.kind()? == Kind::Object => {
+                record.forget(blocks, texts);
+                message(c, record, link)?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let Parts { kind, mut link, .. } = parts;
+    let line_kind = match kind.of(line) {
+        b"user" | b"assistant" => {
+            link.role = Some(if kind.of(line) == b"user" {
+                Role::User
+            } else {
+                Role::Assistant
+            });
+            if record
+                .first_words(blocks, line)
+                .is_some_and(|words| blocks::echo(words).has(Marks::ECHO))
+            {
+                link.marks.insert(Marks::ECHO);
+            }
+            if let Some(value) = parts.tool_use_result {
+                record.mirror(value, Span::default());
+            }
+            LineKind::Message
+        }
+        other => {
+            record.forget(blocks, texts);
+            match other {
+                b"attachment" => attachment(record, &mut link, parts.attachment, line),
+                b"progress" => {
+                    if let Some(data) = parts.data.filter(|_| !parts.call.is_empty()) {
+                        record.mirror(data, parts.call);
+                    }
+                    LineKind::Mirror
+                }
+                b"system" => {
+                    if parts.subtype.of(line) == b"compact_boundary" {
+                        link.marks.insert(Marks::BOUNDARY);
+                    }
+                    LineKind::Control
+                }
+                b"last-prompt" => {
+                    link = Link {
+                        parent: parts.leaf,
+                        ..Link::default()
+                    };
+                    link.marks.insert(Marks::LEAF);
+                    LineKind::Control
+                }
+                b"summary"
+                | b"file-history-snapshot"
+                | b"queue-operation"
+                | b"permission-mode"
+                | b"mode"
+                | b"ai-title"
+                | b"custom-title"
+                | b"agent-name"
+                | b"tools-used"
+                | b"cost-state"
+                | b"atis-latch"
+                | b"api-request"
+                | b"api-request-shape"
+                | b"api-request-blob" => LineKind::Session,
+                _ => LineKind::Unknown,
+            }
+        }
+    };
+    record.link(link);
+    Ok(line_kind)
+}
+
+fn string(c: &mut Cursor<'_>) -> Parse<Span> {
+    Ok(c.string_or_skip()?.map(|t| t.span).unwrap_or_default())
+}
+
+fn mark(c: &mut Cursor<'_>, link: &mut Link, mark: Marks) -> Parse<()> {
+    if c.is_true()? {
+        link.marks.insert(mark);
+    }
+    Ok(())
+}
+
+/// The API message of a user or assistant line.
+fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Parse<()> {
+    c.object(|key, c| {
+        match key {
+            b"id" => link.message = string(c)?,
+            b"content" => link.content = blocks::content(c, record)?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+fn attachment(
+    record: &mut Record<'_, '_>,
+    link: &mut Link,
+    attachment: Option<(Span, Span)>,
+    line: &[u8],
+) -> LineKind {
+    let Some((value, kind)) = attachment else {
+        return LineKind::Control;
+    };
+    if !SENT_ATTACHMENTS.contains(&kind.of(line)) {
+        return LineKind::Control;
+    }
+    link.marks.insert(Marks::ATTACHMENT);
+    let texts = record.text_mark();
+    record.block(
+        Block {
+            value,
+            content: value,
+            ..Block::new(BlockKind::Attachment)
+        },
+        texts,
+    );
+    LineKind::Message
+}

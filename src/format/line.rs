@@ -1,0 +1,243 @@
+//! What every format has in common on a line: is it JSON, is it an object, is it odd?
+//!
+//! Malformed input is data: a line that cannot be read is [`LineKind::Bad`], passes through untouched and becomes a
+//! warning.
+
+use std::collections::BTreeMap;
+
+use memchr::memchr;
+use serde::Serialize;
+
+use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine};
+use crate::transcript::LineKind;
+
+/// What was odd about a line; the names are those of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningKind {
+    /// The file begins with a byte order mark.
+    Bom,
+    /// Lines end with `\r\n`; said once.
+    Crlf,
+    /// Nothing but white space.
+    BlankLine,
+    /// `//` or `#` at the start of a line.
+    Comment,
+    /// JSON, but not an object.
+    NotAnObject,
+    /// No JSON.
+    BadJson,
+    /// No JSON, on a last line without a newline: somebody was still writing.
+    Truncated,
+    /// The last line has no newline.
+    NoFinalNewline,
+    /// Bytes that are no UTF-8.
+    InvalidUtf8,
+    /// A NUL byte.
+    Nul,
+    /// Half of a surrogate pair in an escape; providers refuse it.
+    LoneSurrogate,
+    /// A key twice in an object; the last one counts.
+    DuplicateKey,
+    /// A number that no 64-bit number holds; kept as it stands.
+    LongNumber,
+    /// Nested deeper than 127 levels; many readers fail there.
+    DeepNesting,
+    /// A line of 64 MiB or more.
+    HugeLine,
+    /// A line of 4 GiB or more: passed through unread.
+    UnreadLine,
+}
+
+/// One oddity, at a line of its file (from 1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineWarning {
+    /// What.
+    pub kind: WarningKind,
+    /// Where.
+    pub line: u64,
+    /// The same for people.
+    pub message: String,
+}
+
+/// So many warnings of one kind are kept for a file; more are counted.
+const KEPT_PER_KIND: u64 = 100;
+const HUGE_LINE: usize = 64 << 20;
+
+/// The warnings of one file, as they come.
+#[derive(Debug, Default)]
+pub struct Warnings {
+    list: Vec<LineWarning>,
+    counts: BTreeMap<WarningKind, u64>,
+    /// Number of the line being read, from 1.
+    line: u64,
+    eol: Option<Eol>,
+}
+
+impl Warnings {
+    /// Starts on a (part of a) file whose first line has that number.
+    pub fn begin(&mut self, bytes: &[u8], first_line: u64) {
+        self.line = first_line - 1;
+        if bytes.starts_with(crate::scan::BOM) {
+            self.line = first_line;
+            self.add(
+                WarningKind::Bom,
+                "byte order mark before the first line, kept",
+            );
+            self.line = first_line - 1;
+        }
+    }
+
+    /// Goes on to the next line.
+    pub fn line(&mut self, raw: RawLine) {
+        self.line += 1;
+        self.eol = Some(raw.eol);
+        let len = raw.end - raw.start;
+        if len > crate::scan::Span::MAX_LINE {
+            self.add(
+                WarningKind::UnreadLine,
+                "line of 4 GiB or more, passed through unread",
+            );
+        } else if len >= HUGE_LINE {
+            self.add(WarningKind::HugeLine, format!("line of {} MiB", len >> 20));
+        }
+        match raw.eol {
+            Eol::Lf => {}
+            Eol::CrLf if self.counts.contains_key(&WarningKind::Crlf) => {}
+            Eol::CrLf => self.add(WarningKind::Crlf, "lines end with CR LF, kept"),
+            Eol::None => self.add(
+                WarningKind::NoFinalNewline,
+                "no newline at the end of the file, none added",
+            ),
+        }
+    }
+
+    fn add(&mut self, kind: WarningKind, message: impl Into<String>) {
+        let count = self.counts.entry(kind).or_default();
+        *count += 1;
+        if *count <= KEPT_PER_KIND {
+            self.list.push(LineWarning {
+                kind,
+                line: self.line,
+                message: message.into(),
+            });
+        }
+    }
+
+    /// All of them, in the order of lines; a kind with more than 100 ends with a count of the rest.
+    pub fn finish(mut self) -> Vec<LineWarning> {
+        for (kind, count) in &self.counts {
+            if *count > KEPT_PER_KIND
+                && let Some(last) = self.list.iter_mut().rev().find(|w| w.kind == *kind)
+            {
+                last.message.push_str(&format!(
+                    " (and {} more lines like this)",
+                    count - KEPT_PER_KIND
+                ));
+            }
+        }
+        self.list
+    }
+}
+
+/// Reads one line with `object`, which is called with a cursor before an object and reads exactly that.
+pub(super) fn read(
+    bytes: &[u8],
+    warnings: &mut Warnings,
+    object: impl FnOnce(&mut Cursor<'_>) -> Parse<LineKind>,
+) -> LineKind {
+    if std::str::from_utf8(bytes).is_err() {
+        warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
+    }
+    let mut cursor = Cursor::new(bytes);
+    let first = match cursor.kind() {
+        Ok(first) => first,
+        Err(bad) => {
+            unreadable(bytes, bad, warnings);
+            return LineKind::Bad;
+        }
+    };
+    let result = if first == Kind::Object {
+        object(&mut cursor)
+    } else {
+        cursor.skip().map(|_| LineKind::Bad)
+    };
+    match result.and_then(|kind| cursor.end().map(|()| kind)) {
+        Err(bad) => {
+            unreadable(bytes, bad, warnings);
+            LineKind::Bad
+        }
+        Ok(kind) => {
+            if first != Kind::Object {
+                warnings.add(
+                    WarningKind::NotAnObject,
+                    "JSON, but not an object; passed through",
+                );
+            }
+            odd(cursor.oddities, warnings);
+            kind
+        }
+    }
+}
+
+fn odd(oddities: Oddities, warnings: &mut Warnings) {
+    if oddities.is_empty() {
+        return;
+    }
+    for (oddity, kind, message) in [
+        (
+            Oddities::LONE_SURROGATE,
+            WarningKind::LoneSurrogate,
+            "half of a surrogate pair, kept; providers refuse it",
+        ),
+        (
+            Oddities::DUPLICATE_KEY,
+            WarningKind::DuplicateKey,
+            "a key twice in one object, kept; the last one counts",
+        ),
+        (
+            Oddities::LONG_NUMBER,
+            WarningKind::LongNumber,
+            "a number of more than 20 digits, kept as it stands",
+        ),
+        (
+            Oddities::DEEP,
+            WarningKind::DeepNesting,
+            "nested deeper than 127 levels, kept",
+        ),
+    ] {
+        if oddities.contains(oddity) {
+            warnings.add(kind, message);
+        }
+    }
+}
+
+fn unreadable(bytes: &[u8], bad: Bad, warnings: &mut Warnings) {
+    let trimmed = bytes.trim_ascii();
+    if trimmed.is_empty() {
+        warnings.add(WarningKind::BlankLine, "blank line, kept");
+    } else if trimmed.starts_with(b"//") || trimmed.starts_with(b"#") {
+        warnings.add(WarningKind::Comment, "comment line, kept");
+    } else if memchr(0, bytes).is_some() {
+        warnings.add(
+            WarningKind::Nul,
+            format!(
+                "NUL byte, so no JSON (at byte {}); passed through",
+                bad.at + 1
+            ),
+        );
+    } else {
+        let (kind, note) = match warnings.eol {
+            Some(Eol::None) => (WarningKind::Truncated, "truncated last line"),
+            Some(Eol::Lf | Eol::CrLf) | None => (WarningKind::BadJson, "no JSON"),
+        };
+        warnings.add(
+            kind,
+            format!(
+                "{note}: {} (at byte {}); passed through",
+                bad.what,
+                bad.at + 1
+            ),
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! OpenAI chat completions: one message a line, or one conversation `{"messages": […]}` a line.
+
+use super::blocks;
+use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{Block, BlockKind, LineKind, Marks, Record, Role, Shape};
+
+/// One line: a message, a conversation, or something else.
+pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    // A line that holds `messages` holds no message itself, whatever other keys it has.
+    let is_conversation = peek_messages(c)?;
+    if !is_conversation {
+        return message(c, record).map(|kind| kind.unwrap_or(LineKind::Unknown));
+    }
+    c.object(|key, c| {
+        if key == b"messages" && c.kind()? == Kind::Array {
+            c.array(|c| {
+                if c.kind()? == Kind::Object {
+                    message(c, record)?;
+                } else {
+                    c.skip()?;
+                }
+                Ok(())
+            })?;
+        } else {
+            c.skip()?;
+        }
+        Ok(())
+    })?;
+    Ok(LineKind::Message)
+}
+
+/// Whether the object at the cursor has a list `messages`; looks without moving.
+fn peek_messages(c: &Cursor<'_>) -> Parse<bool> {
+    // The key nearly always comes first; a line without it is rejected by a search before it is read twice.
+    if memchr::memmem::find(c.line(), b"\"messages\"").is_none() {
+        return Ok(false);
+    }
+    let mut found = false;
+    Cursor::new(c.line()).object(|key, c| {
+        found |= key == b"messages" && c.kind()? == Kind::Array;
+        c.skip().map(drop)
+    })?;
+    Ok(found)
+}
+
+/// One message object; `None` where it has no role that is known.
+fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<LineKind>> {
+    let line = c.line();
+    let (start, texts) = (record.block_mark(), record.text_mark());
+    let mut role = None;
+    let mut content = None;
+    let (mut answers, mut name) = (Span::default(), Span::default());
+    let object = c.object(|key, c| {
+        match key {
+            b"role" => role = c.string_or_skip()?.map(|t| t.span.of(line)),
+            b"content" => content = Some(contents(c, record)?),
+            b"tool_call_id" => answers = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"name" => name = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"reasoning_content" | b"reasoning" => thinking(c, record)?,
+            b"tool_calls" if c.kind()? == Kind::Array => drop(c.array(|c| call(c, record))?),
+            b"function_call" if c.kind()? == Kind::Object => function_call(c, record)?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let (role, is_result) = match role {
+        Some(b"user") => (Role::User, false),
+        Some(b"assistant") => (Role::Assistant, false),
+        Some(b"system" | b"developer") => (Role::System, false),
+        Some(b"tool" | b"function") => (Role::Tool, true),
+        _ => {
+            record.forget(start, texts);
+            return Ok(None);
+        }
+    };
+    let span = content.map(|c| c.span).unwrap_or_default();
+    if is_result {
+        // What was read as words of a message is a result: one block that holds them all.
+        record.forget_blocks(start);
+        let mut block = Block::new(BlockKind::Result);
+        block.value = object;
+        (block.call_id, block.tool) = (answers, name);
+        block.take(content);
+        record.block(block, texts);
+    }
+    let echo = record
+        .first_words(start, line)
+        .map_or(Marks::default(), blocks::echo);
+    record.unit(role, object, span, echo, start);
+    Ok(Some(LineKind::Message))
+}
+
+/// A message's content; every part of it becomes a block, until the role says that it is a result.
+fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Content> {
+    if c.kind()? != Kind::Array {
+        let texts = record.text_mark();
+        let content = blocks::result_content(c, record)?;
+        if content.shape == Shape::String {
+            let mut block = Block::new(BlockKind::Text);
+            block.value = content.span;
+            block.take(Some(content));
+            record.block(block, texts);
+        }
+        return Ok(content);
+    }
+    let mut content = blocks::Content {
+        span: Span::default(),
+        shape: Shape::List,
+        images: 0,
+        documents: 0,
+        others: 0,
+    };
+    content.span = c.array(|c| {
+        let texts = record.text_mark();
+        let start = c.place()?;
+        let kind = blocks::part(c, record)?;
+        let value = Span::new(start, c.place_behind());
+        content.count(kind);
+        record.block(
+            Block {
+                value,
+                content: value,
+                ..Block::new(kind)
+            },
+            texts,
+        );
+        Ok(())
+    })?;
+    Ok(content)
+}
+
+fn thinking(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
+    let texts = record.text_mark();
+    if let Some(text) = c.string_or_skip()? {
+        record.text(text);
+        let value = blocks::quoted(text);
+        record.block(
+            Block {
+                shape: Shape::String,
+                value,
+                content: value,
+                ..Block::new(BlockKind::Thinking)
+            },
+            texts,
+        );
+    }
+    Ok(())
+}
+
+/// One element of `tool_calls`: a function call, or a custom tool's.
+fn call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
+    if c.kind()? != Kind::Object {
+        return c.skip().map(drop);
+    }
+    let texts = record.text_mark();
+    let mut block = Block::new(BlockKind::Call);
+    block.value = c.object(|key, c| {
+        match key {
+            b"id" => block.call_id = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"function" | b"custom" if c.kind()? == Kind::Object => called(c, record, &mut block)?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    record.block(block, texts);
+    Ok(())
+}
+
+/// The older form: one call a message, without an id.
+fn function_call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
+    let texts = record.text_mark();
+    let mut block = Block::new(BlockKind::Call);
+    let start = c.place()?;
+    called(c, record, &mut block)?;
+    block.value = Span::new(start, c.place_behind());
+    record.block(block, texts);
+    Ok(())
+}
+
+/// `{"name", "arguments"}` or `{"name", "input"}`.
+fn called(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, block: &mut Block) -> Parse<()> {
+    c.object(|key, c| {
+        match key {
+            b"name" => block.tool = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"arguments" | b"input" => {
+                if c.kind()? == Kind::String {
+                    let text = c.string()?;
+                    record.text(text);
+                    (block.shape, block.content) = (Shape::String, blocks::quoted(text));
+                } else {
+                    (block.shape, block.content) = (Shape::Other, c.skip()?);
+                }
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })
+    .map(drop)
+}

@@ -1,0 +1,412 @@
+//! Detection and reading, on lines written for the purpose.
+
+use super::*;
+use crate::transcript::{BlockKind, Role, Typed};
+
+fn detect(text: &str) -> Detected {
+    let mut detector = Detector::default();
+    detector.look(text.as_bytes());
+    detector.decide()
+}
+
+#[test]
+fn every_shape_is_told_by_its_content() {
+    let file = |format| Detected::Known(format, Layout::File);
+    for (text, expected) in [
+        (r#"{"role":"user","content":"hi"}"#, file(Format::Anthropic)),
+        (
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"x"}]}"#,
+            file(Format::Anthropic),
+        ),
+        (r#"{"role":"system","content":"be"}"#, file(Format::OpenAi)),
+        (
+            "{\"role\":\"system\",\"content\":\"be\"}\n{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\"}]}",
+            file(Format::Anthropic),
+        ),
+        (
+            r#"{"role":"tool","tool_call_id":"a","content":"x"}"#,
+            file(Format::OpenAi),
+        ),
+        (
+            r#"{"role":"assistant","content":null,"tool_calls":[]}"#,
+            file(Format::OpenAi),
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":"hi"}]}"#,
+            Detected::Known(Format::OpenAi, Layout::Line),
+        ),
+        (
+            r#"{"parentUuid":null,"type":"user","uuid":"u","message":{"role":"user","content":"hi"}}"#,
+            file(Format::ClaudeCode),
+        ),
+        (
+            r#"{"type":"summary","summary":"t","leafUuid":"u"}"#,
+            file(Format::ClaudeCode),
+        ),
+        (
+            r#"{"type":"file-history-snapshot","messageId":"m","snapshot":{}}"#,
+            file(Format::ClaudeCode),
+        ),
+        (
+            r#"{"timestamp":"t","type":"session_meta","payload":{}}"#,
+            Detected::Unsupported("codex"),
+        ),
+        (
+            r#"{"type":"session","version":3,"id":"i"}"#,
+            Detected::Unsupported("pi"),
+        ),
+        (
+            r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a"}]}"#,
+            Detected::Unsupported("ai-sdk"),
+        ),
+        (
+            r#"{"conversations":[{"from":"human","value":"hi"}]}"#,
+            Detected::Unsupported("sharegpt"),
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":[{"type":"tool_result"}]}]}"#,
+            Detected::Unsupported("anthropic requests"),
+        ),
+        (
+            "// comment\nnot json\n[1]\n",
+            Detected::Unsupported("unknown"),
+        ),
+        ("", Detected::Unsupported("unknown")),
+    ] {
+        assert_eq!(detect(text), expected, "{text}");
+    }
+}
+
+fn kinds(format: Format, text: &str) -> Vec<(Role, Typed, Vec<BlockKind>)> {
+    let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+    let conversation = &transcript.conversations[0];
+    let kind = |b: &u32| transcript.block(*b).kind;
+    conversation
+        .messages
+        .iter()
+        .map(|m| {
+            (
+                m.role,
+                m.typed,
+                conversation.blocks(m).iter().map(kind).collect(),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn anthropic_blocks_are_read_whatever_the_order_of_their_keys() {
+    use BlockKind::{Call, Image, Result, Text, Thinking};
+    let text = concat!(
+        r#"{"content":[{"text":"go","type":"text"},{"source":{},"type":"image"}],"role":"user"}"#,
+        "\n",
+        r#"{"role":"assistant","content":[{"thinking":"","signature":"s","type":"thinking"},{"input":{"a":[1]},"name":"Read","id":"t1","type":"tool_use"}]}"#,
+        "\n",
+        r#"{"role":"user","content":[{"content":[{"type":"text","text":"out"},{"type":"image"}],"is_error":true,"tool_use_id":"t1","type":"tool_result"}]}"#,
+        "\n",
+        r#"{"role":"user","content":"<system-reminder>x"}"#,
+        "\n",
+    );
+    assert_eq!(
+        kinds(Format::Anthropic, text),
+        [
+            (Role::User, Typed::Yes, vec![Text, Image]),
+            (Role::Assistant, Typed::No, vec![Thinking, Call]),
+            (Role::User, Typed::No, vec![Result]),
+            (Role::User, Typed::No, vec![Text]),
+        ]
+    );
+    let transcript = Format::Anthropic.read(text.as_bytes(), 1, &mut Warnings::default());
+    let result = transcript.block(transcript.blocks_of_line(2).start);
+    assert_eq!(transcript.bytes(2, result.call_id), b"t1");
+    assert_eq!(
+        (result.outcome, result.shape, result.images),
+        (
+            crate::transcript::Outcome::Failed,
+            crate::transcript::Shape::List,
+            1
+        )
+    );
+    assert_eq!(
+        transcript.bytes(2, result.content),
+        br#"[{"type":"text","text":"out"},{"type":"image"}]"#
+    );
+    assert_eq!(
+        transcript.bytes(2, transcript.texts(result)[0].span),
+        b"out"
+    );
+    let call = transcript.block(transcript.blocks_of_line(1).end - 1);
+    assert_eq!(transcript.bytes(1, call.content), br#"{"a":[1]}"#);
+}
+
+#[test]
+fn openai_messages_are_read_alone_and_many_on_a_line() {
+    use BlockKind::{Call, Result, Text};
+    let messages = [
+        r#"{"role":"system","content":"be"}"#,
+        r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}"#,
+        r#"{"content":[{"type":"text","text":"out"}],"tool_call_id":"c1","role":"tool"}"#,
+        r#"{"role":"assistant","content":"done"}"#,
+    ];
+    let expected = [
+        (Role::System, Typed::No, vec![Text]),
+        (Role::User, Typed::Yes, vec![Text, Text]),
+        (Role::Assistant, Typed::No, vec![Call]),
+        (Role::Tool, Typed::No, vec![Result]),
+        (Role::Assistant, Typed::No, vec![Text]),
+    ];
+    assert_eq!(kinds(Format::OpenAi, &messages.join("\n")), expected);
+    let line = format!(
+        "{{\"id\":1,\"messages\":[{}],\"tools\":[]}}",
+        messages.join(", ")
+    );
+    assert_eq!(kinds(Format::OpenAi, &line), expected);
+}
+
+/// A session line: `kind:id<parent` and the rest as JSON members.
+fn session(lines: &[(&str, &str, &str, &str)]) -> String {
+    lines
+        .iter()
+        .map(|(kind, id, parent, rest)| {
+            let parent = if parent.is_empty() {
+                "null".to_owned()
+            } else {
+                format!("\"{parent}\"")
+            };
+            format!("{{\"type\":\"{kind}\",\"uuid\":\"{id}\",\"parentUuid\":{parent},{rest}}}\n")
+        })
+        .collect()
+}
+
+fn user(text: &str) -> String {
+    format!(r#""message":{{"role":"user","content":"{text}"}}"#)
+}
+
+fn part(id: &str, block: &str) -> String {
+    format!(r#""message":{{"id":"{id}","role":"assistant","content":[{block}]}}"#)
+}
+
+fn call(message: &str, id: &str) -> String {
+    part(
+        message,
+        &format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}"#),
+    )
+}
+
+fn result(id: &str) -> String {
+    format!(
+        r#""message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}]}},"toolUseResult":"x""#
+    )
+}
+
+/// The ids of the live lines of each conversation, a message a group.
+fn live(text: &str) -> Vec<String> {
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    let name = |line: &u32| {
+        let id = transcript.links()[*line as usize].id;
+        String::from_utf8(transcript.bytes(*line, id).to_vec()).unwrap()
+    };
+    transcript
+        .conversations
+        .iter()
+        .map(|c| {
+            let groups: Vec<_> = c
+                .messages
+                .iter()
+                .map(|m| c.lines(m).iter().map(name).collect::<Vec<_>>().join("+"))
+                .collect();
+            format!("{}: {}", c.id, groups.join(" "))
+        })
+        .collect()
+}
+
+#[test]
+fn split_messages_and_parallel_results_come_together() {
+    // a1 and a2 are one message; the result of a1's call hangs off the path to the leaf.
+    let text = session(&[
+        ("user", "u", "", &user("go")),
+        ("assistant", "a1", "u", &call("m1", "t1")),
+        ("assistant", "a2", "a1", &call("m1", "t2")),
+        ("user", "r1", "a1", &result("t1")),
+        ("user", "r2", "a2", &result("t2")),
+        (
+            "assistant",
+            "a3",
+            "r2",
+            &part("m2", r#"{"type":"text","text":"done"}"#),
+        ),
+    ]);
+    assert_eq!(live(&text), ["main: u a1+a2 r1+r2 a3"]);
+    // Interleaved: call, result, call of the same message, result.
+    let text = session(&[
+        ("user", "u", "", &user("go")),
+        ("assistant", "a1", "u", &call("m1", "t1")),
+        ("user", "r1", "a1", &result("t1")),
+        ("assistant", "a2", "r1", &call("m1", "t2")),
+        ("user", "r2", "a2", &result("t2")),
+    ]);
+    assert_eq!(live(&text), ["main: u a1+a2 r1+r2"]);
+}
+
+#[test]
+fn abandoned_branches_and_rewritten_history_are_dead() {
+    let text = session(&[
+        ("user", "u", "", &user("go")),
+        (
+            "assistant",
+            "old",
+            "u",
+            &part("m0", r#"{"type":"text","text":"no"}"#),
+        ),
+        ("assistant", "a1", "u", &call("m1", "t1")),
+        ("user", "r1", "a1", &result("t1")),
+        // The same again under new ids, as after a resume.
+        ("user", "u'", "", &user("go")),
+        ("assistant", "a1'", "u'", &call("m1", "t1")),
+        ("user", "r1'", "a1'", &result("t1")),
+    ]);
+    assert_eq!(live(&text), ["main: u' a1' r1'"]);
+}
+
+#[test]
+fn the_leaf_pointer_decides_where_it_points_into_the_file() {
+    let lines = session(&[
+        ("user", "u1", "", &user("one")),
+        ("user", "u2", "u1", &user("two")),
+        ("user", "u3", "u2", &user("three")),
+        ("user", "other", "u1", &user("other")),
+    ]);
+    assert_eq!(live(&lines), ["main: u1 other"]);
+    let pointed = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u2\"}}\n");
+    assert_eq!(live(&pointed), ["main: u1 u2 u3"]);
+    let stale = format!("{pointed}{{\"type\":\"last-prompt\",\"leafUuid\":\"gone\"}}\n");
+    assert_eq!(live(&stale), ["main: u1 u2 u3"]);
+}
+
+#[test]
+fn a_recorded_compaction_ends_the_window_but_for_what_it_preserved() {
+    let summary = format!(r#"{},"isCompactSummary":true"#, user("so far"));
+    let old = [
+        ("user", "u1", "", user("one")),
+        ("user", "u2", "u1", user("two")),
+        (
+            "assistant",
+            "a2",
+            "u2",
+            part("m", r#"{"type":"text","text":"t"}"#),
+        ),
+    ];
+    let with = |metadata: &str| {
+        let boundary = format!(r#""subtype":"compact_boundary","compactMetadata":{{{metadata}}}"#);
+        let mut lines: Vec<_> = old
+            .iter()
+            .map(|(k, i, p, r)| (*k, *i, *p, r.as_str()))
+            .collect();
+        lines.push(("system", "b", "", &boundary));
+        lines.push(("user", "s", "b", &summary));
+        let after = user("after");
+        lines.push(("user", "u3", "s", &after));
+        live(&session(&lines))
+    };
+    assert_eq!(with(""), ["main: s u3"]);
+    assert_eq!(
+        with(r#""preservedMessages":{"anchorUuid":"s","uuids":["u2","a2"]}"#),
+        ["main: s u2 a2 u3"]
+    );
+    assert_eq!(
+        with(r#""preservedSegment":{"headUuid":"u2","anchorUuid":"s","tailUuid":"a2"}"#),
+        ["main: s u2 a2 u3"]
+    );
+}
+
+#[test]
+fn sidechains_are_conversations_of_their_own() {
+    let aside = |rest: &str| format!(r#"{rest},"isSidechain":true"#);
+    let lines = [
+        ("user", "u", "", user("go")),
+        ("user", "s1", "", aside(&user("task"))),
+        (
+            "assistant",
+            "s2",
+            "s1",
+            aside(&part("m", r#"{"type":"text","text":"t"}"#)),
+        ),
+        (
+            "assistant",
+            "a",
+            "u",
+            part("n", r#"{"type":"text","text":"t"}"#),
+        ),
+    ];
+    let borrowed: Vec<_> = lines
+        .iter()
+        .map(|(k, i, p, r)| (*k, *i, *p, r.as_str()))
+        .collect();
+    assert_eq!(live(&session(&borrowed)), ["main: u a", "s1: s1 s2"]);
+    assert_eq!(live(&session(&borrowed[1..3])), ["main: s1 s2"]);
+}
+
+#[test]
+fn loops_and_self_parents_end() {
+    let text = session(&[
+        ("user", "a", "b", &user("1")),
+        ("user", "b", "a", &user("2")),
+        ("user", "c", "c", &user("3")),
+    ]);
+    assert_eq!(live(&text), ["main: c"]);
+    assert_eq!(
+        live(&session(&[
+            ("user", "a", "b", &user("1")),
+            ("user", "b", "a", &user("2"))
+        ])),
+        ["main: a b"]
+    );
+}
+
+#[test]
+fn oddities_become_warnings_with_their_line() {
+    let text = b"\xef\xbb\xbf{\"role\":\"user\",\"content\":\"a\"}\r\n\n// note\n[1]\n{\"role\":\"user\",\"role\":\"user\",\"content\":\"\\ud800\"}\n{\"a\":\"\xff\"}\nnope\n\x00\n{\"role\":";
+    let mut warnings = Warnings::default();
+    let transcript = Format::Anthropic.read(text, 1, &mut warnings);
+    assert_eq!(
+        transcript.pieces().flatten().copied().collect::<Vec<u8>>(),
+        text
+    );
+    use WarningKind::*;
+    let seen: Vec<_> = warnings
+        .finish()
+        .into_iter()
+        .map(|w| (w.kind, w.line))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Bom, 1),
+            (Crlf, 1),
+            (BlankLine, 2),
+            (Comment, 3),
+            (NotAnObject, 4),
+            (LoneSurrogate, 5),
+            (DuplicateKey, 5),
+            (InvalidUtf8, 6),
+            (BadJson, 7),
+            (Nul, 8),
+            (NoFinalNewline, 9),
+            (Truncated, 9),
+        ]
+    );
+}
+
+#[test]
+fn many_warnings_of_a_kind_are_counted() {
+    let text = "\n".repeat(150);
+    let mut warnings = Warnings::default();
+    Format::Anthropic.read(text.as_bytes(), 1, &mut warnings);
+    let list = warnings.finish();
+    assert_eq!(list.len(), 100);
+    assert_eq!(
+        list[99].message,
+        "blank line, kept (and 50 more lines like this)"
+    );
+}

@@ -1,0 +1,160 @@
+//! A context window's worth of messages.
+
+use super::{Marks, Role, Transcript};
+use crate::scan::Span;
+
+/// Which conversation of its transcript.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConversationId {
+    /// The one that the user sees.
+    Main,
+    /// A subagent's, by the id of its first line.
+    Sidechain(String),
+    /// The one on that line (from 1) of a conversation-per-line file.
+    Line(u64),
+}
+
+impl std::fmt::Display for ConversationId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ConversationId::Main => f.write_str("main"),
+            ConversationId::Sidechain(id) => f.write_str(id),
+            ConversationId::Line(line) => write!(f, "line:{line}"),
+        }
+    }
+}
+
+/// Whether a person wrote a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typed {
+    /// A user message that is no result, no reminder and no echo of a command.
+    Yes,
+    /// Anything else.
+    No,
+}
+
+/// One message of a live window.
+#[derive(Debug, Clone, Copy)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// Whether a person wrote it.
+    pub typed: Typed,
+    /// The message object on its first line; empty where a message is spread over lines.
+    pub object: Span,
+    /// The content value on its first line.
+    pub content: Span,
+    lines: (u32, u32),
+    blocks: (u32, u32),
+}
+
+/// The live window of one conversation: what the model would see now, in the order in which it would see it.
+#[derive(Debug)]
+pub struct Conversation {
+    /// Which one.
+    pub id: ConversationId,
+    /// Its messages; the first is number 1 in a report.
+    pub messages: Vec<Message>,
+    lines: Vec<u32>,
+    blocks: Vec<u32>,
+}
+
+impl Conversation {
+    /// A conversation without messages.
+    pub fn new(id: ConversationId) -> Self {
+        Conversation {
+            id,
+            messages: Vec::new(),
+            lines: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Begins a message; what is added next belongs to it.
+    pub fn push(&mut self, role: Role, object: Span, content: Span) -> usize {
+        let lines = (self.lines.len() as u32, self.lines.len() as u32);
+        let blocks = (self.blocks.len() as u32, self.blocks.len() as u32);
+        self.messages.push(Message {
+            role,
+            typed: Typed::No,
+            object,
+            content,
+            lines,
+            blocks,
+        });
+        self.messages.len() - 1
+    }
+
+    /// Adds a line with some of its blocks to the message that was begun last.
+    pub fn extend(&mut self, line: u32, blocks: impl IntoIterator<Item = u32>) {
+        self.lines.push(line);
+        self.blocks.extend(blocks);
+        if let Some(message) = self.messages.last_mut() {
+            message.lines.1 = self.lines.len() as u32;
+            message.blocks.1 = self.blocks.len() as u32;
+        }
+    }
+
+    /// The lines of a message, from 0, in order.
+    pub fn lines(&self, message: &Message) -> &[u32] {
+        &self.lines[message.lines.0 as usize..message.lines.1 as usize]
+    }
+
+    /// The numbers of the blocks of a message, in order.
+    pub fn blocks(&self, message: &Message) -> &[u32] {
+        &self.blocks[message.blocks.0 as usize..message.blocks.1 as usize]
+    }
+
+    /// All live lines, in the order of the conversation.
+    pub fn all_lines(&self) -> &[u32] {
+        &self.lines
+    }
+
+    /// Every block with the number of its message (from 0), in order.
+    pub fn all_blocks(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
+        self.messages
+            .iter()
+            .enumerate()
+            .flat_map(|(i, m)| self.blocks(m).iter().map(move |b| (i, *b)))
+    }
+
+    /// The line (from 0) on which a message begins.
+    pub fn first_line(&self, message: &Message) -> u32 {
+        self.lines(message).first().copied().unwrap_or(0)
+    }
+}
+
+impl Transcript<'_> {
+    /// The conversation of all messages that stand whole on their lines: every one of them is live.
+    pub fn conversation_of_units(&self, id: ConversationId) -> Conversation {
+        let mut conversation = Conversation::new(id);
+        for unit in self.units() {
+            let blocks: Vec<u32> = (unit.blocks.0..unit.blocks.1).collect();
+            let message = conversation.push(unit.role, unit.object, unit.content);
+            if !unit.echo.has(Marks::ECHO) {
+                conversation.messages[message].typed = self.is_typed(unit.role, &blocks);
+            }
+            conversation.extend(unit.line, blocks);
+        }
+        conversation
+    }
+
+    /// Whether a message of these blocks, without any mark to the contrary, was written by a person.
+    pub fn is_typed(&self, role: Role, blocks: &[u32]) -> Typed {
+        use super::BlockKind::{
+            Attachment, Call, Document, Image, Other, Redacted, Result, Server, Text, Thinking,
+        };
+        if role != Role::User {
+            return Typed::No;
+        }
+        let mut words = Typed::No;
+        for block in blocks {
+            match self.block(*block).kind {
+                Text | Image | Document => words = Typed::Yes,
+                Result | Call | Server | Attachment => return Typed::No,
+                Thinking | Redacted | Other => {}
+            }
+        }
+        words
+    }
+}

@@ -1,0 +1,199 @@
+//! Filling a transcript with records, line by line, and giving lines new ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Block, BlockKind, Line, LineKind, Link, Marks, Mirror, Role, Transcript, Unit};
+use crate::scan::{RawLine, Span, Text};
+
+/// Where a format's reader puts what it finds on one line.
+#[derive(Debug)]
+pub struct Record<'t, 'a> {
+    transcript: &'t mut Transcript<'a>,
+    line: u32,
+}
+
+/// A place in a record; what was added after it can be taken back or bundled.
+#[derive(Debug, Clone, Copy)]
+pub struct TextMark(u32);
+
+/// A place in a record before some blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockMark(u32);
+
+impl Record<'_, '_> {
+    /// The line's number, from 0.
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The place where the next text will go.
+    pub fn text_mark(&self) -> TextMark {
+        TextMark(self.transcript.texts.len() as u32)
+    }
+
+    /// Adds a text to the content that is being read.
+    pub fn text(&mut self, text: Text) {
+        self.transcript.texts.push(text);
+    }
+
+    /// Forgets the texts since `mark`.
+    pub fn forget_texts(&mut self, mark: TextMark) {
+        self.transcript.texts.truncate(mark.0 as usize);
+    }
+
+    /// The place where the next block will go.
+    pub fn block_mark(&self) -> BlockMark {
+        BlockMark(self.transcript.blocks.len() as u32)
+    }
+
+    /// Adds a block with the texts since `texts`.
+    pub fn block(&mut self, block: Block, texts: TextMark) {
+        let end = self.transcript.texts.len() as u32;
+        self.transcript.blocks.push(Block {
+            line: self.line,
+            texts: (texts.0, end),
+            ..block
+        });
+    }
+
+    /// Forgets blocks but keeps their texts: they turned out to be parts of another block.
+    pub fn forget_blocks(&mut self, mark: BlockMark) {
+        self.transcript.blocks.truncate(mark.0 as usize);
+    }
+
+    /// The first text of the blocks since `mark`, if they begin with words; `line` is the line being read.
+    pub fn first_words<'l>(&self, mark: BlockMark, line: &'l [u8]) -> Option<&'l [u8]> {
+        let block = self.transcript.blocks.get(mark.0 as usize)?;
+        let text = self
+            .transcript
+            .texts
+            .get(block.texts.0 as usize..block.texts.1 as usize)?
+            .first()?;
+        (block.kind == BlockKind::Text).then(|| text.span.of(line))
+    }
+
+    /// Forgets blocks and texts since the marks: the line turned out to be something else.
+    pub fn forget(&mut self, blocks: BlockMark, texts: TextMark) {
+        self.transcript.blocks.truncate(blocks.0 as usize);
+        self.forget_texts(texts);
+    }
+
+    /// Adds a message that stands whole on this line, with the blocks since `blocks`.
+    pub fn unit(
+        &mut self,
+        role: Role,
+        object: Span,
+        content: Span,
+        echo: Marks,
+        blocks: BlockMark,
+    ) {
+        let end = self.transcript.blocks.len() as u32;
+        let line = self.line;
+        self.transcript.units.push(Unit {
+            role,
+            line,
+            object,
+            content,
+            blocks: (blocks.0, end),
+            echo,
+        });
+    }
+
+    /// Says how the line hangs together with others.
+    pub fn link(&mut self, link: Link) {
+        let line = self.line as usize;
+        if self.transcript.links.len() <= line {
+            self.transcript.links.resize(line + 1, Link::default());
+        }
+        self.transcript.links[line] = link;
+    }
+
+    /// Adds a value outside of the messages that repeats a result.
+    pub fn mirror(&mut self, value: Span, of: Span) {
+        let line = self.line;
+        self.transcript.mirrors.push(Mirror { line, value, of });
+    }
+}
+
+impl<'a> Transcript<'a> {
+    /// An empty transcript over `base`.
+    pub fn new(base: &'a [u8]) -> Self {
+        Transcript {
+            base,
+            lines: Vec::new(),
+            edited: BTreeMap::new(),
+            blocks: Vec::new(),
+            texts: Vec::new(),
+            mirrors: Vec::new(),
+            links: Vec::new(),
+            units: Vec::new(),
+            conversations: Vec::new(),
+        }
+    }
+
+    /// Adds a line of the base and has `read` say what is on it; a line too long for spans is [`LineKind::Bad`].
+    pub fn push_line(
+        &mut self,
+        raw: RawLine,
+        read: impl FnOnce(&'a [u8], &mut Record<'_, 'a>) -> LineKind,
+    ) {
+        let line = self.lines.len() as u32;
+        let base = self.base;
+        let bytes = &base[raw.start..raw.end];
+        let blocks = self.blocks.len() as u32;
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.lines.push(Line {
+            start: raw.start,
+            len,
+            eol: raw.eol,
+            kind: LineKind::Bad,
+            blocks: (blocks, blocks),
+        });
+        if bytes.len() <= Span::MAX_LINE {
+            self.record(line, |record| read(bytes, record));
+        }
+    }
+
+    /// Gives lines new bytes and has `read` say what is on each of them now.
+    ///
+    /// The conversations still speak of the old records until the format forms them again.
+    pub fn replace_lines(
+        &mut self,
+        new: BTreeMap<u32, Vec<u8>>,
+        mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
+    ) {
+        let replaced: BTreeSet<u32> = new.keys().copied().collect();
+        self.mirrors.retain(|m| !replaced.contains(&m.line));
+        self.units.retain(|u| !replaced.contains(&u.line));
+        for (line, bytes) in new {
+            self.record(line, |record| read(&bytes, record));
+            self.edited.insert(line, bytes);
+        }
+        // New records went to the end; both lists are in the order of their lines.
+        self.mirrors.sort_by_key(|m| m.line);
+        self.units.sort_by_key(|u| u.line);
+    }
+
+    fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {
+        let start = self.blocks.len() as u32;
+        let (texts, units, mirrors) = (self.texts.len(), self.units.len(), self.mirrors.len());
+        let kind = read(&mut Record {
+            transcript: self,
+            line,
+        });
+        if kind == LineKind::Bad {
+            // Reading stopped in the middle: what was found until then counts for nothing.
+            self.blocks.truncate(start as usize);
+            self.texts.truncate(texts);
+            self.units.truncate(units);
+            self.mirrors.truncate(mirrors);
+            if let Some(link) = self.links.get_mut(line as usize) {
+                *link = Link::default();
+            }
+        }
+        let end = self.blocks.len() as u32;
+        let slot = &mut self.lines[line as usize];
+        slot.kind = kind;
+        slot.blocks = (start, end);
+    }
+}
