@@ -9,51 +9,55 @@ use super::Report;
 use crate::outcome::{Outcome, OutcomeError, ratio};
 use crate::text::printable;
 
-/// A column's name, and the finished cell for an input.
-type Column = (&'static str, fn(&Outcome) -> String);
+/// A column's name, and what makes its cell for an input.
+struct Column(&'static str, fn(&Outcome) -> String);
 
 const COLUMNS: [Column; 22] = [
-    ("input", |o| text(&o.input)),
-    ("output", |o| optional(o.output.as_deref())),
-    ("format", |o| optional(o.format.as_deref())),
-    ("status", |o| o.status.to_string()),
-    ("error_kind", |o| fault(o, |e| e.kind.to_string())),
-    ("error_line", |o| {
+    Column("input", |o| text(&o.input)),
+    Column("output", |o| optional(o.output.as_deref())),
+    Column("format", |o| optional(o.format.as_deref())),
+    Column("status", |o| o.status.to_string()),
+    Column("error_kind", |o| fault(o, |e| e.kind.to_string())),
+    Column("error_line", |o| {
         fault(o, |e| e.line.map(|n| n.to_string()).unwrap_or_default())
     }),
-    ("error_message", |o| fault(o, |e| text(&e.message))),
-    ("original", |o| {
+    Column("error_message", |o| fault(o, |e| text(&e.message))),
+    Column("original", |o| {
         optional(o.original.as_ref().map(|original| original.path.as_str()))
     }),
-    ("findings_before", |o| o.findings_before.to_string()),
-    ("findings_after", |o| o.findings_after.to_string()),
-    ("hash_before", |o| optional(o.hash_before.as_deref())),
-    ("hash_after", |o| optional(o.hash_after.as_deref())),
-    ("bytes_before", |o| o.bytes_before.to_string()),
-    ("bytes_after", |o| o.bytes_after.to_string()),
-    ("tokens_before", |o| o.tokens_before().to_string()),
-    ("tokens_after", |o| o.tokens_after().to_string()),
-    ("ratio", |o| {
+    Column("findings_before", |o| o.findings_before.to_string()),
+    Column("findings_after", |o| o.findings_after.to_string()),
+    Column("hash_before", |o| optional(o.hash_before.as_deref())),
+    Column("hash_after", |o| optional(o.hash_after.as_deref())),
+    Column("bytes_before", |o| o.bytes_before.to_string()),
+    Column("bytes_after", |o| o.bytes_after.to_string()),
+    Column("tokens_before", |o| o.tokens_before().to_string()),
+    Column("tokens_after", |o| o.tokens_after().to_string()),
+    Column("ratio", |o| {
         format!("{:.4}", ratio(o.tokens_before(), o.tokens_after()))
     }),
-    ("messages_before", |o| o.messages_before().to_string()),
-    ("messages_after", |o| o.messages_after().to_string()),
-    ("conversations", |o| o.conversations.len().to_string()),
-    ("actions", |o| {
+    Column("messages_before", |o| o.messages_before().to_string()),
+    Column("messages_after", |o| o.messages_after().to_string()),
+    Column("conversations", |o| o.conversations.len().to_string()),
+    Column("actions", |o| {
         o.conversations
             .iter()
             .map(|c| c.actions.len())
             .sum::<usize>()
             .to_string()
     }),
-    ("warnings", |o| o.warnings.len().to_string()),
+    Column("warnings", |o| o.warnings.len().to_string()),
 ];
 
 /// Writes the header and the rows.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", COLUMNS.map(|(name, _)| name).join(","))?;
+    writeln!(out, "{}", COLUMNS.map(|Column(name, _)| name).join(","))?;
     for outcome in report.files() {
-        writeln!(out, "{}", COLUMNS.map(|(_, cell)| cell(outcome)).join(","))?;
+        writeln!(
+            out,
+            "{}",
+            COLUMNS.map(|Column(_, cell)| cell(outcome)).join(",")
+        )?;
     }
     Ok(())
 }

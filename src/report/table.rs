@@ -16,9 +16,7 @@ const COLUMNS: usize = 7;
 /// Paths are never cut shorter than this, even where the table then exceeds its width.
 const NAME_MIN: usize = 16;
 
-type Row = [String; COLUMNS];
-
-/// Writes the table in lines of at most `width` characters, messages about failures excepted.
+/// Writes the table with rows of at most `width` characters; what is said about an input may be longer.
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -34,7 +32,7 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
         [totals.tokens_before, totals.tokens_after],
         [totals.bytes_before, totals.bytes_after],
     );
-    let mut rows: Vec<(Row, Option<String>)> = Vec::with_capacity(shown.len());
+    let mut rows: Vec<([String; COLUMNS], Option<String>)> = Vec::with_capacity(shown.len());
     for outcome in shown {
         let name = printable(&outcome.input);
         let status = outcome.status.to_string();
@@ -46,7 +44,7 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
                 [outcome.bytes_before, outcome.bytes_after],
             )
         } else {
-            let mut cells = Row::default();
+            let mut cells: [String; COLUMNS] = Default::default();
             cells[0] = name.into_owned();
             cells[1] = status;
             cells
@@ -81,7 +79,7 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
     Ok(())
 }
 
-fn row(name: &str, status: String, tokens: [u64; 2], bytes: [u64; 2]) -> Row {
+fn row(name: &str, status: String, tokens: [u64; 2], bytes: [u64; 2]) -> [String; COLUMNS] {
     [
         name.to_owned(),
         status,
@@ -94,7 +92,11 @@ fn row(name: &str, status: String, tokens: [u64; 2], bytes: [u64; 2]) -> Row {
 }
 
 /// Names to the left, numbers to the right; a row without numbers ends after its status.
-fn write_row(cells: &Row, widths: &[usize; COLUMNS], out: &mut dyn Write) -> io::Result<()> {
+fn write_row(
+    cells: &[String; COLUMNS],
+    widths: &[usize; COLUMNS],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut line = format!("{:<1$}", elide(&cells[0], widths[0]), widths[0]);
     line.push_str(&format!("{}{:<2$}", GAPS[0], cells[1], widths[1]));
     if !cells[2].is_empty() {
