@@ -1,1 +1,343 @@
-//! (to come)
+//! What happened to each transcript, as plain data that adds up: the `files` entries and the `totals` of a report.
+//!
+//! The fields are the report's JSON keys, in its order. Sums are computed when asked for, so that they cannot
+//! disagree with their parts. Pure; never holds a time, a host's name or anything else that changes from run to run.
+
+use std::fmt;
+use std::path::{MAIN_SEPARATOR, Path};
+
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use crate::error::{Error, ErrorKind};
+
+pub use conversation::{
+    Action, ActionKind, ConversationOutcome, Restored, RestoredFrom, SummaryOutcome, TargetOutcome,
+    Usage,
+};
+pub use totals::{Totals, ratio};
+
+mod conversation;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+/// What happened to one input: an entry of the report's `files`.
+///
+/// An input that was read but not changed has every "after" equal to its "before"; one that was not read
+/// has neither, so that it adds nothing to the totals.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The input's path as given, with `/`; `-` for stdin.
+    pub input: String,
+    /// Where the result was written, if it was.
+    pub output: Option<String>,
+    /// The name of the detected format, if one was.
+    pub format: Option<String>,
+    /// What became of the input.
+    pub status: Status,
+    /// Why it failed or was rejected.
+    pub error: Option<OutcomeError>,
+    /// What `undo` would go back to; nothing when the bytes were kept nowhere.
+    pub original: Option<Original>,
+    /// Violations of the provider's rules in the input.
+    pub findings_before: u64,
+    /// Violations in the result.
+    pub findings_after: u64,
+    /// `blake3:` and the hash of the input's bytes, unless it was not read.
+    pub hash_before: Option<String>,
+    /// `blake3:` and the hash of the result's bytes.
+    pub hash_after: Option<String>,
+    /// The input's size in bytes.
+    pub bytes_before: u64,
+    /// The result's size in bytes.
+    pub bytes_after: u64,
+    /// What was odd about the input and harmed nothing.
+    pub warnings: Vec<Warning>,
+    /// One entry for each conversation in the transcript; the file's tokens and messages are their sums.
+    pub conversations: Vec<ConversationOutcome>,
+}
+
+impl Outcome {
+    /// An input that could not be read, or whose result could not be written.
+    pub fn failed(input: &Path, error: &Error) -> Self {
+        // A fault in another file (the store, the output) names it; its line is not one of the input's.
+        let (message, line) = match &error.path {
+            Some(path) if path != input => (error.to_string(), None),
+            _ => (error.message.clone(), error.line),
+        };
+        Outcome {
+            error: Some(OutcomeError {
+                kind: FaultKind::Error(error.kind),
+                message,
+                line,
+            }),
+            ..Outcome::unread(input, Status::Failed)
+        }
+    }
+
+    /// An input that was left for another run, or was done in an earlier one.
+    pub fn skipped(input: &Path) -> Self {
+        Outcome::unread(input, Status::Skipped)
+    }
+
+    /// An input of `bytes` bytes that stays as it is: the base from which the other outcomes are built.
+    pub fn unchanged(input: &Path, bytes: u64, hash: impl Into<String>) -> Self {
+        let hash = Some(hash.into());
+        Outcome {
+            hash_before: hash.clone(),
+            hash_after: hash,
+            bytes_before: bytes,
+            bytes_after: bytes,
+            ..Outcome::unread(input, Status::Unchanged)
+        }
+    }
+
+    /// An input that passes through because nothing here knows its format.
+    pub fn unsupported(input: &Path, bytes: u64, hash: impl Into<String>) -> Self {
+        Outcome {
+            status: Status::Unsupported,
+            ..Outcome::unchanged(input, bytes, hash)
+        }
+    }
+
+    /// The same input after its result was refused: the original stands, and nothing that was planned happened.
+    #[must_use]
+    pub fn rejected(self, why: Rejection, message: impl Into<String>, line: Option<u64>) -> Self {
+        Outcome {
+            status: Status::Rejected,
+            error: Some(OutcomeError {
+                kind: FaultKind::Rejected(why),
+                message: message.into(),
+                line,
+            }),
+            findings_after: self.findings_before,
+            hash_after: self.hash_before.clone(),
+            bytes_after: self.bytes_before,
+            conversations: self
+                .conversations
+                .into_iter()
+                .map(ConversationOutcome::left_alone)
+                .collect(),
+            ..self
+        }
+    }
+
+    fn unread(input: &Path, status: Status) -> Self {
+        Outcome {
+            input: path_text(input),
+            output: None,
+            format: None,
+            status,
+            error: None,
+            original: None,
+            findings_before: 0,
+            findings_after: 0,
+            hash_before: None,
+            hash_after: None,
+            bytes_before: 0,
+            bytes_after: 0,
+            warnings: Vec::new(),
+            conversations: Vec::new(),
+        }
+    }
+
+    /// Tokens of all live windows before.
+    pub fn tokens_before(&self) -> u64 {
+        self.conversations.iter().map(|c| c.tokens_before).sum()
+    }
+
+    /// Tokens of all live windows after.
+    pub fn tokens_after(&self) -> u64 {
+        self.conversations.iter().map(|c| c.tokens_after).sum()
+    }
+
+    /// Messages of all live windows before.
+    pub fn messages_before(&self) -> u64 {
+        self.conversations.iter().map(|c| c.messages_before).sum()
+    }
+
+    /// Messages of all live windows after.
+    pub fn messages_after(&self) -> u64 {
+        self.conversations.iter().map(|c| c.messages_after).sum()
+    }
+
+    /// The first target that could not be reached, with the conversation that stays above it.
+    pub fn missed_target(&self) -> Option<(&ConversationOutcome, TargetOutcome)> {
+        self.conversations
+            .iter()
+            .find_map(|c| Some((c, c.target.filter(|t| !t.reached)?)))
+    }
+
+    /// The exit code that this input alone calls for.
+    pub fn exit(&self) -> Exit {
+        match self.status {
+            Status::Failed => Exit::Partial,
+            Status::Rejected => Exit::Check,
+            Status::Compacted | Status::Unchanged | Status::Unsupported | Status::Skipped => {
+                match self.missed_target() {
+                    Some(_) => Exit::Check,
+                    None => Exit::Done,
+                }
+            }
+        }
+    }
+}
+
+// By hand, because the four sums stand in the middle of the stored fields.
+impl Serialize for Outcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_struct("Outcome", 18)?;
+        map.serialize_field("input", &self.input)?;
+        map.serialize_field("output", &self.output)?;
+        map.serialize_field("format", &self.format)?;
+        map.serialize_field("status", &self.status)?;
+        map.serialize_field("error", &self.error)?;
+        map.serialize_field("original", &self.original)?;
+        map.serialize_field("findings_before", &self.findings_before)?;
+        map.serialize_field("findings_after", &self.findings_after)?;
+        map.serialize_field("hash_before", &self.hash_before)?;
+        map.serialize_field("hash_after", &self.hash_after)?;
+        map.serialize_field("bytes_before", &self.bytes_before)?;
+        map.serialize_field("bytes_after", &self.bytes_after)?;
+        map.serialize_field("tokens_before", &self.tokens_before())?;
+        map.serialize_field("tokens_after", &self.tokens_after())?;
+        map.serialize_field("messages_before", &self.messages_before())?;
+        map.serialize_field("messages_after", &self.messages_after())?;
+        map.serialize_field("warnings", &self.warnings)?;
+        map.serialize_field("conversations", &self.conversations)?;
+        map.end()
+    }
+}
+
+/// What became of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The result is smaller.
+    Compacted,
+    /// Nothing was worth doing.
+    Unchanged,
+    /// The result broke a promise, so the original was kept.
+    Rejected,
+    /// The input could not be read, or its result not be written.
+    Failed,
+    /// The format is not one that can be compacted.
+    Unsupported,
+    /// Not part of this run's work.
+    Skipped,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// Why an input failed or was rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutcomeError {
+    /// The stable name that scripts branch on.
+    pub kind: FaultKind,
+    /// One sentence.
+    pub message: String,
+    /// The line of the input, from 1, where one is to blame.
+    pub line: Option<u64>,
+}
+
+/// The names that `error.kind` can take: those of [`ErrorKind`], and the reasons for a rejection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub enum FaultKind {
+    /// The input failed.
+    Error(ErrorKind),
+    /// The result was refused.
+    Rejected(Rejection),
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// Why a result was refused before it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rejection {
+    /// It violates a provider's rule that the input did not.
+    NewFinding,
+    /// It has more live tokens than the input.
+    MoreTokens,
+}
+
+/// Where the original bytes are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Original {
+    /// The untouched input, or a copy of it.
+    pub kind: OriginalKind,
+    /// Its path as given, or relative to the store.
+    pub path: String,
+}
+
+/// What holds the original bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginalKind {
+    /// The input itself, which was not written to.
+    Input,
+    /// A copy in the store's archive.
+    Archive,
+}
+
+/// Something odd in the input that was passed through.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// A stable name.
+    pub kind: String,
+    /// The line, from 1; none when the whole file is meant.
+    pub line: Option<u64>,
+    /// One sentence.
+    pub message: String,
+}
+
+/// The process's exit code, as far as the inputs decide it; signals are the binary's business.
+///
+/// In ascending weight: a batch's code is the greatest that one of its inputs calls for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything was done.
+    Done = 0,
+    /// A result was rejected, a target not reached, or a check failed.
+    Check = 1,
+    /// The run never began or was stopped; no outcome calls for it.
+    Usage = 2,
+    /// The run came to its end, and some inputs failed.
+    Partial = 3,
+}
+
+impl Exit {
+    /// The code for a batch.
+    pub fn of(outcomes: &[Outcome]) -> Self {
+        outcomes
+            .iter()
+            .map(Outcome::exit)
+            .max()
+            .unwrap_or(Exit::Done)
+    }
+
+    /// The number that the shell sees.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+}
+
+/// A path as reports show it: as given, with `/` on every system.
+pub fn path_text(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    match MAIN_SEPARATOR {
+        '/' => text.into_owned(),
+        separator => text.replace(separator, "/"),
+    }
+}

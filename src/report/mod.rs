@@ -1,1 +1,170 @@
-//! (to come)
+//! A run's report: the outcomes of its inputs in path order, their totals, the policy; rendered in several formats.
+//!
+//! Writes only to the writer that it is given. Never holds a time or a host's name; what is made for a terminal,
+//! a spreadsheet or a web page shows text from a transcript as text only.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Outcome, Totals};
+
+mod cells;
+mod csv;
+mod json;
+pub mod jsonl;
+mod markdown;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use table::write as write_table;
+
+/// The version of the report's JSON; it rises when a key changes its meaning or goes.
+const SCHEMA_VERSION: u32 = 1;
+
+/// What a run did. The fields are the JSON's keys, in its order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    #[serde(flatten)]
+    head: Head,
+    files: Vec<Outcome>,
+}
+
+impl Report {
+    /// The report on `files`, which it sorts by input path (in the order of its characters) and adds up.
+    pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
+        files.sort_by(|a, b| a.input.cmp(&b.input));
+        Report {
+            head: Head::new(policy, Totals::of(&files)),
+            files,
+        }
+    }
+
+    /// What it says about the run as a whole.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The inputs, in path order.
+    pub fn files(&self) -> &[Outcome] {
+        &self.files
+    }
+}
+
+/// A report without its files: also the last line of a `.jsonl` report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Head {
+    schema_version: u32,
+    version: &'static str,
+    policy: PolicyRef,
+    totals: Totals,
+}
+
+impl Head {
+    /// The head of a report by this version of the program.
+    pub fn new(policy: PolicyRef, totals: Totals) -> Self {
+        Head {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION"),
+            policy,
+            totals,
+        }
+    }
+
+    /// The policy that was in force.
+    pub fn policy(&self) -> &PolicyRef {
+        &self.policy
+    }
+
+    /// The sums over all inputs.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+}
+
+/// Which policy was in force, exactly enough to repeat the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyRef {
+    /// The preset's name, or the file's own.
+    pub name: String,
+    /// The hash of every key's effective value.
+    pub hash: String,
+    /// The keys that differ from the named policy.
+    pub overrides: Vec<OverrideRef>,
+}
+
+/// A key that was set from outside the policy.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OverrideRef {
+    /// The key's full name, such as `clear.keep`.
+    pub key: String,
+    /// The value in force.
+    pub value: Value,
+    /// Where it was set: a flag or an environment variable.
+    pub origin: String,
+}
+
+/// A format that a report file can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// One object, indented.
+    Json,
+    /// One line an input, a last one for the run.
+    Jsonl,
+    /// One row an input.
+    Csv,
+    /// A short table for a pull request.
+    Markdown,
+}
+
+impl ReportFormat {
+    const ALL: [ReportFormat; 4] = [
+        ReportFormat::Json,
+        ReportFormat::Jsonl,
+        ReportFormat::Csv,
+        ReportFormat::Markdown,
+    ];
+
+    /// The format that a file's extension names; another extension is a usage error.
+    pub fn from_path(path: &Path) -> Result<Self> {
+        let extension = path.extension().unwrap_or_default();
+        ReportFormat::ALL
+            .into_iter()
+            .find(|format| extension.eq_ignore_ascii_case(format.extension()))
+            .ok_or_else(|| {
+                let known = ReportFormat::ALL.map(|format| format!(".{}", format.extension()));
+                Error::new(
+                    ErrorKind::Usage,
+                    "the report's format cannot be told from its extension",
+                )
+                .at(path)
+                .hint(format!("use one of {}", known.join(", ")))
+            })
+    }
+
+    /// The extension, without its dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            ReportFormat::Json => "json",
+            ReportFormat::Jsonl => "jsonl",
+            ReportFormat::Csv => "csv",
+            ReportFormat::Markdown => "md",
+        }
+    }
+}
+
+/// Writes `report` in `format`, piece by piece: give it a buffered writer.
+///
+/// Errors are the writer's.
+pub fn render(report: &Report, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+    match format {
+        ReportFormat::Json => json::write(report, out),
+        ReportFormat::Jsonl => jsonl::write(report, out),
+        ReportFormat::Csv => csv::write(report, out),
+        ReportFormat::Markdown => markdown::write(report, out),
+    }
+}

@@ -1,0 +1,202 @@
+//! What happened to one conversation: its sizes, the edits with their reasons, the summary, the restored files.
+//!
+//! Plain data; never decides anything.
+
+use serde::Serialize;
+
+/// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConversationOutcome {
+    /// `main`, a sidechain's id, or `line:7`.
+    pub id: String,
+    /// The name of the estimator that counted the tokens.
+    pub estimator: String,
+    /// What the provider counted, where the transcript recorded it.
+    pub usage: Option<Usage>,
+    /// Tokens before.
+    pub tokens_before: u64,
+    /// Tokens after.
+    pub tokens_after: u64,
+    /// Messages before.
+    pub messages_before: u64,
+    /// Messages after.
+    pub messages_after: u64,
+    /// The tokens above which the policy summarises, if it does at all.
+    pub threshold: Option<u64>,
+    /// The cap that was asked for, if one was.
+    pub target: Option<TargetOutcome>,
+    /// Why it was summarised, or why not.
+    pub reason: String,
+    /// The edits, in the order of the transcript.
+    pub actions: Vec<Action>,
+    /// The summary, if one was tried.
+    pub summary: Option<SummaryOutcome>,
+    /// Files whose content was put back after the summary.
+    pub restored: Vec<Restored>,
+    /// Offloads of our own that no kept message names any more, cleaned up.
+    pub deleted_files: Vec<String>,
+}
+
+impl ConversationOutcome {
+    /// A conversation to which nothing was done.
+    pub fn unchanged(
+        id: impl Into<String>,
+        estimator: impl Into<String>,
+        tokens: u64,
+        messages: u64,
+    ) -> Self {
+        ConversationOutcome {
+            id: id.into(),
+            estimator: estimator.into(),
+            usage: None,
+            tokens_before: tokens,
+            tokens_after: tokens,
+            messages_before: messages,
+            messages_after: messages,
+            threshold: None,
+            target: None,
+            reason: String::new(),
+            actions: Vec::new(),
+            summary: None,
+            restored: Vec::new(),
+            deleted_files: Vec::new(),
+        }
+    }
+
+    /// The same conversation with what is true of the input, and without what was done to it.
+    pub(super) fn left_alone(self) -> Self {
+        ConversationOutcome {
+            usage: self.usage,
+            threshold: self.threshold,
+            target: self
+                .target
+                .map(|t| TargetOutcome::new(t.tokens, self.tokens_before)),
+            reason: self.reason,
+            ..ConversationOutcome::unchanged(
+                self.id,
+                self.estimator,
+                self.tokens_before,
+                self.messages_before,
+            )
+        }
+    }
+}
+
+/// How a provider's count relates to the estimate: `recorded` ≈ `overhead` + `factor` × content.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Usage {
+    /// Tokens that the provider counted last.
+    pub recorded: u64,
+    /// Tokens that are not in the file: system prompt, tool schemas.
+    pub overhead: u64,
+    /// The provider's tokens for each estimated one.
+    pub factor: f64,
+}
+
+/// The cap on a conversation's live tokens, and whether it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct TargetOutcome {
+    /// The cap in tokens.
+    pub tokens: u64,
+    /// Whether the result is within it.
+    pub reached: bool,
+}
+
+impl TargetOutcome {
+    /// What a result of `tokens_after` live tokens means for a cap of `tokens`.
+    pub fn new(tokens: u64, tokens_after: u64) -> Self {
+        TargetOutcome {
+            tokens,
+            reached: tokens_after <= tokens,
+        }
+    }
+}
+
+/// One edit, with its reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Action {
+    /// What was done.
+    pub kind: ActionKind,
+    /// The line of the input, from 1.
+    pub line: u64,
+    /// The message in the conversation, from 1.
+    pub message: u64,
+    /// The tool's name in the transcript, where the edit concerns a call or a result.
+    pub tool: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// Tokens of what was edited, before.
+    pub tokens_before: u64,
+    /// Tokens of what stands there now.
+    pub tokens_after: u64,
+}
+
+/// What an edit does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionKind {
+    /// Lines outside the live window left the output.
+    Drop,
+    /// An oversize output was written to the store; a preview stays.
+    Demote,
+    /// An old result's content became a placeholder.
+    Clear,
+    /// An old result was written to the store; its name stays.
+    Offload,
+    /// A span of messages became a summary.
+    Summarize,
+    /// A file's content was put back.
+    Restore,
+    /// Reasoning, calls or empty messages were removed because the summary failed.
+    Prune,
+}
+
+/// How a summary came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SummaryOutcome {
+    /// The name of the summariser that wrote it.
+    pub source: String,
+    /// The model, where one was asked.
+    pub model: Option<String>,
+    /// Whether a summary by `source` stands in the result.
+    pub success: bool,
+    /// Messages that it replaces.
+    pub messages: u64,
+    /// Messages that stay behind it.
+    pub preserved_messages: u64,
+    /// Its tokens.
+    pub tokens: u64,
+    /// How often a summary was asked for.
+    pub attempts: u64,
+    /// What was done instead, when it failed.
+    pub fallback: Option<String>,
+    /// Names and figures in it that the transcript does not have.
+    pub invented: u64,
+    /// Messages by which the cut moved so that no pair is split.
+    pub cut_moved: u64,
+    /// Typed messages kept verbatim in it.
+    pub user_verbatim: u64,
+    /// Typed messages that were clipped.
+    pub user_clipped: u64,
+}
+
+/// A file whose content was put back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// Its path as the transcript names it.
+    pub path: String,
+    /// Tokens that it takes.
+    pub tokens: u64,
+    /// Where the content came from.
+    pub source: RestoredFrom,
+}
+
+/// Where a restored file's content came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RestoredFrom {
+    /// The last read in the transcript, with the later edits.
+    Transcript,
+    /// The file under `--files-root`.
+    Disk,
+}

@@ -1,0 +1,290 @@
+//! Outcomes add up, keep their halves consistent and call for the right exit code.
+
+use std::io;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn conversation(tokens_before: u64, tokens_after: u64, messages: u64) -> ConversationOutcome {
+    ConversationOutcome {
+        tokens_after,
+        ..ConversationOutcome::unchanged("main", "classes", tokens_before, messages)
+    }
+}
+
+fn compacted(conversations: Vec<ConversationOutcome>) -> Outcome {
+    Outcome {
+        status: Status::Compacted,
+        hash_after: Some("blake3:02".into()),
+        bytes_after: 40,
+        conversations,
+        ..Outcome::unchanged(Path::new("a.jsonl"), 100, "blake3:01")
+    }
+}
+
+#[test]
+fn a_file_is_the_sum_of_its_conversations() {
+    let outcome = compacted(vec![conversation(50, 20, 4), conversation(7, 7, 2)]);
+    assert_eq!(
+        (
+            outcome.tokens_before(),
+            outcome.tokens_after(),
+            outcome.messages_before(),
+            outcome.messages_after()
+        ),
+        (57, 27, 6, 6)
+    );
+}
+
+#[test]
+fn totals_count_each_status_and_add_what_was_read() {
+    let failed = Outcome::failed(
+        Path::new("b.jsonl"),
+        &Error::new(ErrorKind::Decode, "gzip data ends too early"),
+    );
+    let outcomes = [
+        compacted(vec![conversation(50, 20, 4), conversation(7, 7, 2)]),
+        failed,
+        Outcome::skipped(Path::new("c.jsonl")),
+        Outcome::unsupported(Path::new("d.jsonl"), 9, "blake3:03"),
+        Outcome::unchanged(Path::new("e.jsonl"), 11, "blake3:04"),
+        compacted(vec![conversation(10, 12, 1)]).rejected(Rejection::MoreTokens, "grew", None),
+    ];
+    let expected = Totals {
+        files: 6,
+        compacted: 1,
+        unchanged: 1,
+        failed: 1,
+        unsupported: 1,
+        skipped: 1,
+        rejected: 1,
+        bytes_before: 220,
+        bytes_after: 160,
+        messages_before: 7,
+        messages_after: 7,
+        tokens_before: 67,
+        tokens_after: 37,
+    };
+    assert_eq!(Totals::of(&outcomes), expected);
+    assert_eq!((expected.tokens_saved(), expected.ratio()), (30, 0.5522));
+}
+
+#[test]
+fn a_rejected_result_leaves_what_was_true_of_the_input() {
+    let attempt = Outcome {
+        format: Some("openai".into()),
+        findings_before: 1,
+        findings_after: 3,
+        ..compacted(vec![ConversationOutcome {
+            usage: Some(Usage {
+                recorded: 9000,
+                overhead: 8000,
+                factor: 1.5,
+            }),
+            tokens_after: 20,
+            messages_after: 3,
+            threshold: Some(40),
+            target: Some(TargetOutcome::new(30, 20)),
+            reason: "over the threshold".into(),
+            actions: vec![Action {
+                kind: ActionKind::Clear,
+                line: 2,
+                message: 2,
+                tool: Some("shell".into()),
+                reason: "old".into(),
+                tokens_before: 40,
+                tokens_after: 10,
+            }],
+            restored: vec![Restored {
+                path: "src/main.rs".into(),
+                tokens: 5,
+                source: RestoredFrom::Transcript,
+            }],
+            deleted_files: vec!["offloaded/00.txt".into()],
+            ..ConversationOutcome::unchanged("main", "chars", 50, 8)
+        }])
+    };
+    let expected = Outcome {
+        format: Some("openai".into()),
+        status: Status::Rejected,
+        error: Some(OutcomeError {
+            kind: FaultKind::Rejected(Rejection::NewFinding),
+            message: "a call lost its result".into(),
+            line: Some(5),
+        }),
+        findings_before: 1,
+        findings_after: 1,
+        conversations: vec![ConversationOutcome {
+            usage: Some(Usage {
+                recorded: 9000,
+                overhead: 8000,
+                factor: 1.5,
+            }),
+            threshold: Some(40),
+            target: Some(TargetOutcome {
+                tokens: 30,
+                reached: false,
+            }),
+            reason: "over the threshold".into(),
+            ..ConversationOutcome::unchanged("main", "chars", 50, 8)
+        }],
+        ..Outcome::unchanged(Path::new("a.jsonl"), 100, "blake3:01")
+    };
+    assert_eq!(
+        attempt.rejected(Rejection::NewFinding, "a call lost its result", Some(5)),
+        expected
+    );
+}
+
+#[test]
+fn a_failure_names_a_file_only_when_it_is_not_the_input() {
+    let input = Path::new("in.jsonl");
+    let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+    let error = |outcome: Outcome| outcome.error.expect("a failed outcome has its error");
+    assert_eq!(
+        error(Outcome::failed(
+            input,
+            &Error::io(input, "read", denied()).on_line(3)
+        )),
+        OutcomeError {
+            kind: FaultKind::Error(ErrorKind::Io),
+            message: "cannot read: permission denied".into(),
+            line: Some(3),
+        }
+    );
+    assert_eq!(
+        error(Outcome::failed(
+            input,
+            &Error::io("out/in.jsonl", "rename", denied()).on_line(3)
+        )),
+        OutcomeError {
+            kind: FaultKind::Error(ErrorKind::Io),
+            message: "out/in.jsonl:3: cannot rename: permission denied".into(),
+            line: None,
+        }
+    );
+}
+
+#[test]
+fn ratios_round_halves_up_to_four_decimals() {
+    let cases = [
+        (0, 0, 1.0),
+        (0, 5, 1.0),
+        (5, 0, 0.0),
+        (3, 1, 0.3333),
+        (3, 2, 0.6667),
+        (32, 1, 0.0313),
+        (20_000, 19_999, 1.0),
+        (1, 2, 2.0),
+        (u64::MAX, u64::MAX, 1.0),
+    ];
+    for (before, after, expected) in cases {
+        assert_eq!(ratio(before, after), expected, "{after} / {before}");
+    }
+}
+
+#[test]
+fn names_in_text_are_the_names_in_json() {
+    assert_eq!(Status::Unsupported.to_string(), "unsupported");
+    assert_eq!(
+        FaultKind::Error(ErrorKind::NotFound).to_string(),
+        "not_found"
+    );
+    assert_eq!(
+        FaultKind::Rejected(Rejection::MoreTokens).to_string(),
+        "more_tokens"
+    );
+    assert_eq!(
+        serde_json::to_string(&FaultKind::Rejected(Rejection::NewFinding)).unwrap(),
+        r#""new_finding""#
+    );
+}
+
+#[test]
+fn the_heaviest_outcome_gives_the_exit_code() {
+    let path = Path::new("a.jsonl");
+    let failed = || Outcome::failed(path, &Error::new(ErrorKind::Io, "cannot read"));
+    let fine = || Outcome::unchanged(path, 1, "blake3:01");
+    let rejected = || fine().rejected(Rejection::NewFinding, "orphan", None);
+    let missed = || {
+        compacted(vec![ConversationOutcome {
+            target: Some(TargetOutcome::new(10, 11)),
+            ..conversation(50, 11, 4)
+        }])
+    };
+    let met = || {
+        compacted(vec![ConversationOutcome {
+            target: Some(TargetOutcome::new(10, 10)),
+            ..conversation(50, 10, 4)
+        }])
+    };
+    let cases = [
+        (vec![], 0),
+        (
+            vec![
+                fine(),
+                met(),
+                Outcome::skipped(path),
+                Outcome::unsupported(path, 1, "blake3:01"),
+            ],
+            0,
+        ),
+        (vec![fine(), rejected()], 1),
+        (vec![missed(), fine()], 1),
+        (vec![failed(), rejected(), missed()], 3),
+        (vec![rejected(), failed()], 3),
+    ];
+    for (outcomes, code) in cases {
+        assert_eq!(Exit::of(&outcomes).code(), code, "{outcomes:?}");
+    }
+}
+
+prop_compose! {
+    fn any_outcome()(
+        kind in 0..6u8,
+        bytes in 0..1u64 << 40,
+        sizes in prop::collection::vec((0..1u64 << 40, 0..1u64 << 40, 0..1000u64), 0..3),
+    ) -> Outcome {
+        let path = Path::new("a.jsonl");
+        let outcome = Outcome {
+            conversations: sizes.into_iter().map(|(b, a, m)| conversation(b, a, m)).collect(),
+            ..Outcome::unchanged(path, bytes, "blake3:01")
+        };
+        match kind {
+            0 => Outcome::failed(path, &Error::new(ErrorKind::Io, "cannot read")),
+            1 => Outcome::skipped(path),
+            2 => Outcome::unsupported(path, bytes, "blake3:01"),
+            3 => outcome.rejected(Rejection::MoreTokens, "grew", None),
+            4 => Outcome { status: Status::Compacted, bytes_after: bytes / 3, ..outcome },
+            _ => outcome,
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn totals_do_not_depend_on_how_the_outcomes_are_grouped(
+        outcomes in prop::collection::vec(any_outcome(), 0..12),
+        cuts in (0..13usize, 0..13usize),
+    ) {
+        let low = cuts.0.min(cuts.1).min(outcomes.len());
+        let high = cuts.0.max(cuts.1).min(outcomes.len());
+        let [a, b, c] = [&outcomes[..low], &outcomes[low..high], &outcomes[high..]].map(Totals::of);
+
+        let mut left = a;
+        left += b;
+        left += c;
+        let mut tail = b;
+        tail += c;
+        let mut right = a;
+        right += tail;
+
+        prop_assert_eq!(left, Totals::of(&outcomes));
+        prop_assert_eq!(right, left);
+        prop_assert_eq!(
+            left.files,
+            left.compacted + left.unchanged + left.failed + left.unsupported + left.skipped + left.rejected
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Sums over outcomes, and the ratio that is derived from them.
+//!
+//! Stores only what adds up; what is derived is computed when it is shown.
+
+use std::ops::AddAssign;
+
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+use super::{Outcome, Status};
+
+/// Sums over many outcomes. Adding is associative, so that threads may fold in any grouping.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Inputs in all.
+    pub files: u64,
+    /// Of these compacted.
+    pub compacted: u64,
+    /// Of these unchanged.
+    pub unchanged: u64,
+    /// Of these failed.
+    pub failed: u64,
+    /// Of these unsupported.
+    pub unsupported: u64,
+    /// Of these skipped.
+    pub skipped: u64,
+    /// Of these rejected.
+    pub rejected: u64,
+    /// Bytes of the inputs that were read.
+    pub bytes_before: u64,
+    /// Bytes of their results.
+    pub bytes_after: u64,
+    /// Live messages before.
+    pub messages_before: u64,
+    /// Live messages after.
+    pub messages_after: u64,
+    /// Live tokens before.
+    pub tokens_before: u64,
+    /// Live tokens after.
+    pub tokens_after: u64,
+}
+
+impl Totals {
+    /// The sums over `outcomes`.
+    pub fn of(outcomes: &[Outcome]) -> Self {
+        let mut totals = Totals::default();
+        for outcome in outcomes {
+            totals += outcome;
+        }
+        totals
+    }
+
+    /// Tokens that left the live windows.
+    pub fn tokens_saved(&self) -> u64 {
+        self.tokens_before.saturating_sub(self.tokens_after)
+    }
+
+    /// Tokens after / before, to 4 decimals.
+    pub fn ratio(&self) -> f64 {
+        ratio(self.tokens_before, self.tokens_after)
+    }
+}
+
+impl AddAssign<&Outcome> for Totals {
+    fn add_assign(&mut self, outcome: &Outcome) {
+        self.files += 1;
+        *match outcome.status {
+            Status::Compacted => &mut self.compacted,
+            Status::Unchanged => &mut self.unchanged,
+            Status::Rejected => &mut self.rejected,
+            Status::Failed => &mut self.failed,
+            Status::Unsupported => &mut self.unsupported,
+            Status::Skipped => &mut self.skipped,
+        } += 1;
+        self.bytes_before += outcome.bytes_before;
+        self.bytes_after += outcome.bytes_after;
+        self.messages_before += outcome.messages_before();
+        self.messages_after += outcome.messages_after();
+        self.tokens_before += outcome.tokens_before();
+        self.tokens_after += outcome.tokens_after();
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Totals) {
+        self.files += other.files;
+        self.compacted += other.compacted;
+        self.unchanged += other.unchanged;
+        self.failed += other.failed;
+        self.unsupported += other.unsupported;
+        self.skipped += other.skipped;
+        self.rejected += other.rejected;
+        self.bytes_before += other.bytes_before;
+        self.bytes_after += other.bytes_after;
+        self.messages_before += other.messages_before;
+        self.messages_after += other.messages_after;
+        self.tokens_before += other.tokens_before;
+        self.tokens_after += other.tokens_after;
+    }
+}
+
+// By hand, because the saving and the ratio are not stored.
+impl Serialize for Totals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_struct("Totals", 15)?;
+        map.serialize_field("files", &self.files)?;
+        map.serialize_field("compacted", &self.compacted)?;
+        map.serialize_field("unchanged", &self.unchanged)?;
+        map.serialize_field("failed", &self.failed)?;
+        map.serialize_field("unsupported", &self.unsupported)?;
+        map.serialize_field("skipped", &self.skipped)?;
+        map.serialize_field("rejected", &self.rejected)?;
+        map.serialize_field("bytes_before", &self.bytes_before)?;
+        map.serialize_field("bytes_after", &self.bytes_after)?;
+        map.serialize_field("messages_before", &self.messages_before)?;
+        map.serialize_field("messages_after", &self.messages_after)?;
+        map.serialize_field("tokens_before", &self.tokens_before)?;
+        map.serialize_field("tokens_after", &self.tokens_after)?;
+        map.serialize_field("tokens_saved", &self.tokens_saved())?;
+        map.serialize_field("ratio", &self.ratio())?;
+        map.end()
+    }
+}
+
+/// `after / before` to 4 decimals, halves upward; 1 where there was nothing before.
+///
+/// In whole numbers until the last step, so that no platform rounds differently.
+pub fn ratio(before: u64, after: u64) -> f64 {
+    if before == 0 {
+        return 1.0;
+    }
+    let (before, after) = (u128::from(before), u128::from(after));
+    ((after * 20_000 + before) / (before * 2)) as f64 / 10_000.0
+}

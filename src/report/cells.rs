@@ -1,0 +1,130 @@
+//! What the table and the Markdown report share: which inputs to show, and numbers as people read them.
+//!
+//! Exact figures are the business of the JSON and CSV reports; nothing here is meant to be parsed.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use crate::outcome::{Exit, Outcome, Status, Totals};
+use crate::text::{count, thousands};
+
+/// A batch of up to this many inputs is shown whole.
+const SHOWN_WHOLE: usize = 20;
+/// Of a longer one, so many of the largest savings are shown.
+const SAVINGS_SHOWN: usize = 10;
+/// And so many of the inputs that went wrong: enough to see a pattern, and to fit a comment on a pull request.
+const TROUBLE_SHOWN: usize = 40;
+
+/// The inputs to show, in the order given, and how many are left out.
+pub(super) fn select(files: &[Outcome]) -> (Vec<&Outcome>, usize) {
+    if files.len() <= SHOWN_WHOLE {
+        return (files.iter().collect(), 0);
+    }
+    let saved = |o: &Outcome| o.tokens_before().saturating_sub(o.tokens_after());
+    let is_trouble = |i: usize| files[i].exit() != Exit::Done;
+    let (mut shown, mut savers): (Vec<usize>, Vec<usize>) =
+        (0..files.len()).partition(|&i| is_trouble(i));
+    shown.truncate(TROUBLE_SHOWN);
+    savers.retain(|&i| saved(&files[i]) > 0);
+    // Stable, so that equal savings come in path order.
+    savers.sort_by_key(|&i| Reverse(saved(&files[i])));
+    savers.truncate(SAVINGS_SHOWN);
+    shown.extend(savers);
+    shown.sort_unstable();
+    let hidden = files.len() - shown.len();
+    (shown.into_iter().map(|i| &files[i]).collect(), hidden)
+}
+
+/// What is left out, in words.
+pub(super) fn hidden_note(hidden: usize) -> String {
+    format!(
+        "and {} (shown: up to {TROUBLE_SHOWN} that went wrong, the {SAVINGS_SHOWN} largest savings)",
+        count(hidden as u64, "more file")
+    )
+}
+
+/// Whether an input's sizes mean anything: it was read and understood.
+pub(super) fn has_sizes(status: Status) -> bool {
+    match status {
+        Status::Compacted | Status::Unchanged | Status::Rejected => true,
+        Status::Failed | Status::Unsupported | Status::Skipped => false,
+    }
+}
+
+/// What went wrong with an input, as a sentence; the text is not yet fit for a terminal or a page.
+pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
+    if let Some(error) = &outcome.error {
+        return Some(match error.line {
+            Some(line) => format!("line {line}: {}", error.message),
+            None => error.message.clone(),
+        });
+    }
+    outcome.missed_target().map(|(conversation, target)| {
+        format!(
+            "target not reached in {}: {} tokens stay, {} were asked for",
+            conversation.id,
+            thousands(conversation.tokens_after),
+            thousands(target.tokens)
+        )
+    })
+}
+
+/// `2 compacted, 1 failed`: the statuses that occur.
+pub(super) fn statuses(totals: &Totals) -> String {
+    [
+        (totals.compacted, Status::Compacted),
+        (totals.unchanged, Status::Unchanged),
+        (totals.failed, Status::Failed),
+        (totals.unsupported, Status::Unsupported),
+        (totals.skipped, Status::Skipped),
+        (totals.rejected, Status::Rejected),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, status)| format!("{} {status}", thousands(n)))
+    .collect::<Vec<_>>()
+    .join(", ")
+}
+
+/// The share that is gone, as `79.7%`; negative where it grew.
+pub(super) fn saved(before: u64, after: u64) -> String {
+    if before == 0 {
+        return "0.0%".into();
+    }
+    let sign = if after > before { "-" } else { "" };
+    let before = u128::from(before);
+    let permille = (before.abs_diff(u128::from(after)) * 2000 + before) / (before * 2);
+    format!("{sign}{}.{}%", permille / 10, permille % 10)
+}
+
+/// A size in bytes as `812 B` or `12.3 KiB`.
+pub(super) fn size(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    // In tenths of a unit, rounded; the next unit once that would show 1024.0.
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let tenths = |unit: usize| {
+        let divisor = 1024 << (10 * unit);
+        (u128::from(bytes) * 10 + divisor / 2) / divisor
+    };
+    let unit = (0..5).find(|&unit| tenths(unit) < 10_240).unwrap_or(5);
+    let tenths = tenths(unit);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+/// `text` in at most `max` characters, with `…` for what is left out of its middle.
+pub(super) fn elide(text: &str, max: usize) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= max {
+        return Cow::Borrowed(text);
+    }
+    // The end gets the odd character: a path's end says more than its start.
+    let kept = max.saturating_sub(1);
+    let head = kept / 2;
+    let tail = kept - head;
+    let mut out: String = text.chars().take(head).collect();
+    out.push('…');
+    out.extend(text.chars().skip(length - tail));
+    Cow::Owned(out)
+}

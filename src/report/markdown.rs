@@ -1,0 +1,92 @@
+//! The report as GitHub Markdown: a headline and a small table, for a comment on a pull request.
+//!
+//! Fits such a comment (65 536 characters) whatever the batch. Never lets text from a transcript leave its cell,
+//! format anything or mention anyone.
+
+use std::io::{self, Write};
+
+use super::Report;
+use super::cells::{elide, has_sizes, hidden_note, saved, select, size, statuses, trouble};
+use crate::outcome::Outcome;
+use crate::text::{count, printable, thousands};
+
+/// The longest path shown, in characters.
+const NAME_MAX: usize = 80;
+/// The longest message shown, in characters.
+const MESSAGE_MAX: usize = 160;
+
+/// Writes the headline, the table and the policy's name.
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let totals = report.head().totals();
+    let (before, after) = (totals.tokens_before, totals.tokens_after);
+    write!(
+        out,
+        "**{} → {} tokens, {} saved** in {}",
+        thousands(before),
+        thousands(after),
+        saved(before, after),
+        count(totals.files, "file")
+    )?;
+    if totals.files > 0 {
+        write!(out, ": {}", statuses(totals))?;
+    }
+    writeln!(out)?;
+
+    let (shown, hidden) = select(report.files());
+    if !shown.is_empty() {
+        writeln!(out)?;
+        writeln!(out, "| file | status | tokens | saved | bytes |")?;
+        writeln!(out, "| --- | --- | ---: | ---: | ---: |")?;
+        for outcome in shown {
+            write_row(outcome, out)?;
+        }
+    }
+    if hidden > 0 {
+        writeln!(out, "\n{}", hidden_note(hidden))?;
+    }
+    writeln!(
+        out,
+        "\nctxpack {}, policy {}",
+        report.head().version,
+        quoted(&report.head().policy.name, NAME_MAX)
+    )
+}
+
+fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
+    let name = quoted(&outcome.input, NAME_MAX);
+    let status = match trouble(outcome) {
+        Some(trouble) => format!("{}: {}", outcome.status, quoted(&trouble, MESSAGE_MAX)),
+        None => outcome.status.to_string(),
+    };
+    if !has_sizes(outcome.status) {
+        return writeln!(out, "| {name} | {status} | | | |");
+    }
+    let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
+    writeln!(
+        out,
+        "| {name} | {status} | {} → {} | {} | {} → {} |",
+        thousands(before),
+        thousands(after),
+        saved(before, after),
+        size(outcome.bytes_before),
+        size(outcome.bytes_after)
+    )
+}
+
+/// Foreign text as code. Tags and not backticks: within those, nothing could be escaped; GitHub looks for
+/// mentions and issue numbers in neither.
+fn quoted(text: &str, max: usize) -> String {
+    let shown = printable(text);
+    let mut out = String::from("<code>");
+    for c in elide(&shown, max).chars() {
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '$'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push_str("</code>");
+    out
+}
