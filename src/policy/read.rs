@@ -1,0 +1,94 @@
+//! A policy's TOML text, taken apart into keys that exist and values that fit, each with its line.
+//!
+//! Reads text that was read elsewhere: never a file.
+
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Error, ErrorKind, Result};
+
+use super::keys;
+use super::takes::{Takes, json};
+
+/// One key that a file sets.
+pub(super) struct Given {
+    /// The dotted key.
+    pub(super) key: &'static str,
+    /// Its value, as the key holds it.
+    pub(super) value: Value,
+    /// The byte where it begins.
+    pub(super) at: usize,
+}
+
+/// What `text` sets, in the order of its lines.
+///
+/// # Errors
+/// The first line that is no TOML, or whose key does not exist or does not take its value.
+pub(super) fn read(text: &str) -> Result<Vec<Given>> {
+    let root = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let message = error.message().replace('\n', ", ");
+        Error::new(ErrorKind::Config, format!("not TOML: {message}")).on_line(line(text, at))
+    })?;
+    let mut leaves: Vec<Leaf> = Vec::new();
+    collect("", root.into_inner(), &mut leaves);
+    // The parser sorts by name; the first fault is the first in the file.
+    leaves.sort_by_key(|leaf| leaf.at);
+    leaves
+        .into_iter()
+        .map(|leaf| {
+            let at = leaf.at;
+            let (key, takes) = keys::find(&leaf.key)
+                .ok_or_else(|| keys::unknown(&leaf.key).on_line(line(text, at)))?;
+            // A table's text begins at its header, which says nothing of its values.
+            let written = match leaf.value.get_ref() {
+                DeValue::Table(_) if takes == Takes::Table => "one with other values",
+                DeValue::Table(_) => "a table",
+                _ => text.get(leaf.value.span()).unwrap_or_default(),
+            };
+            let value = json(leaf.value)
+                .and_then(|value| takes.fit(&value))
+                .ok_or_else(|| keys::misfit(key, takes, written).on_line(line(text, at)))?;
+            Ok(Given { key, value, at })
+        })
+        .collect()
+}
+
+/// A value with its dotted key, before either was looked at.
+struct Leaf<'t> {
+    key: String,
+    at: usize,
+    value: Spanned<DeValue<'t>>,
+}
+
+fn collect<'t>(table: &str, entries: DeTable<'t>, leaves: &mut Vec<Leaf<'t>>) {
+    for (name, value) in entries {
+        let key = match table {
+            "" => name.get_ref().to_string(),
+            table => format!("{table}.{}", name.get_ref()),
+        };
+        // `env` is a table and a key at once; a table that does not exist is opened too, for the keys in it are nearer
+        // to what was meant than its name.
+        let opens = keys::find(&key).is_none()
+            && value
+                .get_ref()
+                .as_table()
+                .is_some_and(|inner| keys::is_table(&key) || !inner.is_empty());
+        let (at, span) = (name.span().start, value.span());
+        match value.into_inner() {
+            DeValue::Table(inner) if opens => collect(&key, inner, leaves),
+            value => leaves.push(Leaf {
+                key,
+                at,
+                value: Spanned::new(span, value),
+            }),
+        }
+    }
+}
+
+/// The line, from 1, of a byte.
+pub(super) fn line(text: &str, at: usize) -> u64 {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    before.iter().filter(|&&b| b == b'\n').count() as u64 + 1
+}

@@ -1,0 +1,617 @@
+//! The room as its callers see it: presets, files and settings in, an effective policy or an error out.
+
+use serde_json::json;
+
+use super::presets::PRESETS;
+use super::takes::Takes;
+use super::*;
+
+fn setting(key: &str, value: &str) -> Setting {
+    Setting {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        origin: "flag".to_owned(),
+    }
+}
+
+/// The default policy with settings over it.
+fn with(settings: &[(&str, &str)]) -> Result<Effective> {
+    let settings: Vec<_> = settings.iter().map(|(k, v)| setting(k, v)).collect();
+    resolve(preset("").unwrap(), &settings)
+}
+
+/// What a user reads: the line, the message and the hint.
+fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+    let line = error
+        .line
+        .map(|line| format!("{line}: "))
+        .unwrap_or_default();
+    let hint = error
+        .hint
+        .map(|hint| format!("\nhint: {hint}"))
+        .unwrap_or_default();
+    format!("{line}{}{hint}", error.message)
+}
+
+/// The published list, by hand.
+const PUBLISHED: &str = "
+    schema name aliases extends layers history archive redact
+    tokens.method tokens.encoding tokens.unit tokens.chars_per_token tokens.rounding tokens.per tokens.scope
+    tokens.image_tokens tokens.document_tokens
+    window.context window.max_output window.output_cap window.buffer
+    trigger.on trigger.tokens trigger.share trigger.compare trigger.cap_share trigger.min_savings
+    trigger.offload_freed_below trigger.max_compactions trigger.manual_tool trigger.force_on_finish trigger.skip
+    target.tokens target.percent
+    superseded.placeholder
+    demote.min_tokens demote.preview_chars demote.text
+    clear.keep clear.tools clear.min_tokens clear.min_chars clear.shapes clear.placeholder
+    offload.tokens offload.share offload.min_chars offload.text offload.restore_before_summary offload.unavailable
+    offload.cleanup
+    summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt summary.system
+    summary.input summary.input_chars
+    summary.keep_messages summary.keep_turns summary.keep_tokens
+    summary.role summary.text summary.ack
+    summary.tokens summary.share summary.min_tokens summary.max_tokens summary.output_factor summary.user_words
+    summary.user_message_max
+    summary.tries summary.wait_ms summary.wait summary.drop_rounds summary.breaker summary.on_failure
+    summary.too_large summary.too_large_share summary.max_invented summary.must_keep
+    restore.files restore.tokens_per_file restore.tokens_total restore.skip_visible restore.root restore.extras
+    tools.shell tools.read tools.write tools.edit tools.search tools.web
+    env";
+
+fn published() -> Vec<&'static str> {
+    PUBLISHED.split_whitespace().collect()
+}
+
+#[test]
+fn the_list_of_keys_is_the_published_one() {
+    let listed: Vec<_> = keys::KEYS.iter().map(|(key, _)| *key).collect();
+    assert_eq!(listed, published());
+}
+
+#[test]
+fn the_struct_has_each_key_as_one_field_in_the_same_order() {
+    let policy = preset("").unwrap().to_json().unwrap();
+    let mut fields = Vec::new();
+    for (name, value) in policy.as_object().unwrap() {
+        match value.as_object() {
+            Some(table) if name != "env" => {
+                fields.extend(table.keys().map(|field| format!("{name}.{field}")))
+            }
+            Some(_) | None => fields.push(name.clone()),
+        }
+    }
+    assert_eq!(fields, published());
+}
+
+#[test]
+fn every_preset_names_every_key_and_extends_nothing() {
+    for text in PRESETS {
+        let named: Vec<_> = read::read(text)
+            .unwrap()
+            .into_iter()
+            .map(|given| given.key)
+            .collect();
+        assert_eq!(named, published(), "{text}");
+        assert!(text.contains("\nextends = \"\"\n"), "{text}");
+    }
+}
+
+#[test]
+fn every_preset_resolves_and_no_two_share_a_name() {
+    let presets = presets().unwrap();
+    let mut names: Vec<_> = presets
+        .iter()
+        .flat_map(|p| [&p.name].into_iter().chain(&p.aliases))
+        .collect();
+    for policy in &presets {
+        let effective = resolve(policy.clone(), &[]).unwrap();
+        assert_eq!((&effective.policy, effective.overrides.len()), (policy, 0));
+    }
+    names.sort();
+    let before = names.len();
+    names.dedup();
+    assert_eq!(names.len(), before);
+}
+
+#[test]
+fn none_is_the_default_without_layers() {
+    let quiet = Policy {
+        name: "none".to_owned(),
+        layers: vec![],
+        ..preset("").unwrap()
+    };
+    assert_eq!(preset("none").unwrap(), quiet);
+}
+
+#[test]
+fn layered_holds_its_systems_numbers_and_words() {
+    let policy = preset("v5").unwrap();
+    assert_eq!(policy, preset("layered").unwrap());
+    let value = policy.to_json().unwrap();
+    for (key, expected) in [
+        ("name", json!("layered")),
+        (
+            "layers",
+            json!(["drop", "demote", "clear", "summarize", "restore"]),
+        ),
+        ("archive", json!("always")),
+        ("tokens.method", json!("chars")),
+        ("tokens.unit", json!("scalar")),
+        ("tokens.chars_per_token", json!(4.0)),
+        ("tokens.rounding", json!("floor")),
+        ("tokens.per", json!("message")),
+        ("tokens.scope", json!("content")),
+        ("trigger.compare", json!(">")),
+        ("trigger.min_savings", json!(20_000)),
+        ("target.tokens", json!(0)),
+        ("demote.min_tokens", json!(40_000)),
+        ("demote.preview_chars", json!(2_000)),
+        (
+            "demote.text",
+            json!("Output too large. Saved to: {name}\nPreview:\n{preview}..."),
+        ),
+        ("clear.keep", json!(3)),
+        ("clear.tools", json!(["shell", "read", "write", "edit"])),
+        ("clear.min_tokens", json!(1_000)),
+        (
+            "clear.placeholder",
+            json!("[Output compacted - re-read if needed]"),
+        ),
+        ("summary.keep_messages", json!(5)),
+        ("summary.keep_tokens", json!(0)),
+        ("summary.role", json!("user")),
+        (
+            "summary.text",
+            json!("[Conversation compressed]\n{summary}"),
+        ),
+        (
+            "summary.ack",
+            json!("Understood. Continuing with compressed context."),
+        ),
+        ("summary.tries", json!(1)),
+        ("summary.on_failure", json!("keep")),
+        ("summary.max_invented", json!(-1)),
+        ("restore.files", json!(5)),
+        ("restore.tokens_per_file", json!(5_000)),
+        ("restore.tokens_total", json!(50_000)),
+        ("restore.extras", json!([])),
+        ("env", json!({})),
+    ] {
+        assert_eq!(keys::get(&value, key), &expected, "{key}");
+    }
+}
+
+#[test]
+fn the_threshold_is_that_of_each_published_system() {
+    let threshold = |settings: &[(&str, &str)]| with(settings).unwrap().policy.threshold();
+    assert_eq!(threshold(&[]), Some(20_000));
+    assert_eq!(preset("layered").unwrap().threshold(), Some(170_616));
+    let boundary = [
+        ("trigger.on", "window"),
+        ("window.max_output", "16_000"),
+        ("window.output_cap", "0"),
+    ];
+    assert_eq!(threshold(&boundary), Some(171_000));
+    let turns = [
+        ("trigger.on", "share"),
+        ("trigger.share", "0.75"),
+        ("window.context", "64000"),
+    ];
+    assert_eq!(threshold(&turns), Some(48_000));
+    assert_eq!(threshold(&[("trigger.tokens", "150_000")]), Some(150_000));
+    assert_eq!(threshold(&[("trigger.tokens", "50_000")]), Some(50_000));
+
+    // The cap of an output larger than 20 000, and the share of what the output leaves: 0.5 × (200 000 − 16 000).
+    assert_eq!(
+        threshold(&[("trigger.on", "window"), ("window.max_output", "64000")]),
+        Some(167_000)
+    );
+    assert_eq!(
+        threshold(&[boundary.as_slice(), &[("trigger.cap_share", "0.5")]].concat()),
+        Some(92_000)
+    );
+    assert_eq!(
+        threshold(&[boundary.as_slice(), &[("trigger.cap_share", "1")]].concat()),
+        Some(171_000)
+    );
+
+    assert_eq!(threshold(&[("trigger.tokens", "0")]), None);
+    assert_eq!(preset("none").unwrap().threshold(), None);
+}
+
+#[test]
+fn a_threshold_is_met_as_compare_says() {
+    assert_eq!(
+        [Compare::Over, Compare::AtLeast].map(|c| c.holds(10, 10)),
+        [false, true]
+    );
+    assert_eq!(
+        [Compare::Over, Compare::AtLeast].map(|c| c.holds(11, 10)),
+        [true, true]
+    );
+    assert_eq!(
+        [Compare::Over, Compare::AtLeast].map(|c| c.holds(9, 10)),
+        [false, false]
+    );
+}
+
+#[test]
+fn a_setting_is_understood_as_toml_or_as_bare_text() {
+    for (key, text, expected) in [
+        ("clear.keep", "0", json!(0)),
+        ("clear.keep", " 5 ", json!(5)),
+        ("clear.min_tokens", "1_000", json!(1000)),
+        ("summary.max_invented", "-1", json!(-1)),
+        ("tokens.chars_per_token", "3", json!(3.0)),
+        ("trigger.share", "1", json!(1.0)),
+        ("trigger.share", "-0.0", json!(0.0)),
+        ("summary.when", "always", json!("always")),
+        ("summary.when", "\"always\"", json!("always")),
+        ("trigger.compare", ">=", json!(">=")),
+        ("offload.cleanup", "true", json!(true)),
+        ("clear.placeholder", "[cleared]", json!("[cleared]")),
+        (
+            "clear.placeholder",
+            "\"gone:\\n{tool}\"",
+            json!("gone:\n{tool}"),
+        ),
+        ("clear.placeholder", "[1]", json!("[1]")),
+        ("summary.model", "5", json!("5")),
+        ("summary.model", "2026-01-01", json!("2026-01-01")),
+        ("summary.model", "nan", json!("nan")),
+        ("summary.model", "", json!("")),
+        (
+            "summary.instructions",
+            "a = 1\nb = \"2\"",
+            json!("a = 1\nb = \"2\""),
+        ),
+        (
+            "summary.instructions",
+            "\"keep\" the tests",
+            json!("\"keep\" the tests"),
+        ),
+        ("clear.tools", "[\"read\"]", json!(["read"])),
+        ("clear.tools", "shell, read", json!(["shell", "read"])),
+        ("clear.tools", "\"read\"", json!(["read"])),
+        ("clear.tools", "read,shell,read", json!(["shell", "read"])),
+        ("clear.tools", "", json!([])),
+        ("tools.shell", "run,Bash", json!(["run", "Bash"])),
+        ("layers", "clear,drop", json!(["drop", "clear"])),
+    ] {
+        let effective = with(&[(key, text)]).unwrap();
+        let value = keys::get(&effective.policy.to_json().unwrap(), key).clone();
+        assert_eq!(value, expected, "{key}={text}");
+        let reported = json!([{ "key": key, "value": expected, "origin": "flag" }]);
+        assert_eq!(
+            serde_json::to_value(&effective.overrides).unwrap(),
+            reported,
+            "{key}={text}"
+        );
+    }
+}
+
+#[test]
+fn the_later_of_two_settings_holds_and_both_are_told() {
+    let effective = with(&[("clear.keep", "1"), ("clear.keep", "2")]).unwrap();
+    let told: Vec<_> = effective
+        .overrides
+        .iter()
+        .map(|o| o.value.clone())
+        .collect();
+    assert_eq!(
+        (effective.policy.clear.keep, told),
+        (2, vec![json!(1), json!(2)])
+    );
+}
+
+#[test]
+fn every_key_can_be_set_to_the_value_it_has_and_every_word_is_understood() {
+    let base = preset("layered").unwrap();
+    let effective = resolve(base.clone(), &[]).unwrap();
+    for (key, value) in base.keys().unwrap() {
+        if key == "extends" || key == "env" {
+            continue;
+        }
+        let same = resolve(base.clone(), &[setting(key, &value.to_string())]).unwrap();
+        assert_eq!(
+            (same.policy, same.hash),
+            (effective.policy.clone(), effective.hash.clone()),
+            "{key}"
+        );
+    }
+    for (key, takes) in keys::KEYS {
+        for word in takes.words() {
+            // The layer that `auto` leaves without a text needs one.
+            let policy = with(&[("offload.text", "at {name}"), (key, word)])
+                .unwrap()
+                .policy
+                .to_json()
+                .unwrap();
+            let value = keys::get(&policy, key);
+            assert!(
+                value == &json!(word) || value == &json!([word]),
+                "{key}={word}: {value}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_wrong_setting_says_what_its_key_takes() {
+    for (key, text, expected) in [
+        (
+            "claer.keep",
+            "1",
+            "unknown policy key claer.keep (from flag)\nhint: did you mean clear.keep?",
+        ),
+        (
+            "clear",
+            "1",
+            "unknown policy key clear (from flag)\nhint: clear is a table of keys: set one of them",
+        ),
+        (
+            "nonsense",
+            "1",
+            "unknown policy key nonsense (from flag)\nhint: `ctxpack policy show` lists every key",
+        ),
+        (
+            "clear.keep",
+            "-1",
+            "clear.keep takes a whole number from 0 to 1 000 000 000 000, not -1 (from flag)",
+        ),
+        (
+            "clear.keep",
+            "2.0",
+            "clear.keep takes a whole number from 0 to 1 000 000 000 000, not 2.0 (from flag)",
+        ),
+        (
+            "clear.keep",
+            "",
+            "clear.keep takes a whole number from 0 to 1 000 000 000 000, not an empty text (from flag)",
+        ),
+        (
+            "clear.keep",
+            "many",
+            "clear.keep takes a whole number from 0 to 1 000 000 000 000, not many (from flag)",
+        ),
+        (
+            "clear.keep",
+            "1000000000001",
+            "clear.keep takes a whole number from 0 to 1 000 000 000 000, not 1000000000001 (from flag)",
+        ),
+        (
+            "schema",
+            "2",
+            "schema takes the number 1, not 2 (from flag)",
+        ),
+        (
+            "summary.tries",
+            "0",
+            "summary.tries takes a whole number from 1 to 1 000 000 000 000, not 0 (from flag)",
+        ),
+        (
+            "trigger.share",
+            "1.5",
+            "trigger.share takes a number from 0 to 1, not 1.5 (from flag)",
+        ),
+        (
+            "trigger.share",
+            "nan",
+            "trigger.share takes a number from 0 to 1, not nan (from flag)",
+        ),
+        (
+            "target.percent",
+            "101",
+            "target.percent takes a number from 0 to 100, not 101 (from flag)",
+        ),
+        (
+            "tokens.chars_per_token",
+            "0",
+            "tokens.chars_per_token takes a number above 0, up to 1 000 000 000 000, not 0 (from flag)",
+        ),
+        (
+            "offload.cleanup",
+            "yes",
+            "offload.cleanup takes true or false, not yes (from flag)",
+        ),
+        (
+            "summary.when",
+            "alway",
+            "summary.when takes one of \"auto\", \"always\", \"never\", not alway (from flag)\nhint: did you mean \"always\"?",
+        ),
+        (
+            "clear.shapes",
+            "[\"lists\"]",
+            "clear.shapes takes a list of any of \"string\", \"list\", not [\"lists\"] (from flag)\nhint: did you mean \"list\"?",
+        ),
+        (
+            "tools.read",
+            "[1]",
+            "tools.read takes a list of strings, not [1] (from flag)",
+        ),
+        (
+            "clear.placeholder",
+            "{summary}",
+            "clear.placeholder takes a text of its own that may hold {tool}, not {summary} (from flag)",
+        ),
+        (
+            "clear.placeholder",
+            "{tool}",
+            "clear.placeholder takes a text of its own that may hold {tool}, not {tool} (from flag)",
+        ),
+        (
+            "demote.text",
+            "gone",
+            "demote.text takes a text of its own that must hold {name} and may hold {preview}, {tool}, each apart from the others, not gone (from flag)",
+        ),
+        (
+            "extends",
+            "layered",
+            "extends is read from a policy file only (from flag)\nhint: write a policy file and name it with --policy",
+        ),
+        (
+            "env",
+            "{}",
+            "env is read from a policy file only (from flag)\nhint: write a policy file and name it with --policy",
+        ),
+    ] {
+        assert_eq!(said(with(&[(key, text)])), expected, "{key}={text}");
+    }
+}
+
+#[test]
+fn keys_that_contradict_each_other_are_named() {
+    assert_eq!(
+        said(with(&[("demote.text", "")])),
+        "demote.text is empty while the layer \"demote\" is on\nhint: set demote.text, or take \"demote\" out of layers"
+    );
+    with(&[("demote.text", ""), ("layers", "drop,clear")]).unwrap();
+    assert_eq!(
+        said(with(&[("summary.min_tokens", "20000")])),
+        "summary.min_tokens, 20000, is more than summary.max_tokens, 10000\nhint: set both"
+    );
+    assert_eq!(
+        said(with(&[
+            ("trigger.on", "window"),
+            ("window.context", "29384")
+        ])),
+        "window.context, 29384, leaves nothing beside the 29384 of max_output and buffer\n\
+         hint: raise window.context, or lower window.max_output or window.buffer"
+    );
+    with(&[("trigger.on", "window"), ("window.context", "29385")]).unwrap();
+}
+
+#[test]
+fn a_file_names_what_differs_from_the_policy_it_extends() {
+    let own = parse("mine", "[clear]\nkeep = 7\n[tokens]\nchars_per_token = 3\n").unwrap();
+    let mut expected = preset("").unwrap();
+    expected.name = "mine".to_owned();
+    expected.clear.keep = 7;
+    expected.tokens.chars_per_token = 3.0;
+    assert_eq!(own, expected);
+
+    let own = parse(
+        "mine",
+        "name = \"ours\"\nextends = \"v5\"\nclear.keep = 7\nenv.KEEP = \"clear.keep\"\n",
+    )
+    .unwrap();
+    let mut expected = preset("layered").unwrap();
+    expected.name = "ours".to_owned();
+    expected.aliases = vec![];
+    expected.extends = "v5".to_owned();
+    expected.clear.keep = 7;
+    expected.env = BTreeMap::from([("KEEP".to_owned(), "clear.keep".to_owned())]);
+    assert_eq!(own, expected);
+    assert_eq!(resolve(own, &[]).unwrap().overrides, vec![]);
+}
+
+#[test]
+fn a_wrong_file_is_told_by_its_first_wrong_line() {
+    for (text, expected) in [
+        (
+            "[clear]\nkeep = 1\n\n[claer]\nkeep = 2\n",
+            "5: unknown policy key claer.keep\nhint: did you mean clear.keep?",
+        ),
+        (
+            "[claer]\n",
+            "1: unknown policy key claer\nhint: `ctxpack policy show` lists every key",
+        ),
+        (
+            "clear = 5\n",
+            "1: unknown policy key clear\nhint: clear is a table of keys: set one of them",
+        ),
+        (
+            "[window]\nbuffer = \"a\"\n[clear]\nkeep = \"b\"\n",
+            "2: window.buffer takes a whole number from 0 to 1 000 000 000 000, not \"a\"",
+        ),
+        (
+            "[clear]\nkeep = 1979-05-27\n",
+            "2: clear.keep takes a whole number from 0 to 1 000 000 000 000, not 1979-05-27",
+        ),
+        ("schema = 2\n", "1: schema takes the number 1, not 2"),
+        (
+            "\nextends = \"layred\"\n",
+            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, none",
+        ),
+        (
+            "[env]\nKEEP = 5\n",
+            "1: env takes a table of strings, not one with other values",
+        ),
+        (
+            "[clear]\nkeep = 1\nkeep = 2\n",
+            "3: not TOML: duplicate key",
+        ),
+    ] {
+        assert_eq!(said(parse("mine", text)), expected, "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_policy_is_answered_with_those_that_there_are() {
+    assert_eq!(
+        said(preset("nope")),
+        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, none"
+    );
+    assert_eq!(
+        said(preset("something-else")),
+        "unknown policy something-else\nhint: the policies are auto, layered, none; or name a policy file"
+    );
+}
+
+#[test]
+fn equal_policies_have_equal_hashes_however_they_were_reached() {
+    let file = "name = \"other\"\naliases = [\"o\"]\nschema = 1\n[tokens]\nchars_per_token = 3\n[clear]\nkeep = 7\ntools = [\"read\", \"shell\"]\n[env]\nX = \"clear.keep\"\n";
+    let turned = "[clear]\ntools = [\"shell\", \"read\", \"shell\"]\nkeep = 0x7\n[tokens]\nchars_per_token = 3.0\n";
+    let hashes = [
+        resolve(parse("a", file).unwrap(), &[]).unwrap().hash,
+        resolve(parse("b", turned).unwrap(), &[]).unwrap().hash,
+        with(&[
+            ("clear.tools", "read,shell"),
+            ("clear.keep", "7"),
+            ("tokens.chars_per_token", "3"),
+        ])
+        .unwrap()
+        .hash,
+    ];
+    assert_eq!(hashes, [&hashes[0]; 3].map(Clone::clone));
+    assert_eq!(
+        with(&[("trigger.share", "-0.0")]).unwrap().hash,
+        with(&[]).unwrap().hash
+    );
+    assert!(hashes[0].len() == 32 && hashes[0].bytes().all(|b| b.is_ascii_hexdigit()));
+}
+
+#[test]
+fn every_key_but_the_labels_changes_the_hash() {
+    let mut unchanged = Vec::new();
+    let base = preset("").unwrap();
+    for (key, takes) in keys::KEYS {
+        let candidates: &[&str] = match takes {
+            Takes::Whole { .. } => &["1", "2"],
+            Takes::UpTo { .. } | Takes::Positive => &["0.25", "0.5"],
+            Takes::Flag => &["true", "false"],
+            Takes::Text | Takes::Texts => &["one", "two"],
+            Takes::Template { .. } => {
+                &["one {name} {summary}", "one {name}", "one", "one {summary}"]
+            }
+            Takes::One(words) | Takes::Any(words) => words,
+            Takes::Table => &["{ A = \"clear.keep\" }"],
+        };
+        let changes = candidates
+            .iter()
+            .filter_map(|text| takes.fit_text(text))
+            .any(|value| {
+                let mut policy = base.to_json().unwrap();
+                keys::put(&mut policy, key, value);
+                let policy: Policy = serde_json::from_value(policy).unwrap();
+                policy.hash().unwrap() != base.hash().unwrap()
+            });
+        if !changes {
+            unchanged.push(*key);
+        }
+    }
+    assert_eq!(unchanged, LABELS);
+}
