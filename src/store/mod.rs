@@ -18,6 +18,7 @@ pub mod atomic;
 pub mod folders;
 pub mod manifest;
 mod offload;
+pub mod undo;
 
 pub use archive::{ArchiveWriter, Archived};
 pub use offload::offload_name;
