@@ -1,0 +1,160 @@
+//! Compressed originals, under the hash of what they hold uncompressed.
+//!
+//! Always durable before its name is given out, because what it is a copy of is replaced next. Never trusts an
+//! archive: whatever is read back is hashed on the way.
+
+use std::fmt;
+use std::io::{self, BufReader, Read, Write};
+use std::path::PathBuf;
+
+use super::atomic::{Durability, IfTaken, Mode, Temp, Written};
+use super::{Store, content_name, hash_text, is_content_name, open_regular, pour};
+use crate::error::{Error, ErrorKind, Result};
+
+const ARCHIVE: &str = "archive";
+const ENDING: &str = ".zst";
+const LEVEL: i32 = 3;
+
+/// An original that is safe now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archived {
+    /// `archive/<32hex>.zst`, relative to the store.
+    pub name: String,
+    /// Hash of the original bytes.
+    pub hash: String,
+    /// Number of the original bytes.
+    pub bytes: u64,
+}
+
+/// An original on its way into the archive, for those that do not fit into memory.
+///
+/// Dropped without [`ArchiveWriter::finish`], it leaves nothing behind.
+pub struct ArchiveWriter {
+    encoder: zstd::Encoder<'static, Temp>,
+    hasher: blake3::Hasher,
+    bytes: u64,
+    root: PathBuf,
+}
+
+impl Store {
+    /// Starts to archive an original that comes piece by piece.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn archive(&self) -> Result<ArchiveWriter> {
+        let folder = self.folder(ARCHIVE)?;
+        let encoder = Temp::create(&folder, Mode::Private, None)
+            .and_then(|temp| zstd::Encoder::new(temp, LEVEL))
+            .and_then(|mut encoder| {
+                encoder.include_checksum(true)?;
+                Ok(encoder)
+            })
+            .map_err(|e| Error::io(&folder, "write", e))?;
+        Ok(ArchiveWriter {
+            encoder,
+            hasher: blake3::Hasher::new(),
+            bytes: 0,
+            root: self.root.clone(),
+        })
+    }
+
+    /// Archives an original that is in memory. The same bytes again give the same name and change nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn put_archive(&self, original: &[u8]) -> Result<Archived> {
+        let mut archive = self.archive()?;
+        archive
+            .write_all(original)
+            .map_err(|e| Error::io(&self.root, "write the archive", e))?;
+        archive.finish()
+    }
+
+    /// Writes an archived original to `to`, and says what it wrote.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Store`] when the name is none of ours, or the archive is missing or damaged;
+    /// [`ErrorKind::Io`] (without a path) when `to` refuses. A damaged archive can have been written in part.
+    pub fn read_archive(&self, name: &str, to: &mut dyn Write) -> Result<Written> {
+        if !is_content_name(name, ARCHIVE, ENDING) {
+            return Err(Error::new(
+                ErrorKind::Store,
+                "a manifest names an archive in a way that ctxpack never does",
+            )
+            .at(&self.root)
+            .hint("names have the form archive/<32 hexadecimal digits>.zst"));
+        }
+        let path = self.root.join(name);
+        let unreadable = |e| Error {
+            kind: ErrorKind::Store,
+            ..Error::io(&path, "read the archived original", e)
+        };
+        let mut decoder = open_regular(&path)
+            .and_then(zstd::Decoder::new)
+            .map(BufReader::new)
+            .map_err(unreadable)?;
+        let written = pour(&mut decoder as &mut dyn Read, to, unreadable)?;
+        if !written.hash["blake3:".len()..].starts_with(digits(name)) {
+            return Err(Error::new(
+                ErrorKind::Store,
+                "the archived original is damaged: its hash is not its name",
+            )
+            .at(&path)
+            .hint("look for another copy of the store"));
+        }
+        Ok(written)
+    }
+}
+
+/// The hash's digits in a name that [`is_content_name`] has found good.
+fn digits(name: &str) -> &str {
+    &name[ARCHIVE.len() + 1..name.len() - ENDING.len()]
+}
+
+impl ArchiveWriter {
+    /// Puts the archive on the disk, under its name.
+    ///
+    /// An archive of that name is replaced by this one, which is known to be whole.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn finish(self) -> Result<Archived> {
+        let hash = self.hasher.finalize();
+        let name = content_name(ARCHIVE, &hash, ENDING);
+        let path = self.root.join(&name);
+        self.encoder
+            .finish()
+            .and_then(|temp| temp.persist(&path, IfTaken::Replace, Durability::Durable))
+            .map_err(|e| Error::io(&path, "write", e))?;
+        Ok(Archived {
+            name,
+            hash: hash_text(&hash),
+            bytes: self.bytes,
+        })
+    }
+}
+
+impl Write for ArchiveWriter {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let n = self.encoder.write(buf)?;
+        self.hasher.update(&buf[..n]);
+        self.bytes += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.encoder.flush()
+    }
+}
+
+impl fmt::Debug for ArchiveWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ArchiveWriter")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,289 @@
+//! What the name holds before, during and after a write.
+
+use tempfile::tempdir;
+
+use super::*;
+use crate::store::hash;
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn lazy(path: &Path, existing: Existing) -> Result<Replace> {
+    Replace::create(path, existing, Mode::Default, Durability::Lazy)
+}
+
+#[test]
+fn what_was_written_is_hashed_counted_and_there() {
+    let dir = tempdir().unwrap();
+    for durability in [Durability::Durable, Durability::Lazy] {
+        let path = dir.path().join(format!("{durability:?}"));
+        let mut file = Replace::create(&path, Existing::Refuse, Mode::Default, durability).unwrap();
+        let mut whole = Vec::new();
+        for i in 0..20_000 {
+            let piece = format!("{i},");
+            file.write_all(piece.as_bytes()).unwrap();
+            whole.extend_from_slice(piece.as_bytes());
+        }
+        assert!(!path.exists());
+        let expected = Written {
+            hash: hash(&whole),
+            bytes: whole.len() as u64,
+        };
+        assert_eq!(file.written().unwrap(), expected);
+        assert_eq!(file.commit().unwrap(), expected);
+        assert_eq!(fs::read(&path).unwrap(), whole);
+    }
+    assert_eq!(names(dir.path()), ["Durable", "Lazy"]);
+}
+
+#[test]
+fn an_abandoned_file_leaves_nothing() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("out");
+    fs::write(&path, "old").unwrap();
+    let mut file = lazy(&path, Existing::Overwrite).unwrap();
+    file.write_all(b"new").unwrap();
+    assert_eq!(names(dir.path()).len(), 2);
+    drop(file);
+    assert_eq!(names(dir.path()), ["out"]);
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+}
+
+#[test]
+fn refuse_leaves_a_file_that_is_there_and_one_that_appears() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("out");
+    let mut late = lazy(&path, Existing::Refuse).unwrap();
+    late.write_all(b"new").unwrap();
+    fs::write(&path, "theirs").unwrap();
+
+    for error in [
+        late.commit().unwrap_err(),
+        lazy(&path, Existing::Refuse).unwrap_err(),
+    ] {
+        assert_eq!(error.kind, ErrorKind::Exists);
+        assert_eq!(error.path.as_deref(), Some(path.as_path()));
+        assert!(error.hint.is_some());
+    }
+    assert_eq!(fs::read(&path).unwrap(), b"theirs");
+    assert_eq!(names(dir.path()), ["out"]);
+}
+
+#[test]
+fn a_file_that_grew_while_we_wrote_keeps_its_lines() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("session");
+    fs::write(&path, "one\n").unwrap();
+    let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+
+    let mut file = lazy(&path, Existing::IfUnchanged(stamp)).unwrap();
+    file.write_all(b"compacted\n").unwrap();
+    fs::OpenOptions::new()
+        .append(true)
+        .open(&path)
+        .unwrap()
+        .write_all(b"two\n")
+        .unwrap();
+    assert_eq!(file.commit().unwrap_err().kind, ErrorKind::Changed);
+    assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+    assert_eq!(names(dir.path()), ["session"]);
+
+    let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+    write(
+        &path,
+        b"compacted\n",
+        Existing::IfUnchanged(stamp),
+        Mode::Default,
+        Durability::Lazy,
+    )
+    .unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"compacted\n");
+}
+
+#[test]
+fn errors_name_the_output_and_what_was_being_done() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("missing/out");
+    let error = lazy(&path, Existing::Refuse).unwrap_err();
+    assert_eq!(error.path.as_deref(), Some(path.as_path()));
+    assert!(
+        error
+            .message
+            .starts_with("cannot create a temporary file beside it: "),
+        "{error}"
+    );
+
+    fs::create_dir(path.parent().unwrap()).unwrap();
+    let mut file = lazy(&path, Existing::Refuse).unwrap();
+    file.write_all(b"x").unwrap();
+    fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    let error = file.commit().unwrap_err();
+    assert_eq!(error.path.as_deref(), Some(path.as_path()));
+    assert!(error.message.starts_with("cannot write: "), "{error}");
+}
+
+#[test]
+fn our_temporary_names_are_told_from_all_others() {
+    for (name, ours) in [
+        (".ctxpack-aB3x9Z.tmp", true),
+        (".ctxpack-aB3x9.tmp", false),
+        (".ctxpack-aB3x9ZZ.tmp", false),
+        (".ctxpack-aB3/9Z.tmp", false),
+        (".ctxpack-aB3x9Z.jsonl", false),
+        ("ctxpack-aB3x9Z.tmp", false),
+        (".ctxpack", false),
+    ] {
+        assert_eq!(is_temp(OsStr::new(name)), ours, "{name}");
+    }
+    let dir = tempdir().unwrap();
+    let _file = lazy(&dir.path().join("out"), Existing::Refuse).unwrap();
+    assert!(is_temp(OsStr::new(&names(dir.path())[0])));
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    fn mode_of(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    fn written_with(path: &Path, existing: Existing, mode: Mode) -> u32 {
+        write(path, b"x", existing, mode, Durability::Lazy).unwrap();
+        mode_of(path)
+    }
+
+    #[test]
+    fn a_new_file_gets_the_mode_asked_for() {
+        let dir = tempdir().unwrap();
+        let file = |name: &str| dir.path().join(name);
+        fs::write(file("plain"), "").unwrap();
+        let umask = mode_of(&file("plain"));
+        assert_eq!(
+            written_with(&file("default"), Existing::Refuse, Mode::Default),
+            umask
+        );
+        assert_eq!(
+            written_with(&file("private"), Existing::Refuse, Mode::Private),
+            0o600
+        );
+        for (given, expected) in [(0o640, 0o640), (0o444, 0o444), (0o6755, 0o755)] {
+            let like = Mode::Like(Permissions::from_mode(given));
+            let path = file(&format!("like{given:o}"));
+            assert_eq!(written_with(&path, Existing::Refuse, like), expected);
+        }
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_mode_and_is_never_open_to_others_before() {
+        let dir = tempdir().unwrap();
+        let path = dir.path().join("session");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        let owner = |path: &Path| {
+            let metadata = fs::metadata(path).unwrap();
+            (metadata.uid(), metadata.gid())
+        };
+        // Only root can make a file somebody else's; the others still test that nothing changes.
+        let _ = std::os::unix::fs::chown(&path, Some(65534), Some(65534));
+        let before = owner(&path);
+
+        let file = lazy(&path, Existing::Overwrite).unwrap();
+        let temp = &names(dir.path())[0];
+        assert_eq!(mode_of(&dir.path().join(temp)), 0o600);
+        file.commit().unwrap();
+        assert_eq!(mode_of(&path), 0o640);
+        assert_eq!(owner(&path), before);
+    }
+
+    #[test]
+    fn a_link_keeps_pointing_and_its_target_is_replaced() {
+        let dir = tempdir().unwrap();
+        let (far, link) = (dir.path().join("far"), dir.path().join("link"));
+        fs::create_dir(&far).unwrap();
+        fs::write(far.join("file"), "old").unwrap();
+        symlink("far/file", &link).unwrap();
+        let file = lazy(&link, Existing::Overwrite).unwrap();
+        assert_eq!(names(&far).len(), 2);
+        drop(file);
+        write(
+            &link,
+            b"new",
+            Existing::Overwrite,
+            Mode::Default,
+            Durability::Durable,
+        )
+        .unwrap();
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("far/file"));
+        assert_eq!(fs::read(far.join("file")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_link_to_nowhere_is_neither_followed_nor_replaced() {
+        let dir = tempdir().unwrap();
+        let link = dir.path().join("link");
+        symlink("nowhere", &link).unwrap();
+        let refused = lazy(&link, Existing::Refuse).unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::Exists);
+        let error = lazy(&link, Existing::Overwrite).unwrap_err();
+        assert!(
+            error.message.starts_with("cannot follow the link: "),
+            "{error}"
+        );
+        assert_eq!(names(dir.path()), ["link"]);
+
+        // One that appears late is not written through either.
+        fs::remove_file(&link).unwrap();
+        let file = lazy(&link, Existing::Refuse).unwrap();
+        symlink("nowhere", &link).unwrap();
+        assert_eq!(file.commit().unwrap_err().kind, ErrorKind::Exists);
+        assert_eq!(names(dir.path()), ["link"]);
+    }
+
+    #[test]
+    fn hard_links_and_devices_are_refused() {
+        let dir = tempdir().unwrap();
+        let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+        fs::write(&one, "old").unwrap();
+        fs::hard_link(&one, &two).unwrap();
+        let error = lazy(&one, Existing::Overwrite).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Exists);
+        assert!(error.message.contains("2 hard links"), "{error}");
+        assert_eq!(
+            lazy(dir.path(), Existing::Overwrite).unwrap_err().kind,
+            ErrorKind::Exists
+        );
+        assert_eq!(
+            lazy(Path::new("/dev/null"), Existing::Overwrite)
+                .unwrap_err()
+                .kind,
+            ErrorKind::Exists
+        );
+    }
+
+    #[test]
+    fn leftovers_go_and_living_files_stay() {
+        let dir = tempdir().unwrap();
+        let living = lazy(&dir.path().join("out"), Existing::Refuse).unwrap();
+        let living_temp = dir.path().join(&names(dir.path())[0]);
+        let dead = dir.path().join(".ctxpack-dead00.tmp");
+        let other = dir.path().join("notes.tmp");
+        fs::write(&dead, "half").unwrap();
+        fs::write(&other, "theirs").unwrap();
+
+        assert!(remove_leftover(&dead).unwrap());
+        assert!(!remove_leftover(&dead).unwrap());
+        assert!(!remove_leftover(&other).unwrap());
+        assert!(!remove_leftover(&living_temp).unwrap());
+        living.commit().unwrap();
+        assert_eq!(names(dir.path()), ["notes.tmp", "out"]);
+    }
+}

@@ -1,0 +1,464 @@
+//! Gives back the bytes that an output was made from, or says exactly what is missing.
+//!
+//! The stores' records are the only truth here. Never writes a byte under a name before the whole original has
+//! been hashed and found to be the one recorded.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::{File, Permissions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
+use super::manifest::{Ledger, Original, Record};
+use super::{COPY_BYTES, FOLDER, Store, hash_text, named, pour, resolved};
+use crate::error::{Error, ErrorKind, Result};
+use crate::text::count;
+
+/// Finds where files came from; keeps what it has read of the stores, so that many files cost one reading.
+#[derive(Debug)]
+pub struct Undo {
+    store: Option<PathBuf>,
+    ledgers: BTreeMap<PathBuf, Ledger>,
+}
+
+/// A file, and what it was made from.
+#[derive(Debug, Clone)]
+pub struct Found {
+    file: PathBuf,
+    stamp: Stamp,
+    permissions: Permissions,
+    root: PathBuf,
+    /// All of one original; the likeliest first.
+    records: Vec<Record>,
+    state: State,
+}
+
+/// How a file stands to what was recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It is as we wrote it.
+    Compacted,
+    /// It is as we wrote it, with so many bytes behind that came later.
+    Grown(u64),
+    /// It is what something else was made from: there is nothing to undo.
+    AlreadyOriginal(Written),
+}
+
+/// Where the original bytes go.
+pub enum Dest<'a> {
+    /// Into the compacted file itself, which keeps its mode; nothing happens if it is the original already.
+    InPlace,
+    /// Into another file.
+    Path(&'a Path, Existing),
+    /// Into a stream.
+    Writer(&'a mut dyn Write),
+}
+
+/// What to do with bytes that were appended to the output since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Appended {
+    /// Refuse: somebody may want them.
+    Refuse,
+    /// They are lost.
+    Discard,
+}
+
+/// What an undo did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// How the file stood.
+    pub state: State,
+    /// The original's hash.
+    pub hash: String,
+    /// The original's length in bytes.
+    pub bytes: u64,
+}
+
+impl Undo {
+    /// Looks in `store` alone, or, without one, in each `.ctxpack` from the file's folder upward.
+    pub fn new(store: Option<PathBuf>) -> Self {
+        Undo {
+            store,
+            ledgers: BTreeMap::new(),
+        }
+    }
+
+    /// What `file` was made from.
+    ///
+    /// Its bytes decide: a record of this path is preferred (the newest one), but a file that was moved is found
+    /// as well, and so is one that was appended to. The nearest store that knows the file wins.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Store`] when no store knows the file, or when these bytes came from several different
+    /// originals; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
+    /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when something cannot be read.
+    pub fn find(&mut self, file: &Path) -> Result<Found> {
+        let handle = open(file)?;
+        let metadata = handle
+            .metadata()
+            .map_err(|e| Error::io(file, "look at it", e))?;
+        let written = pour(&mut &handle, &mut io::sink(), |e| {
+            Error::io(file, "read", e)
+        })?;
+        let roots = self.roots(file);
+        for root in &roots {
+            if !self.ledgers.contains_key(root) {
+                let ledger = Store::new(root, Durability::Lazy).ledger()?;
+                self.ledgers.insert(root.clone(), ledger);
+            }
+        }
+        // From the nearest store to the farthest; each with the file's name as that store would record it.
+        let stores: Vec<(&PathBuf, &Ledger, Option<String>)> = roots
+            .iter()
+            .filter_map(|root| Some((root, self.ledgers.get(root)?)))
+            .map(|(root, ledger)| {
+                let name = Store::new(root, Durability::Lazy).name_of(file).ok();
+                (root, ledger, name)
+            })
+            .collect();
+        let found = |root: &Path, records, state| Found {
+            file: file.to_owned(),
+            stamp: Stamp::of(&metadata),
+            permissions: metadata.permissions(),
+            root: root.to_owned(),
+            records,
+            state,
+        };
+
+        for (root, ledger, name) in &stores {
+            let records: Vec<&Record> = ledger.with_output(&written.hash).collect();
+            if let Some(records) = one_original(file, &records, name.as_deref())? {
+                let state = match records.first() {
+                    Some(first) if first.input_hash == written.hash => {
+                        State::AlreadyOriginal(written)
+                    }
+                    Some(_) | None => State::Compacted,
+                };
+                return Ok(found(root, records, state));
+            }
+        }
+        for (root, ledger, _) in &stores {
+            if ledger.is_original(&written.hash) {
+                return Ok(found(root, Vec::new(), State::AlreadyOriginal(written)));
+            }
+        }
+        for (root, ledger, name) in &stores {
+            if let Some((bytes, records)) = grown(file, written.bytes, ledger, name.as_deref())? {
+                return Ok(found(root, records, State::Grown(written.bytes - bytes)));
+            }
+        }
+        Err(unknown(file, &stores))
+    }
+
+    fn roots(&self, file: &Path) -> Vec<PathBuf> {
+        if let Some(store) = &self.store {
+            return vec![store.clone()];
+        }
+        // A link may have been given: the store can be beside the link or beside what it points to.
+        let mut roots: Vec<PathBuf> = Vec::new();
+        for path in [named(file), resolved(file)] {
+            for folder in path.ancestors().skip(1) {
+                let root = folder.join(FOLDER);
+                if root.is_dir() && !roots.contains(&root) {
+                    roots.push(root);
+                }
+            }
+        }
+        roots
+    }
+}
+
+impl fmt::Debug for Dest<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dest::InPlace => f.write_str("InPlace"),
+            Dest::Path(path, existing) => {
+                f.debug_tuple("Path").field(path).field(existing).finish()
+            }
+            Dest::Writer(_) => f.write_str("Writer"),
+        }
+    }
+}
+
+impl Found {
+    /// How the file stands to what was recorded.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Writes the original bytes to `dest`. They are read and hashed once before anything is written, and again
+    /// on their way.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Changed`] when bytes were appended and are not to be discarded, when the file changed
+    /// since it was found, or when the original is no longer what was recorded; [`ErrorKind::NotFound`] when
+    /// the original is gone; [`ErrorKind::Store`] when its archive is missing or damaged;
+    /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
+    pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
+        let (source, original) = match &self.state {
+            State::Grown(bytes) if appended == Appended::Refuse => {
+                return Err(Error::new(
+                    ErrorKind::Changed,
+                    format!(
+                        "the file has grown since it was compacted, by {}",
+                        count(*bytes, "byte")
+                    ),
+                )
+                .at(&self.file)
+                .hint("`--discard-appended` gives the original without them"));
+            }
+            State::AlreadyOriginal(written) => (Source::File(&self.file), written.clone()),
+            State::Compacted | State::Grown(_) => self.source()?,
+        };
+        let done = Undone {
+            state: self.state.clone(),
+            hash: original.hash.clone(),
+            bytes: original.bytes,
+        };
+        let (path, existing) = match dest {
+            Dest::InPlace if matches!(self.state, State::AlreadyOriginal(_)) => return Ok(done),
+            Dest::InPlace => (
+                self.file.as_path(),
+                Existing::IfUnchanged(self.stamp.clone()),
+            ),
+            Dest::Path(path, existing) => (path, existing),
+            Dest::Writer(to) => {
+                self.pour(source, &original, to)?;
+                return Ok(done);
+            }
+        };
+        let mode = Mode::Like(self.permissions.clone());
+        let mut file = Replace::create(path, existing, mode, Durability::Durable)?;
+        self.pour(source, &original, &mut file)
+            .map_err(|e| if e.path.is_none() { e.at(path) } else { e })?;
+        file.commit()?;
+        Ok(done)
+    }
+
+    /// The first of the recorded places that holds the original, whole.
+    fn source(&self) -> Result<(Source<'_>, Written)> {
+        let mut first_error = None;
+        for record in &self.records {
+            let original = Written {
+                hash: record.input_hash.clone(),
+                bytes: record.input_bytes,
+            };
+            let source = match (record.original, &record.archive) {
+                (Original::Archive, Some(archive)) => Source::Archive(archive),
+                (Original::Input, _) | (Original::Archive, None) => Source::Input(&record.input),
+            };
+            match self.pour(source, &original, &mut io::sink()) {
+                Ok(()) => return Ok((source, original)),
+                Err(e) => first_error = first_error.or(Some(e)),
+            }
+        }
+        Err(first_error
+            .unwrap_or_else(|| Error::new(ErrorKind::Internal, "a find without records")))
+    }
+
+    /// Copies the original from `source`, and checks that it is the one.
+    fn pour(&self, source: Source<'_>, original: &Written, to: &mut dyn Write) -> Result<()> {
+        let store = Store::new(&self.root, Durability::Lazy);
+        let (path, written) = match source {
+            Source::Archive(name) => (self.root.join(name), store.read_archive(name, to)?),
+            Source::Input(name) => {
+                let path = store.path_of(name);
+                let file = open(&path).map_err(|e| gone(e, &path, original))?;
+                let written = pour(&mut &file, to, |e| Error::io(&path, "read", e))?;
+                (path, written)
+            }
+            Source::File(path) => {
+                let written = pour(&mut &open(path)?, to, |e| Error::io(path, "read", e))?;
+                (path.to_owned(), written)
+            }
+        };
+        if written == *original {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Changed,
+            format!(
+                "the original has changed: it was {} ({}), it is {} ({})",
+                original.hash,
+                count(original.bytes, "byte"),
+                written.hash,
+                count(written.bytes, "byte"),
+            ),
+        )
+        .at(path)
+        .hint("put the recorded bytes back, from a backup or a version control system"))
+    }
+}
+
+/// Where original bytes are read.
+#[derive(Debug, Clone, Copy)]
+enum Source<'a> {
+    /// By the name in a record.
+    Input(&'a str),
+    /// By the name in a record.
+    Archive(&'a str),
+    /// The file that was asked about.
+    File(&'a Path),
+}
+
+/// The records of the one original that `records` (the newest first) agree on; none if there are none.
+///
+/// One that names this very path decides, because two inputs can give the same output.
+fn one_original(
+    file: &Path,
+    records: &[&Record],
+    name: Option<&str>,
+) -> Result<Option<Vec<Record>>> {
+    let here = |record: &Record| Some(record.output.as_str()) == name;
+    let Some(chosen) = records
+        .iter()
+        .find(|record| here(record))
+        .or(records.first())
+    else {
+        return Ok(None);
+    };
+    let (mut same, other): (Vec<Record>, Vec<Record>) = records
+        .iter()
+        .map(|&record| record.clone())
+        .partition(|record| record.input_hash == chosen.input_hash);
+    if !other.is_empty() && !here(chosen) {
+        let originals: BTreeSet<String> = records
+            .iter()
+            .map(|record| match (record.original, &record.archive) {
+                (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
+                (Original::Input, _) | (Original::Archive, None) => record.input.clone(),
+            })
+            .collect();
+        let originals: Vec<String> = originals.into_iter().collect();
+        return Err(Error::new(
+            ErrorKind::Store,
+            format!(
+                "these bytes came from several different originals: {}",
+                originals.join(", ")
+            ),
+        )
+        .at(file)
+        .hint("move the file back to where it was written, then its own original is known"));
+    }
+    same.sort_by_key(|record| !here(record));
+    Ok(Some(same))
+}
+
+/// The longest recorded output that `file` begins with, and its records.
+///
+/// Outputs that are equal to their inputs do not count when they are elsewhere: a transcript that goes on
+/// growing begins with every older copy of itself, and has nothing to undo.
+fn grown(
+    file: &Path,
+    bytes: u64,
+    ledger: &Ledger,
+    name: Option<&str>,
+) -> Result<Option<(u64, Vec<Record>)>> {
+    let counts = |record: &&Record| {
+        record.output_hash != record.input_hash || Some(record.output.as_str()) == name
+    };
+    let lengths: BTreeSet<u64> = ledger
+        .records()
+        .iter()
+        .filter(counts)
+        .map(|record| record.output_bytes)
+        .filter(|&length| 0 < length && length < bytes)
+        .collect();
+    let mut longest = None;
+    for (length, hash) in prefix_hashes(file, &lengths)? {
+        let records: Vec<&Record> = ledger
+            .with_output(&hash)
+            .filter(|record| record.output_bytes == length)
+            .filter(counts)
+            .collect();
+        if !records.is_empty() {
+            longest = Some((length, records));
+        }
+    }
+    match longest {
+        None => Ok(None),
+        Some((length, records)) => {
+            Ok(one_original(file, &records, name)?.map(|records| (length, records)))
+        }
+    }
+}
+
+/// The hashes of the file's beginnings of these lengths, in one reading.
+fn prefix_hashes(path: &Path, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
+    let file = open(path)?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut hashes = Vec::with_capacity(lengths.len());
+    for &length in lengths {
+        while hasher.count() < length {
+            let want = (length - hasher.count()).min(COPY_BYTES as u64) as usize;
+            match (&file).read(&mut buffer[..want]) {
+                // It became shorter meanwhile.
+                Ok(0) => return Ok(hashes),
+                Ok(n) => hasher.update(&buffer[..n]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(Error::io(path, "read", e)),
+            };
+        }
+        hashes.push((length, hash_text(&hasher.finalize())));
+    }
+    Ok(hashes)
+}
+
+/// Opens a file that may be a link, but is no pipe or device in the end.
+fn open(path: &Path) -> Result<File> {
+    super::open_regular(&resolved(path)).map_err(|e| Error::io(path, "read", e))
+}
+
+fn gone(error: Error, path: &Path, original: &Written) -> Error {
+    if error.kind != ErrorKind::NotFound {
+        return error;
+    }
+    Error {
+        message: format!(
+            "the original is gone: it was {} ({})",
+            original.hash,
+            count(original.bytes, "byte")
+        ),
+        ..error
+    }
+    .at(path)
+    .hint("put it back there, from a backup or a version control system")
+}
+
+fn unknown(file: &Path, stores: &[(&PathBuf, &Ledger, Option<String>)]) -> Error {
+    let path_known = stores.iter().any(|(_, ledger, name)| {
+        ledger
+            .records()
+            .iter()
+            .any(|record| Some(&record.output) == name.as_ref())
+    });
+    if path_known {
+        return Error::new(
+            ErrorKind::Changed,
+            "the file was changed since ctxpack wrote it, so its original is not certain",
+        )
+        .at(file)
+        .hint("the store's manifests name the originals of this path");
+    }
+    let damaged: u64 = stores.iter().map(|(_, ledger, _)| ledger.damaged()).sum();
+    let message = if stores.is_empty() {
+        "no store is beside this file or above it".to_owned()
+    } else if damaged > 0 {
+        format!(
+            "no store has a record of this file (unreadable: {})",
+            count(damaged, "record")
+        )
+    } else {
+        "no store has a record of this file".to_owned()
+    };
+    Error::new(ErrorKind::Store, message)
+        .at(file)
+        .hint("name the store of the run that wrote it with --store")
+}
+
+#[cfg(test)]
+mod tests;
