@@ -1,1 +1,145 @@
-//! (to come)
+//! Changes become edits, edits become lines.
+//!
+//! PURE. An edit is a span of a line and what stands there afterwards; every other byte of the line is copied. What
+//! repeats a changed result elsewhere is edited with it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::format::{MirrorCut, mirror_cuts};
+use crate::scan::Span;
+use crate::settle::Change;
+use crate::text::push_json_string;
+use crate::transcript::{BlockKind, Mirror, Shape, Transcript};
+
+/// A replacement within a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The line, from 0.
+    pub line: u32,
+    /// What goes.
+    pub span: Span,
+    /// What comes.
+    pub with: With,
+}
+
+/// What an edit puts in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum With {
+    /// A JSON string that says this.
+    Text(String),
+    /// A list of one text block that says this.
+    TextBlock(String),
+    /// An empty list.
+    EmptyList,
+}
+
+impl With {
+    fn push(&self, out: &mut Vec<u8>) {
+        match self {
+            With::Text(text) => push_json_string(out, text),
+            With::TextBlock(text) => {
+                out.extend_from_slice(br#"[{"type":"text","text":"#);
+                push_json_string(out, text);
+                out.extend_from_slice(b"}]");
+            }
+            With::EmptyList => out.extend_from_slice(b"[]"),
+        }
+    }
+
+    fn len(&self) -> usize {
+        let mut out = Vec::new();
+        self.push(&mut out);
+        out.len()
+    }
+}
+
+/// The edits that make `changes`, sorted and disjoint.
+pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
+    let mut edits = Vec::with_capacity(changes.len() * 2);
+    let mut by_call: HashMap<&[u8], &Change> = HashMap::new();
+    let mut by_line: HashMap<u32, (usize, &Change)> = HashMap::new();
+    for change in changes {
+        let block = transcript.block(change.block);
+        let with = match block.shape {
+            Shape::List => With::TextBlock(change.text.clone()),
+            Shape::String | Shape::Absent | Shape::Other => With::Text(change.text.clone()),
+        };
+        edits.push(Edit {
+            line: block.line,
+            span: block.content,
+            with,
+        });
+        if !block.call_id.is_empty() {
+            by_call.insert(transcript.bytes(block.line, block.call_id), change);
+        }
+        by_line.entry(block.line).or_insert((0, change)).0 += 1;
+    }
+    for mirror in transcript.mirrors() {
+        let change = if mirror.of.is_empty() {
+            // The mirror of a line repeats all results on it; it goes when all of them do.
+            let results = |line| {
+                let blocks = transcript.blocks_of_line(line);
+                blocks
+                    .filter(|b| transcript.block(*b).kind == BlockKind::Result)
+                    .count()
+            };
+            by_line
+                .get(&mirror.line)
+                .filter(|(changed, _)| *changed == results(mirror.line))
+                .map(|(_, change)| *change)
+        } else {
+            by_call
+                .get(transcript.bytes(mirror.line, mirror.of))
+                .copied()
+        };
+        if let Some(change) = change {
+            mirror_edits(transcript, mirror, change, &mut edits);
+        }
+    }
+    edits.sort_by_key(|edit| (edit.line, edit.span.start));
+    edits.dedup_by_key(|edit| (edit.line, edit.span));
+    edits
+}
+
+/// Shortens a mirror of a changed result; a preview is not put into it, only the text's first line.
+fn mirror_edits(
+    transcript: &Transcript<'_>,
+    mirror: &Mirror,
+    change: &Change,
+    edits: &mut Vec<Edit>,
+) {
+    let first_line = change.text.lines().next().unwrap_or_default();
+    for (span, cut) in mirror_cuts(transcript.line(mirror.line), mirror.value) {
+        let with = match cut {
+            MirrorCut::Text => With::Text(first_line.to_owned()),
+            MirrorCut::List => With::EmptyList,
+        };
+        if with.len() < span.len as usize {
+            edits.push(Edit {
+                line: mirror.line,
+                span,
+                with,
+            });
+        }
+    }
+}
+
+/// The new bytes of every edited line. `edits` are sorted and disjoint.
+pub fn apply(transcript: &Transcript<'_>, edits: &[Edit]) -> BTreeMap<u32, Vec<u8>> {
+    let mut lines = BTreeMap::new();
+    for edits in edits.chunk_by(|a, b| a.line == b.line) {
+        let line = transcript.line(edits[0].line);
+        let mut out = Vec::new();
+        let mut at = 0;
+        for edit in edits {
+            debug_assert!(at <= edit.span.start as usize);
+            out.extend_from_slice(&line[at..edit.span.start as usize]);
+            edit.with.push(&mut out);
+            at = edit.span.end();
+        }
+        out.extend_from_slice(&line[at..]);
+        out.shrink_to_fit();
+        lines.insert(edits[0].line, out);
+    }
+    lines
+}

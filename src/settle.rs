@@ -1,1 +1,190 @@
-//! (to come)
+//! A plan and its artifacts become the changes that are made.
+//!
+//! PURE. The layers run one after the other on actual sizes: a result that was demoted is as large as its preview when
+//! clearing looks at it. A change that does not save tokens is not made.
+
+use crate::artifacts::Artifacts;
+use crate::outcome::ActionKind;
+use crate::plan::{Clear, Plan, ResultPlan};
+use crate::policy::{Policy, Substitutions, Unit};
+use crate::text::{count, thousands};
+use crate::tokens::{Size, Sizes};
+use crate::transcript::{Shape, Transcript};
+
+/// A result's new content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Which conversation, in the order of the transcript.
+    pub conversation: usize,
+    /// Which message of it, from 0.
+    pub message: usize,
+    /// Which block of the transcript.
+    pub block: u32,
+    /// What was done.
+    pub kind: ActionKind,
+    /// The tool's name in the transcript, "unknown" without a call.
+    pub tool: String,
+    /// Why, for people.
+    pub reason: String,
+    /// What the content says now; its shape stays.
+    pub text: String,
+    /// The content's tokens as they were.
+    pub tokens_before: u64,
+    /// The content's tokens now.
+    pub tokens_after: u64,
+    /// The store's name of the old content, where the new one names it.
+    pub stored: Option<String>,
+}
+
+/// Settles `plan`: at most one change for each of its results, in its order.
+pub fn settle(
+    transcript: &Transcript<'_>,
+    plan: &Plan,
+    artifacts: &Artifacts,
+    sizes: &Sizes,
+    policy: &Policy,
+) -> Vec<Change> {
+    let settle = Settle {
+        transcript,
+        artifacts,
+        sizes,
+        policy,
+    };
+    plan.results
+        .iter()
+        .filter_map(|result| settle.result(result))
+        .collect()
+}
+
+struct Settle<'s, 'a> {
+    transcript: &'s Transcript<'a>,
+    artifacts: &'s Artifacts,
+    sizes: &'s Sizes,
+    policy: &'s Policy,
+}
+
+/// A result's content between two layers.
+#[derive(Clone, Copy)]
+struct Content {
+    size: Size,
+    chars: u64,
+}
+
+impl Settle<'_, '_> {
+    fn result(&self, result: &ResultPlan) -> Option<Change> {
+        let block = self.transcript.block(result.block);
+        let now = Content {
+            size: self.sizes.estimator().result(self.transcript, block),
+            chars: self
+                .transcript
+                .texts(block)
+                .iter()
+                .map(|text| self.chars(text.scalars, text.astral))
+                .sum(),
+        };
+        let demoted = self.demote(result, block.shape, &now);
+        let between = demoted
+            .as_ref()
+            .map_or(now, |change| self.said(&change.text, block.shape));
+        match self.clear(result, block.shape, &between) {
+            // What clearing saved, it saved against what was there at first.
+            Some(cleared) => Some(Change {
+                tokens_before: self.sizes.estimator().tokens(now.size),
+                ..cleared
+            }),
+            None => demoted,
+        }
+    }
+
+    fn demote(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
+        let demoted = self.artifacts.demoted.get(&result.block)?;
+        let values = Substitutions {
+            name: &demoted.name,
+            tool: &result.tool,
+            preview: &demoted.preview,
+            summary: "",
+        };
+        let text = self.policy.demote.text.render(&values);
+        let limit = self.policy.demote.min_tokens;
+        let reason = format!(
+            "{}, more than {}",
+            self.tokens_of(now.size),
+            thousands(limit)
+        );
+        let change = self.change(result, ActionKind::Demote, reason, text, shape, now)?;
+        Some(Change {
+            stored: Some(demoted.name.clone()),
+            ..change
+        })
+    }
+
+    fn clear(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
+        let Clear::Candidate { newer } = result.clear else {
+            return None;
+        };
+        let limits = &self.policy.clear;
+        let tokens = self.sizes.estimator().tokens(now.size);
+        if limits.min_tokens > 0 && tokens <= limits.min_tokens
+            || limits.min_chars > 0 && now.chars <= limits.min_chars
+        {
+            return None;
+        }
+        let text = limits.placeholder.render(&Substitutions {
+            tool: &result.tool,
+            ..Substitutions::default()
+        });
+        let reason = format!(
+            "{}, with {} after it",
+            self.tokens_of(now.size),
+            count(newer, "newer result")
+        );
+        self.change(result, ActionKind::Clear, reason, text, shape, now)
+    }
+
+    /// The change to `text`, if it saves something.
+    fn change(
+        &self,
+        result: &ResultPlan,
+        kind: ActionKind,
+        reason: String,
+        text: String,
+        shape: Shape,
+        now: &Content,
+    ) -> Option<Change> {
+        let estimator = self.sizes.estimator();
+        let new = estimator.content(&text, shape);
+        let (before, after) = (estimator.tokens(now.size), estimator.tokens(new));
+        (after < before).then(|| Change {
+            conversation: result.conversation,
+            message: result.message,
+            block: result.block,
+            kind,
+            tool: result.tool.clone(),
+            reason,
+            text,
+            tokens_before: before,
+            tokens_after: after,
+            stored: None,
+        })
+    }
+
+    fn said(&self, text: &str, shape: Shape) -> Content {
+        let astral = text.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
+        let scalars = text.chars().count() as u32;
+        Content {
+            size: self.sizes.estimator().content(text, shape),
+            chars: self.chars(scalars, astral),
+        }
+    }
+
+    fn chars(&self, scalars: u32, astral: u32) -> u64 {
+        match self.policy.tokens.unit {
+            Unit::Scalar => u64::from(scalars),
+            Unit::Utf16 => u64::from(scalars) + u64::from(astral),
+        }
+    }
+
+    fn tokens_of(&self, size: Size) -> String {
+        count(self.sizes.estimator().tokens(size), "token")
+    }
+}

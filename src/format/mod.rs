@@ -15,7 +15,7 @@ mod openai;
 use crate::scan::{RawLine, lines};
 use crate::transcript::{ConversationId, LineKind, Record, Transcript};
 
-pub use claude_code::mirror_cuts;
+pub use claude_code::{MirrorCut, mirror_cuts};
 pub use detect::{Detected, Detector, Layout};
 pub use line::{LineWarning, WarningKind, Warnings};
 

@@ -1,1 +1,190 @@
-//! (to come)
+//! What to do, as data: which results each layer would replace, and why.
+//!
+//! PURE. A [`Plan`] names candidates by their position (newest, oldest, kind of tool); whether one is large enough and
+//! whether replacing it saves anything is settled afterwards with actual sizes, because one layer changes what the next
+//! one sees.
+
+mod tools;
+
+use std::collections::HashMap;
+
+use crate::policy::{Layer, Policy, Shape as ClearShape};
+use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
+
+pub use tools::kind_of;
+
+/// What the layers would do to the results of a transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// One entry for each live result that a layer looks at, in the order of conversations and messages.
+    pub results: Vec<ResultPlan>,
+}
+
+/// What the layers would do to one result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultPlan {
+    /// Which conversation, in the order of the transcript.
+    pub conversation: usize,
+    /// Which message of it, from 0.
+    pub message: usize,
+    /// Which block of the transcript.
+    pub block: u32,
+    /// The tool's name in the transcript, "unknown" without a call.
+    pub tool: String,
+    /// To the store when it is oversize.
+    pub demote: Demote,
+    /// Replaced by the placeholder when it is large enough.
+    pub clear: Clear,
+}
+
+/// Whether a result may be demoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Demote {
+    /// When it is oversize.
+    Candidate,
+    /// The layer is off, there is no store, or the content is not all text.
+    No,
+}
+
+/// Whether a result may be cleared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clear {
+    /// When it is large enough; so many newer results of the same kinds come after it.
+    Candidate {
+        /// Results of the policy's kinds that are newer.
+        newer: u64,
+    },
+    /// The layer is off, or the result is among the newest, of another kind, or of a form that stays.
+    No,
+}
+
+/// Whether there is a place for what is taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping {
+    /// A store: demoted content can be found again.
+    Store,
+    /// None (a stream without `--store`): nothing is taken out that only a store could give back.
+    Nothing,
+}
+
+/// Plans one transcript.
+pub fn plan(transcript: &Transcript<'_>, policy: &Policy, keeping: Keeping) -> Plan {
+    let mut plan = Plan::default();
+    if !policy.has(Layer::Demote) && !policy.has(Layer::Clear) {
+        return plan;
+    }
+    for (number, conversation) in transcript.conversations.iter().enumerate() {
+        conversation_results(
+            transcript,
+            conversation,
+            number,
+            policy,
+            keeping,
+            &mut plan.results,
+        );
+    }
+    plan
+}
+
+fn conversation_results(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    number: usize,
+    policy: &Policy,
+    keeping: Keeping,
+    results: &mut Vec<ResultPlan>,
+) {
+    let calls = calls(transcript, conversation);
+    let first = results.len();
+    for (message, block) in conversation.all_blocks() {
+        let result = transcript.block(block);
+        if result.kind != BlockKind::Result {
+            continue;
+        }
+        let own = transcript.bytes(result.line, result.tool);
+        let named = calls
+            .get(transcript.bytes(result.line, result.call_id))
+            .copied()
+            .unwrap_or(own);
+        let tool = match String::from_utf8_lossy(named) {
+            name if name.is_empty() => "unknown".to_owned(),
+            name => name.into_owned(),
+        };
+        let demote = policy.has(Layer::Demote) && keeping == Keeping::Store && is_all_text(result);
+        results.push(ResultPlan {
+            conversation: number,
+            message,
+            block,
+            tool,
+            demote: if demote {
+                Demote::Candidate
+            } else {
+                Demote::No
+            },
+            clear: Clear::No,
+        });
+    }
+    if !policy.has(Layer::Clear) {
+        return;
+    }
+    // From the newest: what is kept counts whatever it holds now, so that a second run keeps the same ones.
+    let mut newer = 0;
+    for result in results[first..].iter_mut().rev() {
+        let kinds = &policy.clear.tools;
+        if !kinds.is_empty() && !kinds.contains(&kind_of(&result.tool, &policy.tools)) {
+            continue;
+        }
+        if newer >= policy.clear.keep
+            && may_clear(transcript, transcript.block(result.block), policy)
+        {
+            result.clear = Clear::Candidate { newer };
+        }
+        newer += 1;
+    }
+}
+
+/// The tool of every call of a conversation, by the call's id.
+fn calls<'t>(
+    transcript: &'t Transcript<'_>,
+    conversation: &Conversation,
+) -> HashMap<&'t [u8], &'t [u8]> {
+    conversation
+        .all_blocks()
+        .map(|(_, block)| transcript.block(block))
+        .filter(|block| block.kind == BlockKind::Call && !block.call_id.is_empty())
+        .map(|block| {
+            (
+                transcript.bytes(block.line, block.call_id),
+                transcript.bytes(block.line, block.tool),
+            )
+        })
+        .collect()
+}
+
+fn is_all_text(result: &Block) -> bool {
+    let whole = result.images == 0 && result.documents == 0 && result.others == 0;
+    whole && matches!(result.shape, Shape::String | Shape::List)
+}
+
+/// How an agent marks an output that it has moved to a file itself; the path in it is all that leads there.
+const PERSISTED: &[u8] = b"<persisted-output>";
+
+fn may_clear(transcript: &Transcript<'_>, result: &Block, policy: &Policy) -> bool {
+    let shape = match result.shape {
+        Shape::String => ClearShape::String,
+        Shape::List => ClearShape::List,
+        Shape::Absent | Shape::Other => return false,
+    };
+    // Parts of unknown kinds (references to loaded tools) mean something to the agent.
+    let known = result.others == 0 && policy.clear.shapes.contains(&shape);
+    let first = transcript.texts(result).first();
+    known
+        && !first.is_some_and(|text| {
+            transcript
+                .bytes(result.line, text.span)
+                .starts_with(PERSISTED)
+        })
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,11 @@ pub fn offload_name(content: &[u8]) -> String {
     content_name(OFFLOADED, &blake3::hash(content), ENDING)
 }
 
+/// Whether `name` has exactly the form that [`offload_name`] gives. Pure.
+pub fn is_offload_name(name: &str) -> bool {
+    is_content_name(name, OFFLOADED, ENDING)
+}
+
 impl Store {
     /// Keeps `content` and gives its name. Content that is there already is checked and left.
     ///
@@ -78,7 +83,7 @@ impl Store {
     }
 
     fn offload_path(&self, name: &str) -> Result<PathBuf> {
-        if is_content_name(name, OFFLOADED, ENDING) {
+        if is_offload_name(name) {
             return Ok(self.root.join(name));
         }
         // The name itself is not shown: it may be of any length, and steer a terminal.

@@ -273,9 +273,13 @@ impl<'a> Transcript<'a> {
 
     /// The present bytes of a line, without its ending.
     pub fn line(&self, line: u32) -> &[u8] {
-        if let Some(new) = self.edited.get(&line) {
-            return new;
-        }
+        self.edited
+            .get(&line)
+            .map_or_else(|| self.original_line(line), Vec::as_slice)
+    }
+
+    /// The bytes of a line as they were read, without its ending.
+    pub fn original_line(&self, line: u32) -> &'a [u8] {
         let Line { start, len, .. } = self.lines[line as usize];
         &self.base[start..start + len as usize]
     }

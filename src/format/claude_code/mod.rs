@@ -9,5 +9,5 @@ mod mirror;
 mod record;
 
 pub(super) use link::link;
-pub use mirror::mirror_cuts;
+pub use mirror::{MirrorCut, mirror_cuts};
 pub(super) use record::line;
