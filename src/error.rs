@@ -33,6 +33,8 @@ pub enum ErrorKind {
     Decode,
     /// A store that lacks what was asked of it, or holds it damaged.
     Store,
+    /// The reader of an output has gone; no fault.
+    ClosedPipe,
     /// The run was interrupted by a signal.
     Interrupted,
     /// A fault of ctxpack itself.

@@ -71,6 +71,7 @@ impl Outcome {
                 kind: FaultKind::Error(error.kind),
                 message,
                 line,
+                hint: error.hint.clone(),
             }),
             ..Outcome::unread(input, Status::Failed)
         }
@@ -110,6 +111,7 @@ impl Outcome {
                 kind: FaultKind::Rejected(why),
                 message: message.into(),
                 line,
+                hint: None,
             }),
             findings_after: self.findings_before,
             hash_after: self.hash_before.clone(),
@@ -243,6 +245,9 @@ pub struct OutcomeError {
     pub message: String,
     /// The line of the input, from 1, where one is to blame.
     pub line: Option<u64>,
+    /// What to do about it: for the one who sits there, not for the report.
+    #[serde(skip)]
+    pub hint: Option<String>,
 }
 
 /// The names that `error.kind` can take: those of [`ErrorKind`], and the reasons for a rejection.

@@ -6,14 +6,12 @@
 use std::collections::BTreeMap;
 
 use memchr::memchr;
-use serde::Serialize;
 
 use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine};
 use crate::transcript::LineKind;
 
 /// What was odd about a line; the names are those of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WarningKind {
     /// The file begins with a byte order mark.
     Bom,
@@ -47,6 +45,30 @@ pub enum WarningKind {
     HugeLine,
     /// A line of 4 GiB or more: passed through unread.
     UnreadLine,
+}
+
+impl WarningKind {
+    /// The name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            WarningKind::Bom => "bom",
+            WarningKind::Crlf => "crlf",
+            WarningKind::BlankLine => "blank_line",
+            WarningKind::Comment => "comment",
+            WarningKind::NotAnObject => "not_an_object",
+            WarningKind::BadJson => "bad_json",
+            WarningKind::Truncated => "truncated",
+            WarningKind::NoFinalNewline => "no_final_newline",
+            WarningKind::InvalidUtf8 => "invalid_utf8",
+            WarningKind::Nul => "nul",
+            WarningKind::LoneSurrogate => "lone_surrogate",
+            WarningKind::DuplicateKey => "duplicate_key",
+            WarningKind::LongNumber => "long_number",
+            WarningKind::DeepNesting => "deep_nesting",
+            WarningKind::HugeLine => "huge_line",
+            WarningKind::UnreadLine => "unread_line",
+        }
+    }
 }
 
 /// One oddity, at a line of its file (from 1).

@@ -112,6 +112,7 @@ fn a_rejected_result_leaves_what_was_true_of_the_input() {
             kind: FaultKind::Rejected(Rejection::NewFinding),
             message: "a call lost its result".into(),
             line: Some(5),
+            hint: None,
         }),
         findings_before: 1,
         findings_after: 1,
@@ -151,6 +152,7 @@ fn a_failure_names_a_file_only_when_it_is_not_the_input() {
             kind: FaultKind::Error(ErrorKind::Io),
             message: "cannot read: permission denied".into(),
             line: Some(3),
+            hint: None,
         }
     );
     assert_eq!(

@@ -23,6 +23,23 @@ mod tests;
 
 pub use table::write as write_table;
 
+/// Whether `bytes` begin and end as a report of that format by some version of the program does.
+pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
+    let last_line = || {
+        bytes
+            .trim_ascii_end()
+            .rsplit(|b| *b == b'\n')
+            .next()
+            .unwrap_or_default()
+    };
+    match format {
+        ReportFormat::Json => bytes.starts_with(b"{\n  \"schema_version\":"),
+        ReportFormat::Jsonl => last_line().starts_with(b"{\"schema_version\":"),
+        ReportFormat::Csv => bytes.starts_with(b"input,output,format,status,"),
+        ReportFormat::Markdown => bytes.starts_with(b"**") && last_line().starts_with(b"ctxpack "),
+    }
+}
+
 /// The version of the report's JSON; it rises when a key changes its meaning or goes.
 const SCHEMA_VERSION: u32 = 1;
 

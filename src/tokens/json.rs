@@ -13,7 +13,10 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
         match raw[at] {
             b'"' => {
                 let end = string_end(raw, at + 1);
-                push_json_string(&mut out, &String::from_utf8_lossy(&unescape(&raw[at + 1..end])));
+                push_json_string(
+                    &mut out,
+                    &String::from_utf8_lossy(&unescape(&raw[at + 1..end])),
+                );
                 at = end + 1;
             }
             b' ' | b'\t' | b'\r' | b'\n' => at += 1,
@@ -28,7 +31,10 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
 
 /// The closing quote of the string whose first byte is at `at`.
 fn string_end(raw: &[u8], mut at: usize) -> usize {
-    while let Some(n) = raw.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+    while let Some(n) = raw
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
         at += n;
         if raw[at] == b'"' {
             return at;

@@ -55,10 +55,15 @@ impl Estimator {
     /// Where the method is not built in.
     pub fn new(settings: &Tokens) -> Result<Self> {
         if settings.method == Method::Bpe {
-            return Err(Error::new(ErrorKind::Config, "exact token counts (tokens.method = \"bpe\") are not built in")
-                .hint("use tokens.method = \"classes\" or \"chars\""));
+            return Err(Error::new(
+                ErrorKind::Config,
+                "exact token counts (tokens.method = \"bpe\") are not built in",
+            )
+            .hint("use tokens.method = \"classes\" or \"chars\""));
         }
-        Ok(Estimator { settings: settings.clone() })
+        Ok(Estimator {
+            settings: settings.clone(),
+        })
     }
 
     /// The estimator's name in a report.
@@ -103,7 +108,10 @@ impl Estimator {
 
     /// The size of a plain text.
     pub fn text(&self, text: &str) -> Size {
-        Size { measure: self.plain(text), flat: 0 }
+        Size {
+            measure: self.plain(text),
+            flat: 0,
+        }
     }
 
     /// The size of a result's content, as [`Estimator::content`] would give it for the same words.
@@ -115,7 +123,10 @@ impl Estimator {
                 self.json(transcript.bytes(block.line, block.content))
             }
         };
-        Size { measure, flat: self.flat(block) }
+        Size {
+            measure,
+            flat: self.flat(block),
+        }
     }
 
     /// The size of a block as a part of its message.
@@ -123,7 +134,9 @@ impl Estimator {
         let raw = |span: Span| transcript.bytes(block.line, span);
         let measure = match self.settings.scope {
             Scope::Content => match block.kind {
-                BlockKind::Text | BlockKind::Thinking | BlockKind::Result => self.texts(transcript, block),
+                BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
+                    self.texts(transcript, block)
+                }
                 BlockKind::Call => {
                     let input = match block.shape {
                         Shape::String => self.texts(transcript, block),
@@ -132,10 +145,14 @@ impl Estimator {
                     input + self.raw(raw(block.tool))
                 }
                 BlockKind::Server | BlockKind::Attachment => self.raw(raw(block.content)),
-                BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => 0,
+                BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => {
+                    0
+                }
             },
             Scope::Strings => match (block.kind, block.shape) {
-                (BlockKind::Text, _) | (BlockKind::Result, Shape::String) => self.texts(transcript, block),
+                (BlockKind::Text, _) | (BlockKind::Result, Shape::String) => {
+                    self.texts(transcript, block)
+                }
                 _ => 0,
             },
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => match block.kind {
@@ -143,25 +160,40 @@ impl Estimator {
                 _ => self.json(raw(block.value)),
             },
         };
-        Size { measure, flat: self.flat(block) }
+        Size {
+            measure,
+            flat: self.flat(block),
+        }
     }
 
     /// What a message has besides its blocks: nothing, a role, or the braces of JSON.
-    fn around(&self, transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> u64 {
+    fn around(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> u64 {
         let blocks = conversation.blocks(message);
         let count = blocks.len() as u64;
         let bare = |b: &u32| {
             let block = transcript.block(*b);
-            block.kind == BlockKind::Text && block.shape == Shape::String && block.value == block.content
+            block.kind == BlockKind::Text
+                && block.shape == Shape::String
+                && block.value == block.content
         };
         let is_string = blocks.len() == 1 && blocks.iter().all(bare);
-        let list = if is_string { 0 } else { 2 + count.saturating_sub(1) };
+        let list = if is_string {
+            0
+        } else {
+            2 + count.saturating_sub(1)
+        };
         let role = role_name(message.role);
         match self.settings.scope {
             Scope::Content | Scope::Strings => 0,
             Scope::RoleContent => self.plain(role) + list * self.plain(","),
             Scope::MessageJson | Scope::HistoryJson => {
-                self.plain(&format!("{{\"role\":\"{role}\",\"content\":}}")) + list * self.plain(",")
+                self.plain(&format!("{{\"role\":\"{role}\",\"content\":}}"))
+                    + list * self.plain(",")
             }
         }
     }
@@ -177,7 +209,9 @@ impl Estimator {
 
     fn texts(&self, transcript: &Transcript<'_>, block: &Block) -> u64 {
         let texts = transcript.texts(block).iter();
-        texts.map(|text| self.written(*text, transcript.bytes(block.line, text.span))).sum()
+        texts
+            .map(|text| self.written(*text, transcript.bytes(block.line, text.span)))
+            .sum()
     }
 
     /// A JSON string, given by what stands between its quotes.
@@ -227,7 +261,10 @@ pub struct Sizes {
 impl Sizes {
     /// Nothing measured yet.
     pub fn new(estimator: Estimator) -> Self {
-        Sizes { estimator, blocks: Vec::new() }
+        Sizes {
+            estimator,
+            blocks: Vec::new(),
+        }
     }
 
     /// The estimator.
@@ -241,12 +278,21 @@ impl Sizes {
             self.blocks.resize(transcript.block_count(), None);
         }
         let estimator = &self.estimator;
-        *self.blocks[block as usize].get_or_insert_with(|| estimator.block(transcript, transcript.block(block)))
+        *self.blocks[block as usize]
+            .get_or_insert_with(|| estimator.block(transcript, transcript.block(block)))
     }
 
     /// The size of a message.
-    pub fn message(&mut self, transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> Size {
-        let mut size = Size { measure: self.estimator.around(transcript, conversation, message), flat: 0 };
+    pub fn message(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> Size {
+        let mut size = Size {
+            measure: self.estimator.around(transcript, conversation, message),
+            flat: 0,
+        };
         for block in conversation.blocks(message) {
             size += self.block(transcript, *block);
         }
@@ -254,7 +300,11 @@ impl Sizes {
     }
 
     /// The tokens of a live window.
-    pub fn conversation(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) -> u64 {
+    pub fn conversation(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> u64 {
         let count = conversation.messages.len() as u64;
         let mut sum = Size::default();
         let mut tokens = 0;

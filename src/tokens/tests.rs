@@ -5,7 +5,9 @@ use crate::format::{Format, Warnings};
 use crate::policy;
 
 fn settings(toml: &str) -> Tokens {
-    policy::parse("test", &format!("[tokens]\n{toml}")).unwrap().tokens
+    policy::parse("test", &format!("[tokens]\n{toml}"))
+        .unwrap()
+        .tokens
 }
 
 /// The tokens of a conversation, and of each of its messages.
@@ -39,9 +41,15 @@ const ANTHROPIC: &str = concat!(
 fn content_counts_what_the_model_reads() {
     // 10/4; "ok" + "Read" + {"a": "\u00e9"} as it stands (15); 5/4 and an image; 7/4.
     let scope = format!("{CHARS}image_tokens = 100");
-    assert_eq!(count(Format::Anthropic, ANTHROPIC, &scope), (2 + 5 + 101 + 1, vec![2, 5, 101, 1]));
+    assert_eq!(
+        count(Format::Anthropic, ANTHROPIC, &scope),
+        (2 + 5 + 101 + 1, vec![2, 5, 101, 1])
+    );
     let ceil = format!("{scope}\nrounding = \"ceil\"");
-    assert_eq!(count(Format::Anthropic, ANTHROPIC, &ceil), (3 + 6 + 102 + 2, vec![3, 6, 102, 2]));
+    assert_eq!(
+        count(Format::Anthropic, ANTHROPIC, &ceil),
+        (3 + 6 + 102 + 2, vec![3, 6, 102, 2])
+    );
     let utf16 = format!("{ceil}\nunit = \"utf16\"\nper = \"conversation\"");
     // 12 + 21 + 5 + 7 = 45 units.
     assert_eq!(count(Format::Anthropic, ANTHROPIC, &utf16).0, 12 + 100);
@@ -61,11 +69,26 @@ fn json_scopes_count_the_compact_form() {
     assert_eq!(count(Format::Anthropic, text, &scope), (33, vec![33]));
     let call = r#"{"role":"assistant","content":[{"type":"text", "text":"ok"}, {"type":"redacted_thinking","data":"x"}]}"#;
     let compact = call.replace(", ", ",");
-    assert_eq!(count(Format::Anthropic, call, &scope).0, compact.len() as u64);
-    let history = format!("{CHARS}scope = \"history_json\"\nper = \"conversation\"\nchars_per_token = 1");
-    assert_eq!(count(Format::Anthropic, &format!("{text}{text}"), &history).0, 33 + 33 + 3);
+    assert_eq!(
+        count(Format::Anthropic, call, &scope).0,
+        compact.len() as u64
+    );
+    let history =
+        format!("{CHARS}scope = \"history_json\"\nper = \"conversation\"\nchars_per_token = 1");
+    assert_eq!(
+        count(Format::Anthropic, &format!("{text}{text}"), &history).0,
+        33 + 33 + 3
+    );
     let role = format!("{CHARS}scope = \"role_content\"\nchars_per_token = 1");
-    assert_eq!(count(Format::Anthropic, r#"{"role":"user","content":"abc"}"#, &role).1, [4 + 5]);
+    assert_eq!(
+        count(
+            Format::Anthropic,
+            r#"{"role":"user","content":"abc"}"#,
+            &role
+        )
+        .1,
+        [4 + 5]
+    );
 }
 
 #[test]
@@ -84,12 +107,18 @@ fn classes_weigh_characters() {
     assert_eq!(tokens("abcdefghij"), 2);
     assert_eq!(tokens("2026"), 4);
     assert_eq!(tokens("世世世\n"), 3);
-    assert_eq!(classes::written(br"\u4e16\ud83c\udf89\n"), classes::plain("世🎉\n".as_bytes()));
+    assert_eq!(
+        classes::written(br"\u4e16\ud83c\udf89\n"),
+        classes::plain("世🎉\n".as_bytes())
+    );
     assert_eq!(classes::plain(b"\xff"), classes::plain(b"\x01"));
 }
 
 #[test]
 fn bpe_is_refused_with_a_way_out() {
     let error = Estimator::new(&settings("method = \"bpe\"")).unwrap_err();
-    assert_eq!(error.hint.as_deref(), Some("use tokens.method = \"classes\" or \"chars\""));
+    assert_eq!(
+        error.hint.as_deref(),
+        Some("use tokens.method = \"classes\" or \"chars\"")
+    );
 }
