@@ -3,6 +3,7 @@
 pub mod apply;
 pub mod artifacts;
 pub mod batch;
+pub mod cli;
 pub mod error;
 pub mod format;
 pub mod outcome;

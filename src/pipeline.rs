@@ -1,1 +1,282 @@
-//! (to come)
+//! One transcript through the stages, in order: read, plan, artifacts, settle, apply, verify.
+//!
+//! Reads nothing but what artifacts need and writes nothing: the caller decides what becomes of the result. A result
+//! that breaks a rule which the input kept, or that has more tokens than the input, is rejected here, and the input
+//! stands.
+
+use crate::apply;
+use crate::artifacts;
+use crate::error::Result;
+use crate::format::{Format, Warnings};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection};
+use crate::plan::{self, Keeping};
+use crate::policy::Policy;
+use crate::settle::{self, Change};
+use crate::text::count;
+use crate::tokens::{Estimator, Sizes};
+use crate::transcript::{ConversationId, Transcript};
+use crate::verify::{Finding, Severity, new_findings, verify};
+
+/// What stays the same for all transcripts of a run.
+#[derive(Debug)]
+pub struct Pipeline<'p> {
+    policy: &'p Policy,
+    estimator: Estimator,
+    keeping: Keeping,
+}
+
+/// One transcript as it comes in.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// How to read it.
+    pub format: Format,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// The number (from 1) of its first line in its file.
+    pub first_line: u64,
+    /// Whether it is a whole file or one line of one.
+    pub part: Part,
+}
+
+/// Whether a transcript is a whole file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The whole file.
+    File,
+    /// A line of a conversation-per-line file.
+    Line,
+}
+
+/// What came of a transcript.
+#[derive(Debug)]
+pub struct Compacted<'a> {
+    transcript: Transcript<'a>,
+    changes: Vec<Change>,
+    /// Findings of the input.
+    pub findings_before: u64,
+    /// Findings of the result; those of the input where it was rejected.
+    pub findings_after: u64,
+    /// What happened to each conversation.
+    pub conversations: Vec<ConversationOutcome>,
+    /// Why the result was rejected, if it was.
+    pub rejection: Option<Rejected>,
+}
+
+/// Why a result was rejected.
+#[derive(Debug)]
+pub struct Rejected {
+    /// The kind of reason.
+    pub why: Rejection,
+    /// The reason for people.
+    pub message: String,
+    /// The line of the result that it is about, from 1.
+    pub line: Option<u64>,
+}
+
+impl<'p> Pipeline<'p> {
+    /// A pipeline for one policy.
+    ///
+    /// # Errors
+    /// Where the policy asks for what is not built in.
+    pub fn new(policy: &'p Policy, keeping: Keeping) -> Result<Self> {
+        Ok(Pipeline {
+            policy,
+            estimator: Estimator::new(&policy.tokens)?,
+            keeping,
+        })
+    }
+
+    /// Compacts one transcript.
+    pub fn compact<'a>(&self, input: Input<'a>, warnings: &mut Warnings) -> Compacted<'a> {
+        let Input {
+            format,
+            bytes,
+            first_line,
+            part,
+        } = input;
+        let mut transcript = format.read(bytes, first_line, warnings);
+        let mut sizes = Sizes::new(self.estimator.clone());
+        let findings = verify(format, &transcript);
+        let mut conversations = self.before(&transcript, &mut sizes, first_line, part);
+
+        let plan = plan::plan(&transcript, self.policy, self.keeping);
+        let artifacts = artifacts::gather(&transcript, &plan, &sizes, &self.policy.demote);
+        let changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
+        if changes.is_empty() {
+            return Compacted {
+                transcript,
+                changes,
+                findings_before: errors(&findings),
+                findings_after: errors(&findings),
+                conversations,
+                rejection: None,
+            };
+        }
+        let edits = apply::edits(&transcript, &changes);
+        let lines = apply::apply(&transcript, &edits);
+        format.edit(&mut transcript, lines);
+
+        let after = verify(format, &transcript);
+        self.after(
+            &transcript,
+            &mut sizes,
+            &changes,
+            first_line,
+            &mut conversations,
+        );
+        let rejection = reject(&findings, &after, &conversations, first_line);
+        let findings_after = errors(if rejection.is_some() {
+            &findings
+        } else {
+            &after
+        });
+        Compacted {
+            transcript,
+            changes,
+            findings_before: errors(&findings),
+            findings_after,
+            conversations,
+            rejection,
+        }
+    }
+
+    fn before(
+        &self,
+        transcript: &Transcript<'_>,
+        sizes: &mut Sizes,
+        first_line: u64,
+        part: Part,
+    ) -> Vec<ConversationOutcome> {
+        let outcome = |conversation| {
+            let tokens = sizes.conversation(transcript, conversation);
+            let id = match part {
+                Part::File => conversation.id.to_string(),
+                Part::Line => ConversationId::Line(first_line).to_string(),
+            };
+            let messages = conversation.messages.len() as u64;
+            let mut outcome =
+                ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);
+            outcome.threshold = self.policy.threshold();
+            outcome.reason = if self.policy.layers.is_empty() {
+                "no layer is on"
+            } else {
+                "nothing to gain"
+            }
+            .to_owned();
+            outcome
+        };
+        transcript.conversations.iter().map(outcome).collect()
+    }
+
+    fn after(
+        &self,
+        transcript: &Transcript<'_>,
+        sizes: &mut Sizes,
+        changes: &[Change],
+        first_line: u64,
+        outcomes: &mut [ConversationOutcome],
+    ) {
+        for (conversation, outcome) in transcript.conversations.iter().zip(outcomes.iter_mut()) {
+            outcome.tokens_after = sizes.conversation(transcript, conversation);
+            outcome.messages_after = conversation.messages.len() as u64;
+        }
+        for change in changes {
+            outcomes[change.conversation].actions.push(Action {
+                kind: change.kind,
+                line: u64::from(transcript.block(change.block).line) + first_line,
+                message: change.message as u64 + 1,
+                tool: Some(change.tool.clone()),
+                reason: change.reason.clone(),
+                tokens_before: change.tokens_before,
+                tokens_after: change.tokens_after,
+            });
+        }
+        for outcome in outcomes.iter_mut().filter(|o| !o.actions.is_empty()) {
+            outcome.reason = in_words(&outcome.actions);
+        }
+    }
+}
+
+impl<'a> Compacted<'a> {
+    /// Whether the output differs from the input.
+    pub fn is_changed(&self) -> bool {
+        self.rejection.is_none() && !self.changes.is_empty()
+    }
+
+    /// The output's bytes, in pieces; the input's where nothing changed or the result was rejected.
+    pub fn pieces(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        if self.is_changed() {
+            Box::new(self.transcript.pieces())
+        } else {
+            Box::new(std::iter::once(self.transcript.base()))
+        }
+    }
+
+    /// What the output names in the store: the name and the content of each.
+    pub fn offloads(&self) -> impl Iterator<Item = (&str, Vec<u8>)> + '_ {
+        let changes = if self.is_changed() {
+            self.changes.as_slice()
+        } else {
+            &[]
+        };
+        changes.iter().filter_map(|change| {
+            let name = change.stored.as_deref()?;
+            Some((
+                name,
+                artifacts::content(&self.transcript, self.transcript.block(change.block)),
+            ))
+        })
+    }
+
+    /// The transcript as it is now, for those who compare.
+    pub fn transcript(&self) -> &Transcript<'a> {
+        &self.transcript
+    }
+}
+
+fn errors(findings: &[Finding]) -> u64 {
+    findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .count() as u64
+}
+
+fn reject(
+    before: &[Finding],
+    after: &[Finding],
+    conversations: &[ConversationOutcome],
+    first_line: u64,
+) -> Option<Rejected> {
+    if let Some(finding) = new_findings(before, after).first() {
+        return Some(Rejected {
+            why: Rejection::NewFinding,
+            message: format!(
+                "the result would break a rule that the input keeps: {}",
+                finding.message
+            ),
+            line: Some(finding.line + first_line - 1),
+        });
+    }
+    let worse = conversations
+        .iter()
+        .find(|c| c.tokens_after > c.tokens_before)?;
+    Some(Rejected {
+        why: Rejection::MoreTokens,
+        message: format!(
+            "the result would have more tokens ({} instead of {}) in conversation {}",
+            worse.tokens_after, worse.tokens_before, worse.id
+        ),
+        line: None,
+    })
+}
+
+/// `3 results cleared, 1 demoted`.
+fn in_words(actions: &[Action]) -> String {
+    let number = |kind| actions.iter().filter(|a| a.kind == kind).count() as u64;
+    let (cleared, demoted) = (number(ActionKind::Clear), number(ActionKind::Demote));
+    match (cleared, demoted) {
+        (0, demoted) => format!("{} demoted", count(demoted, "result")),
+        (cleared, 0) => format!("{} cleared", count(cleared, "result")),
+        (cleared, demoted) => format!("{} cleared, {demoted} demoted", count(cleared, "result")),
+    }
+}

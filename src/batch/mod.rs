@@ -1,1 +1,130 @@
-//! (to come)
+//! Many transcripts: find them, compact them in parallel, write what comes of it.
+//!
+//! Every input becomes an [`Outcome`], whatever happens to it: one bad file never stops the batch. The order of outcomes
+//! does not depend on the number of threads. Nothing here decides about content.
+
+mod budget;
+mod find;
+mod input;
+mod inspect;
+mod one;
+mod sink;
+mod target;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::Format;
+use crate::outcome::Outcome;
+use crate::policy::Effective;
+
+pub use find::{FileSource, Found, Source, find};
+pub use inspect::{Inspected, compact_bytes, inspect};
+pub use target::{Destination, Target, Targets};
+
+/// What a run does, besides its policy.
+#[derive(Debug)]
+pub struct Options {
+    /// Where outputs go.
+    pub destination: Destination,
+    /// The store's folder, where the user named one.
+    pub store: Option<PathBuf>,
+    /// What happens to outputs that are there already.
+    pub overwrite: Overwrite,
+    /// Whether anything is written.
+    pub effect: Effect,
+    /// The format, where the user named one.
+    pub format: Option<Format>,
+    /// Threads.
+    pub jobs: usize,
+    /// The signal that ends the run; 0: none yet.
+    pub stop: Arc<AtomicUsize>,
+}
+
+/// What happens to outputs that are there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overwrite {
+    /// Only those that ctxpack wrote itself are replaced.
+    OwnOnly,
+    /// All are.
+    Any,
+}
+
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Outputs, store, manifest.
+    Write,
+    /// Nothing; the report is the same.
+    DryRun,
+}
+
+/// Hears how far a run is.
+pub trait Progress: Sync {
+    /// An input is done; it had so many bytes.
+    fn done(&self, bytes: u64);
+}
+
+/// Compacts what was found, in parallel; outcomes are in the order of inputs.
+///
+/// # Errors
+/// What stops the run before its first input, or in its end: contradictory options, a policy that asks for what is not
+/// built in, a manifest that cannot be written.
+pub fn run(
+    found: &Found,
+    effective: &Effective,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Vec<Outcome>> {
+    let targets = Targets::new(&found.sources, options)?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.jobs)
+        .build()
+        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start threads: {e}")))?;
+    let run = one::Run::new(effective, options)?;
+    let mut order: Vec<&Target> = targets.list.iter().collect();
+    // The largest first, so that no thread is left alone with one at the end.
+    order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
+    let budget = budget::Budget::new(order.first().map_or(0, |target| target.bytes), options.jobs);
+    let one = |target: &&Target| {
+        let _share = budget.take(target.bytes);
+        if options.stop.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        let outcome = guarded(&run, target);
+        progress.done(target.bytes);
+        outcome
+    };
+    let mut outcomes: Vec<Outcome> =
+        pool.install(|| order.par_iter().with_max_len(1).filter_map(one).collect());
+    targets.finish(options.effect)?;
+    outcomes.extend(found.missing.iter().map(|error| {
+        let path = error.path.clone().unwrap_or_default();
+        Outcome::failed(&path, error)
+    }));
+    outcomes.sort_by(|a, b| a.input.cmp(&b.input));
+    Ok(outcomes)
+}
+
+/// One input; an error becomes its outcome, a panic too. `None`: the run was interrupted before its output took its name.
+fn guarded(run: &one::Run<'_>, target: &Target) -> Option<Outcome> {
+    let path = target.input_path();
+    match catch_unwind(AssertUnwindSafe(|| run.compact(target))) {
+        Ok(Ok(outcome)) => Some(outcome),
+        Ok(Err(error)) if error.kind == ErrorKind::Interrupted => None,
+        Ok(Err(error)) => Some(Outcome::failed(path, &error)),
+        Err(_) => {
+            let error = Error::new(
+                ErrorKind::Internal,
+                "ctxpack failed on this file; the original is untouched",
+            )
+            .at(path);
+            Some(Outcome::failed(path, &error))
+        }
+    }
+}

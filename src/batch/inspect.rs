@@ -1,0 +1,94 @@
+//! Transcripts read for their own sake, and compacted in memory: nothing is written.
+
+use std::path::Path;
+use std::sync::atomic::AtomicUsize;
+
+use super::Source;
+use super::input::Input;
+use super::one::{Sum, detect};
+use crate::error::Result;
+use crate::format::{Detected, Detector, Format, Layout, Warnings};
+use crate::outcome::Outcome;
+use crate::pipeline::{self, Part, Pipeline};
+use crate::scan::lines;
+use crate::store;
+use crate::verify::{Finding, verify};
+
+/// What was seen in an input.
+#[derive(Debug, Default)]
+pub struct Inspected {
+    /// Its breaches of rules, in the order of lines.
+    pub findings: Vec<Finding>,
+    /// The name of its format, where that is not supported.
+    pub unsupported: Option<&'static str>,
+}
+
+/// Reads an input and checks it.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn inspect(source: &Source, format: Option<Format>, stop: &AtomicUsize) -> Result<Inspected> {
+    let mut input = Input::open(source, source.path(), stop)?;
+    let detected = detect(&mut input, format)?;
+    while input.more()? {}
+    let mut inspected = Inspected::default();
+    match detected {
+        Detected::Unsupported(name) => inspected.unsupported = Some(name),
+        Detected::Known(format, layout) => each(&input.buffer, layout, |bytes, first_line, _| {
+            let transcript = format.read(bytes, first_line, &mut Warnings::default());
+            let findings = verify(format, &transcript).into_iter();
+            inspected.findings.extend(findings.map(|f| Finding {
+                line: f.line + first_line - 1,
+                ..f
+            }));
+        }),
+    }
+    Ok(inspected)
+}
+
+/// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
+pub fn compact_bytes(path: &Path, bytes: &[u8], pipeline: &Pipeline<'_>) -> (Outcome, Vec<u8>) {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    let detected = detector.decide();
+    let mut sum = Sum::default();
+    let mut warnings = Warnings::default();
+    let mut output = Vec::new();
+    match detected {
+        Detected::Unsupported(_) => output.extend_from_slice(bytes),
+        Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, part| {
+            let input = pipeline::Input {
+                format,
+                bytes,
+                first_line,
+                part,
+            };
+            let compacted = pipeline.compact(input, &mut warnings);
+            compacted
+                .pieces()
+                .for_each(|piece| output.extend_from_slice(piece));
+            sum.add(compacted);
+        }),
+    }
+    let base = Outcome {
+        hash_after: Some(store::hash(&output)),
+        bytes_after: output.len() as u64,
+        ..Outcome::unchanged(path, bytes.len() as u64, store::hash(bytes))
+    };
+    (sum.outcome(detected, warnings.finish(), base), output)
+}
+
+/// The transcripts of a file, with the number of their first line.
+fn each(bytes: &[u8], layout: Layout, mut one: impl FnMut(&[u8], u64, Part)) {
+    match layout {
+        Layout::File => one(bytes, 1, Part::File),
+        Layout::Line => {
+            let mut done = 0;
+            for (raw, number) in lines(bytes).zip(1..) {
+                let end = raw.end + raw.eol.bytes().len();
+                one(&bytes[done..end], number, Part::Line);
+                done = end;
+            }
+        }
+    }
+}

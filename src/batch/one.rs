@@ -1,0 +1,468 @@
+//! One input from its first byte to its outcome.
+//!
+//! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
+//! found and the output can be undone.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use super::input::{Codec, Input};
+use super::sink::{Sink, failed};
+use super::{Effect, Options, Overwrite, Source, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
+use crate::outcome::{
+    ConversationOutcome, FaultKind, Original, OriginalKind, Outcome, OutcomeError, Status, Warning,
+    path_text,
+};
+use crate::pipeline::{self, Compacted, Part, Pipeline, Rejected};
+use crate::plan::Keeping;
+use crate::policy::Effective;
+use crate::scan::lines;
+use crate::store::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
+use crate::store::folders::create_folders;
+use crate::store::{self, ArchiveWriter, manifest};
+
+/// What all inputs of a run share.
+pub(super) struct Run<'r> {
+    policy_hash: &'r str,
+    keeping: Pipeline<'r>,
+    /// For outputs that no store belongs to.
+    streaming: Pipeline<'r>,
+    options: &'r Options,
+}
+
+/// What the transcripts of one input come to.
+#[derive(Default)]
+pub(super) struct Sum {
+    changed: bool,
+    findings_before: u64,
+    findings_after: u64,
+    conversations: Vec<ConversationOutcome>,
+    rejected: Option<Rejected>,
+    offloads: Vec<String>,
+}
+
+impl<'r> Run<'r> {
+    pub(super) fn new(effective: &'r Effective, options: &'r Options) -> Result<Self> {
+        Ok(Run {
+            policy_hash: &effective.hash,
+            keeping: Pipeline::new(&effective.policy, Keeping::Store)?,
+            streaming: Pipeline::new(&effective.policy, Keeping::Nothing)?,
+            options,
+        })
+    }
+
+    fn pipeline(&self, target: &Target) -> &Pipeline<'r> {
+        if target.store.is_some() {
+            &self.keeping
+        } else {
+            &self.streaming
+        }
+    }
+
+    /// Compacts one input into its output.
+    ///
+    /// # Errors
+    /// Whatever keeps the input from being read or the output from being written; nothing is left half done then.
+    pub(super) fn compact(&self, target: &Target) -> Result<Outcome> {
+        let path = target.input_path();
+        let mut sink = self.open_output(target)?;
+        let mut input = Input::open(&target.source, path, &self.options.stop)?;
+        if let (Source::Stdin, Some(kept), Effect::Write) =
+            (&target.source, &target.store, self.options.effect)
+        {
+            // What came by a stream is gone afterwards.
+            let mut archive = kept.store.archive()?;
+            archive
+                .write_all(&input.buffer)
+                .map_err(|e| Error::io(path, "keep a copy", e))?;
+            input.copy = Some(archive);
+        }
+        let detected = detect(&mut input, self.options.format)?;
+        let mut warnings = Warnings::default();
+        let mut sum = Sum::default();
+        match detected {
+            Detected::Unsupported(_) => copy(&mut input, &mut sink)?,
+            Detected::Known(format, Layout::File) => {
+                while input.more()? {}
+                let part = pipeline::Input {
+                    format,
+                    bytes: &input.buffer,
+                    first_line: 1,
+                    part: Part::File,
+                };
+                let compacted = self.pipeline(target).compact(part, &mut warnings);
+                self.put(target, &compacted, &input, &mut sink)?;
+                sum.add(compacted);
+            }
+            Detected::Known(format, Layout::Line) => {
+                let each = |bytes: &[u8],
+                            first_line: u64,
+                            sink: &mut Output<'_, '_>,
+                            warnings: &mut Warnings| {
+                    let part = pipeline::Input {
+                        format,
+                        bytes,
+                        first_line,
+                        part: Part::Line,
+                    };
+                    let compacted = self.pipeline(target).compact(part, warnings);
+                    self.keep_offloads(target, &compacted)?;
+                    compacted.pieces().try_for_each(|piece| sink.put(piece))?;
+                    sum.add(compacted);
+                    Ok(())
+                };
+                self.each_line(&mut input, &mut sink, &mut warnings, each)?;
+            }
+        }
+        self.finish(target, detected, input, sink, sum, warnings.finish())
+    }
+
+    fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
+        let stop = &self.options.stop;
+        let Some(path) = &target.output else {
+            return Ok(match self.options.effect {
+                Effect::Write => Sink::stdout(stop),
+                Effect::DryRun => Sink::nothing(stop),
+            });
+        };
+        let existing = self.existing(target, path)?;
+        if self.options.effect == Effect::DryRun {
+            return Ok(Sink::nothing(stop));
+        }
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            create_folders(folder, Durability::Lazy)?;
+        }
+        let mode = match &target.source {
+            Source::Stdin => Mode::Default,
+            Source::File(file) => {
+                fs::metadata(&file.path).map_or(Mode::Default, |m| Mode::Like(m.permissions()))
+            }
+        };
+        Ok(Sink::file(
+            Replace::create(path, existing, mode, Durability::Lazy)?,
+            stop,
+        ))
+    }
+
+    /// Whether an output that is there already may be replaced.
+    fn existing(&self, target: &Target, path: &Path) -> Result<Existing> {
+        let Ok(metadata) = fs::metadata(path) else {
+            return Ok(Existing::Refuse);
+        };
+        if self.options.overwrite == Overwrite::Any {
+            return Ok(Existing::Overwrite);
+        }
+        if let (Some(kept), true) = (&target.store, metadata.is_file()) {
+            let bytes = fs::read(path).map_err(|e| Error::io(path, "read", e))?;
+            let name = kept.store.name_of(path)?;
+            if kept.ledger()?.wrote(&name, &store::hash(&bytes)) {
+                return Ok(Existing::IfUnchanged(Stamp::of(&metadata)));
+            }
+        }
+        Err(Error::new(
+            ErrorKind::Exists,
+            "there is a file already, and ctxpack did not write it as it is now",
+        )
+        .at(path)
+        .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
+    }
+
+    /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte.
+    fn put(
+        &self,
+        target: &Target,
+        compacted: &Compacted<'_>,
+        input: &Input<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        self.keep_offloads(target, compacted)?;
+        if input.codec != Codec::Plain && !compacted.is_changed() {
+            return sink.put(&input.raw);
+        }
+        let mut output = Output::new(sink, input.codec, &self.options.stop)?;
+        compacted.pieces().try_for_each(|piece| output.put(piece))?;
+        output.finish()
+    }
+
+    fn keep_offloads(&self, target: &Target, compacted: &Compacted<'_>) -> Result<()> {
+        if let (Some(kept), Effect::Write) = (&target.store, self.options.effect) {
+            for (_, content) in compacted.offloads() {
+                kept.store.put_offload(&content)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands out the lines of a conversation-per-line file, holding no more than the longest of them.
+    fn each_line(
+        &self,
+        input: &mut Input<'_>,
+        sink: &mut Sink<'_>,
+        warnings: &mut Warnings,
+        mut each: impl FnMut(&[u8], u64, &mut Output<'_, '_>, &mut Warnings) -> Result<()>,
+    ) -> Result<()> {
+        let mut output = Output::new(sink, input.codec, &self.options.stop)?;
+        let mut number = 0;
+        loop {
+            let whole = match memchr::memrchr(b'\n', &input.buffer) {
+                _ if input.is_at_end() || input.codec != Codec::Plain => input.buffer.len(),
+                Some(n) => n + 1,
+                None => 0,
+            };
+            let mut done = 0;
+            for raw in lines(&input.buffer[..whole]) {
+                number += 1;
+                let end = raw.end + raw.eol.bytes().len();
+                each(&input.buffer[done..end], number, &mut output, warnings)?;
+                done = end;
+            }
+            output.put(&input.buffer[done..whole])?;
+            input.buffer.drain(..whole);
+            if !input.more()? && input.buffer.is_empty() {
+                return output.finish();
+            }
+        }
+    }
+
+    fn finish(
+        &self,
+        target: &Target,
+        detected: Detected,
+        mut input: Input<'_>,
+        mut sink: Sink<'_>,
+        sum: Sum,
+        warnings: Vec<LineWarning>,
+    ) -> Result<Outcome> {
+        let path = target.input_path();
+        let (hash, bytes) = input.hash();
+        let written = sink.written()?;
+        let archive = input
+            .copy
+            .take()
+            .map(ArchiveWriter::finish)
+            .transpose()?
+            .map(|archived| archived.name);
+        let original = self.record(
+            target,
+            (hash.clone(), bytes),
+            &written,
+            archive,
+            &sum.offloads,
+        )?;
+        sink.commit()?;
+        let output = target
+            .output
+            .as_deref()
+            .map_or_else(|| "-".to_owned(), path_text);
+        Ok(Outcome {
+            output: Some(output),
+            original,
+            ..sum.outcome(
+                detected,
+                warnings,
+                Outcome {
+                    hash_after: Some(written.hash),
+                    bytes_after: written.bytes,
+                    ..Outcome::unchanged(path, bytes, hash)
+                },
+            )
+        })
+    }
+
+    /// Writes down what the output came from, before it takes its name.
+    fn record(
+        &self,
+        target: &Target,
+        (input_hash, input_bytes): (String, u64),
+        written: &Written,
+        archive: Option<String>,
+        offloads: &[String],
+    ) -> Result<Option<Original>> {
+        let path = target.input_path();
+        let input = Original {
+            kind: OriginalKind::Input,
+            path: path_text(path),
+        };
+        let from_file = target.source != Source::Stdin;
+        let (Some(kept), Effect::Write) = (&target.store, self.options.effect) else {
+            return Ok(from_file.then_some(input));
+        };
+        let name = |path: &Path| kept.store.name_of(path);
+        kept.store.record(&manifest::Record {
+            output: target
+                .output
+                .as_deref()
+                .map_or_else(|| Ok("-".to_owned()), name)?,
+            output_hash: written.hash.clone(),
+            output_bytes: written.bytes,
+            input: if from_file {
+                name(path)?
+            } else {
+                "-".to_owned()
+            },
+            input_hash,
+            input_bytes,
+            original: if archive.is_none() {
+                manifest::Original::Input
+            } else {
+                manifest::Original::Archive
+            },
+            archive: archive.clone(),
+            offloads: offloads.to_vec(),
+            policy_hash: self.policy_hash.to_owned(),
+        })?;
+        Ok(Some(archive.map_or(input, |path| Original {
+            kind: OriginalKind::Archive,
+            path,
+        })))
+    }
+}
+
+impl Sum {
+    /// `base` with what the transcripts came to.
+    pub(super) fn outcome(
+        self,
+        detected: Detected,
+        warnings: Vec<LineWarning>,
+        base: Outcome,
+    ) -> Outcome {
+        let (format, status) = match detected {
+            Detected::Unsupported(name) => (name, Status::Unsupported),
+            Detected::Known(format, _) if self.rejected.is_some() => {
+                (format.name(), Status::Rejected)
+            }
+            Detected::Known(format, _) if self.changed => (format.name(), Status::Compacted),
+            Detected::Known(format, _) => (format.name(), Status::Unchanged),
+        };
+        let error = self.rejected.map(|rejected| OutcomeError {
+            kind: FaultKind::Rejected(rejected.why),
+            message: rejected.message,
+            line: rejected.line,
+            hint: None,
+        });
+        Outcome {
+            format: Some(format.to_owned()),
+            status,
+            error,
+            findings_before: self.findings_before,
+            findings_after: self.findings_after,
+            warnings: warnings.into_iter().map(warning).collect(),
+            conversations: self.conversations,
+            ..base
+        }
+    }
+
+    pub(super) fn add(&mut self, mut compacted: Compacted<'_>) {
+        self.changed |= compacted.is_changed();
+        self.findings_before += compacted.findings_before;
+        self.findings_after += compacted.findings_after;
+        self.offloads
+            .extend(compacted.offloads().map(|(name, _)| name.to_owned()));
+        self.conversations.append(&mut compacted.conversations);
+        if self.rejected.is_none() {
+            self.rejected = compacted.rejection.take();
+        }
+    }
+}
+
+/// What an input is; reads on until a line settles it. A format that the user named wins.
+pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
+    let mut detector = Detector::default();
+    let mut seen = 0;
+    loop {
+        let whole = match memchr::memrchr(b'\n', &input.buffer[seen..]) {
+            Some(n) => seen + n + 1,
+            None if input.is_at_end() => input.buffer.len(),
+            None => seen,
+        };
+        let settled = detector.look(&input.buffer[seen..whole]).is_some();
+        seen = whole;
+        if settled || !input.more()? && seen == input.buffer.len() {
+            break;
+        }
+    }
+    let detected = detector.decide();
+    Ok(match (named, detected) {
+        (None, detected) => detected,
+        (Some(format), Detected::Known(same, layout)) if same == format => {
+            Detected::Known(format, layout)
+        }
+        (Some(format), _) => Detected::Known(format, Layout::File),
+    })
+}
+
+fn warning(warning: LineWarning) -> Warning {
+    Warning {
+        kind: warning.kind.name().to_owned(),
+        line: Some(warning.line),
+        message: warning.message,
+    }
+}
+
+fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
+    if input.codec != Codec::Plain {
+        return sink.put(&input.raw);
+    }
+    loop {
+        sink.put(&input.buffer)?;
+        input.buffer.clear();
+        if !input.more()? {
+            return Ok(());
+        }
+    }
+}
+
+/// An output in the input's own compression.
+enum Output<'o, 's> {
+    Plain(&'o mut Sink<'s>),
+    Gzip(
+        flate2::write::GzEncoder<&'o mut Sink<'s>>,
+        &'o std::sync::atomic::AtomicUsize,
+    ),
+    Zstd(
+        zstd::stream::write::Encoder<'static, &'o mut Sink<'s>>,
+        &'o std::sync::atomic::AtomicUsize,
+    ),
+}
+
+impl<'o, 's> Output<'o, 's> {
+    fn new(
+        sink: &'o mut Sink<'s>,
+        codec: Codec,
+        stop: &'o std::sync::atomic::AtomicUsize,
+    ) -> Result<Self> {
+        Ok(match codec {
+            Codec::Plain => Output::Plain(sink),
+            Codec::Gzip => Output::Gzip(
+                flate2::write::GzEncoder::new(sink, flate2::Compression::default()),
+                stop,
+            ),
+            Codec::Zstd => Output::Zstd(
+                zstd::stream::write::Encoder::new(sink, 3).map_err(|e| failed(&e, stop))?,
+                stop,
+            ),
+        })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        match self {
+            Output::Plain(sink) => sink.put(bytes),
+            Output::Gzip(encoder, stop) => encoder.write_all(bytes).map_err(|e| failed(&e, stop)),
+            Output::Zstd(encoder, stop) => encoder.write_all(bytes).map_err(|e| failed(&e, stop)),
+        }
+    }
+
+    fn finish(self) -> Result<()> {
+        match self {
+            Output::Plain(_) => Ok(()),
+            Output::Gzip(encoder, stop) => encoder.finish().map(drop).map_err(|e| failed(&e, stop)),
+            Output::Zstd(encoder, stop) => encoder.finish().map(drop).map_err(|e| failed(&e, stop)),
+        }
+    }
+}

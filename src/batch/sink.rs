@@ -1,0 +1,140 @@
+//! Where an output's bytes go: a file that takes its name at the end, standard output, or nowhere.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::atomic::{Replace, Written};
+
+/// An output being written.
+pub(super) struct Sink<'s> {
+    to: To,
+    stop: &'s AtomicUsize,
+}
+
+enum To {
+    File(Replace),
+    Stdout(BufWriter<Stdout>, Tally),
+    Nothing(Tally),
+}
+
+/// Hash and length of what was written.
+#[derive(Default)]
+struct Tally {
+    hasher: blake3::Hasher,
+    bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    fn written(&self) -> Written {
+        Written {
+            hash: format!("blake3:{}", self.hasher.finalize().to_hex()),
+            bytes: self.bytes,
+        }
+    }
+}
+
+impl<'s> Sink<'s> {
+    /// Into a file.
+    pub(super) fn file(replace: Replace, stop: &'s AtomicUsize) -> Self {
+        Sink {
+            to: To::File(replace),
+            stop,
+        }
+    }
+
+    /// To standard output.
+    pub(super) fn stdout(stop: &'s AtomicUsize) -> Self {
+        Sink {
+            to: To::Stdout(
+                BufWriter::with_capacity(1 << 16, io::stdout()),
+                Tally::default(),
+            ),
+            stop,
+        }
+    }
+
+    /// Nowhere; it is only counted.
+    pub(super) fn nothing(stop: &'s AtomicUsize) -> Self {
+        Sink {
+            to: To::Nothing(Tally::default()),
+            stop,
+        }
+    }
+
+    /// What was written so far.
+    pub(super) fn written(&mut self) -> Result<Written> {
+        match &mut self.to {
+            To::File(replace) => replace.written(),
+            To::Stdout(_, tally) | To::Nothing(tally) => Ok(tally.written()),
+        }
+    }
+
+    /// Ends the output; a file takes its name now.
+    pub(super) fn commit(self) -> Result<()> {
+        match self.to {
+            To::File(replace) => replace.commit().map(drop),
+            To::Stdout(mut out, _) => out.flush().map_err(|e| failed(&e, self.stop)),
+            To::Nothing(_) => Ok(()),
+        }
+    }
+
+    /// Writes all of `bytes`, a signal's length at a time.
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        bytes
+            .chunks(A_SIGNAL)
+            .try_for_each(|chunk| self.write_all(chunk))
+            .map_err(|e| failed(&e, self.stop))
+    }
+}
+
+/// So many bytes are written before a signal is looked for.
+const A_SIGNAL: usize = 4 << 20;
+
+/// What a failed write to an output means.
+pub(super) fn failed(error: &io::Error, stop: &AtomicUsize) -> Error {
+    if stop.load(Ordering::Relaxed) != 0 {
+        return Error::new(ErrorKind::Interrupted, "interrupted");
+    }
+    match error.kind() {
+        // Whoever read the output has had enough; that is no fault.
+        io::ErrorKind::BrokenPipe => {
+            Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
+        }
+        _ => Error::new(ErrorKind::Io, format!("cannot write the output: {error}")),
+    }
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) != 0 {
+            // Not `Interrupted`, which `write_all` would try again. The caller looks at the signal itself.
+            return Err(io::Error::other("interrupted"));
+        }
+        match &mut self.to {
+            To::File(replace) => replace.write(bytes),
+            To::Stdout(out, tally) => {
+                let n = out.write(bytes)?;
+                tally.add(&bytes[..n]);
+                Ok(n)
+            }
+            To::Nothing(tally) => {
+                tally.add(bytes);
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::File(replace) => replace.flush(),
+            To::Stdout(out, _) => out.flush(),
+            To::Nothing(_) => Ok(()),
+        }
+    }
+}

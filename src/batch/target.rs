@@ -1,0 +1,217 @@
+//! Where the output of each input goes, and which store belongs to it.
+//!
+//! Decided for all inputs before the first one is touched, so that contradictions stop the run while nothing is lost.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::find::{COMPACT, split_ending};
+use super::{Effect, FileSource, Options, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::atomic::Durability;
+use crate::store::folders::sync_folder;
+use crate::store::manifest::Ledger;
+use crate::store::{FOLDER, Store};
+
+/// Where outputs go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// `in.compact.jsonl` beside `in.jsonl`; standard input goes to standard output.
+    Beside,
+    /// One file.
+    File(PathBuf),
+    /// Standard output.
+    Stdout,
+    /// A folder that keeps the tree of the inputs.
+    Folder(PathBuf),
+}
+
+/// One input and where its output goes.
+#[derive(Debug)]
+pub struct Target {
+    /// The input.
+    pub source: Source,
+    /// Its size, as far as it is known beforehand.
+    pub bytes: u64,
+    /// The output; `None`: standard output.
+    pub output: Option<PathBuf>,
+    /// Where taken-out content and records of it are kept, if anywhere.
+    pub store: Option<Arc<Kept>>,
+}
+
+/// A store that a run uses.
+#[derive(Debug)]
+pub struct Kept {
+    /// The store.
+    pub store: Store,
+    ledger: OnceLock<Ledger>,
+}
+
+impl Kept {
+    /// What the store recorded before this run.
+    pub fn ledger(&self) -> Result<&Ledger> {
+        if let Some(ledger) = self.ledger.get() {
+            return Ok(ledger);
+        }
+        let read = self.store.ledger()?;
+        Ok(self.ledger.get_or_init(|| read))
+    }
+}
+
+/// All inputs of a run.
+#[derive(Debug)]
+pub struct Targets {
+    /// One for each input.
+    pub list: Vec<Target>,
+    stores: BTreeMap<PathBuf, Arc<Kept>>,
+}
+
+impl Target {
+    /// The input as a report names it.
+    pub fn input_path(&self) -> &Path {
+        self.source.path()
+    }
+}
+
+impl Targets {
+    /// The outputs of `sources`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] where several inputs would go to one output.
+    pub fn new(sources: &[Source], options: &Options) -> Result<Self> {
+        if let (Destination::File(_) | Destination::Stdout, [_, _, ..]) =
+            (&options.destination, sources)
+        {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("-o takes one input, not {}", sources.len()),
+            )
+            .hint("use --out-dir DIR, or leave -o out to write beside the inputs"));
+        }
+        let mut targets = Targets {
+            list: Vec::with_capacity(sources.len()),
+            stores: BTreeMap::new(),
+        };
+        let mut taken: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+        for source in sources {
+            let target = targets.target(source, options)?;
+            let input = target.input_path().to_owned();
+            if let Some(output) = &target.output {
+                if same_file(output, &input) {
+                    return Err(Error::new(
+                        ErrorKind::Usage,
+                        "the output would replace its own input",
+                    )
+                    .at(&input)
+                    .hint("name another output"));
+                }
+                if let Some(other) = taken.insert(output.clone(), input) {
+                    return Err(Error::new(
+                        ErrorKind::Usage,
+                        format!(
+                            "the outputs of {} and of {} would be the same file",
+                            other.display(),
+                            target.input_path().display()
+                        ),
+                    )
+                    .at(output)
+                    .hint("name the folder that holds both: its tree is kept"));
+                }
+            }
+            targets.list.push(target);
+        }
+        Ok(targets)
+    }
+
+    fn target(&mut self, source: &Source, options: &Options) -> Result<Target> {
+        let output = match (&options.destination, source) {
+            (Destination::File(path), _) => Some(path.clone()),
+            (Destination::Stdout, _) | (Destination::Beside, Source::Stdin) => None,
+            (Destination::Beside, Source::File(file)) => Some(beside(&file.path)),
+            (Destination::Folder(folder), Source::File(file)) => Some(folder.join(file.relative())),
+            (Destination::Folder(_), Source::Stdin) => {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    "standard input has no name in an output folder",
+                )
+                .hint("use -o FILE, or -o - for standard output"));
+            }
+        };
+        let root = match (&options.store, &options.destination, source, &output) {
+            (Some(root), ..) => Some(root.clone()),
+            (None, Destination::Folder(folder), ..) => Some(folder.join(FOLDER)),
+            (
+                None,
+                Destination::Beside,
+                Source::File(FileSource {
+                    folder: Some(folder),
+                    ..
+                }),
+                _,
+            ) => Some(folder.join(FOLDER)),
+            (None, _, _, Some(output)) => {
+                Some(output.parent().unwrap_or(Path::new("")).join(FOLDER))
+            }
+            (None, _, _, None) => None,
+        };
+        let bytes = match source {
+            Source::Stdin => 0,
+            Source::File(file) => file.path.metadata().map_or(0, |metadata| metadata.len()),
+        };
+        let store = root.map(|root| {
+            Arc::clone(
+                self.stores
+                    .entry(root.clone())
+                    .or_insert_with(|| kept(root)),
+            )
+        });
+        Ok(Target {
+            source: source.clone(),
+            bytes,
+            output,
+            store,
+        })
+    }
+
+    /// Ends the run: records become manifests, and the names of new files are flushed to the disk.
+    ///
+    /// # Errors
+    /// Where a manifest cannot be written.
+    pub fn finish(&self, effect: Effect) -> Result<()> {
+        if effect == Effect::DryRun {
+            return Ok(());
+        }
+        for kept in self.stores.values() {
+            if kept.store.finish()?.is_some() {
+                sync_folder(kept.store.root())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn kept(root: PathBuf) -> Arc<Kept> {
+    Arc::new(Kept {
+        store: Store::new(root, Durability::Lazy),
+        ledger: OnceLock::new(),
+    })
+}
+
+/// `dir/in.jsonl` → `dir/in.compact.jsonl`; a file without our ending gets one.
+fn beside(input: &Path) -> PathBuf {
+    let name = input
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let (stem, ending) = split_ending(&name);
+    let ending = if ending.is_empty() { ".jsonl" } else { ending };
+    input.with_file_name(format!("{stem}{COMPACT}{ending}"))
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}
