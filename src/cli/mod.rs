@@ -1,1 +1,284 @@
-//! (to come)
+//! The command line: flags in, library calls, words for people out. One file a command.
+//!
+//! The only room that prints, reads the environment or knows exit codes. Decides nothing about content.
+
+mod check;
+mod compact;
+mod progress;
+mod undo;
+mod verify;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::json;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::Format;
+use crate::policy::{self, Effective, Setting};
+use crate::text::printable;
+
+/// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ctxpack",
+    version,
+    max_term_width = 100,
+    after_help = "Run `ctxpack compact in.jsonl` to begin with."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// How errors are written to stderr
+    #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text, value_name = "FORMAT")]
+    error_format: ErrorFormat,
+    /// Only errors on stderr
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// More on stderr: warnings, a line each
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compact transcripts
+    Compact(compact::Compact),
+    /// Check histories against their provider's rules
+    Verify(verify::Verify),
+    /// Give back the original bytes of compacted files
+    Undo(undo::Undo),
+    /// Compact fixtures in memory and compare with what is expected
+    Check(check::Check),
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ErrorFormat {
+    /// `path:line: what went wrong`, and a hint
+    Text,
+    /// One JSON object an error: kind, message, file, line, hint
+    Json,
+}
+
+/// Flags that choose a policy.
+#[derive(Debug, Args)]
+struct PolicyArgs {
+    /// A preset's name, or a policy file
+    #[arg(long, value_name = "NAME|FILE", default_value = "auto")]
+    policy: String,
+    /// Set one key of the policy, like clear.keep=3; can be given again
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+}
+
+impl PolicyArgs {
+    /// The policy in effect.
+    fn resolve(&self) -> Result<Effective> {
+        let settings = self
+            .settings
+            .iter()
+            .map(|setting| setting_of(setting))
+            .collect::<Result<Vec<_>>>()?;
+        policy::resolve(load_policy(&self.policy)?, &settings)
+    }
+}
+
+fn setting_of(text: &str) -> Result<Setting> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(Error::new(
+            ErrorKind::Config,
+            format!("--set takes KEY=VALUE, not {text:?}"),
+        )
+        .hint("for example --set clear.keep=3"));
+    };
+    Ok(Setting {
+        key: key.trim().to_owned(),
+        value: value.to_owned(),
+        origin: "flag".to_owned(),
+    })
+}
+
+/// A preset by its name, or a user's file; what looks like a path is one.
+fn load_policy(name: &str) -> Result<policy::Policy> {
+    let path = Path::new(name);
+    let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
+    if !is_path {
+        return policy::preset(name);
+    }
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the policy", e))?;
+    let own_name = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    policy::parse(&own_name, &text).map_err(|error| error.at(path))
+}
+
+/// `--input-format`.
+fn format_named(name: Option<&str>) -> Result<Option<Format>> {
+    let Some(name) = name else { return Ok(None) };
+    let known = Format::ALL.map(Format::name);
+    Format::named(name).map(Some).ok_or_else(|| {
+        let error = Error::new(ErrorKind::Usage, format!("there is no format {name:?}"));
+        match crate::text::nearest(name, known) {
+            Some(near) => error.hint(format!(
+                "did you mean {near:?}? known are {}",
+                known.join(", ")
+            )),
+            None => error.hint(format!("known are {}", known.join(", "))),
+        }
+    })
+}
+
+/// The paths of the command line and those of `--files-from` (`-`: standard input), one a line.
+fn all_paths(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let mut all = paths.to_vec();
+    if let Some(list) = files_from {
+        let text = if list == Path::new("-") {
+            io::read_to_string(io::stdin())
+        } else {
+            std::fs::read_to_string(list)
+        };
+        let text = text.map_err(|e| Error::io(list, "read the list of files", e))?;
+        all.extend(
+            text.lines()
+                .filter(|line| !line.is_empty())
+                .map(PathBuf::from),
+        );
+    }
+    Ok(all)
+}
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Voice {
+    /// Errors.
+    Quiet,
+    /// A table.
+    Normal,
+    /// Warnings, too.
+    Loud,
+}
+
+/// What every command gets.
+#[derive(Debug)]
+struct Context {
+    voice: Voice,
+    error_format: ErrorFormat,
+    /// The signal that ends the run; 0: none yet.
+    stop: Arc<AtomicUsize>,
+}
+
+impl Context {
+    /// Writes an error to stderr.
+    fn error(&self, error: &Error) {
+        let file = error
+            .path
+            .as_ref()
+            .map(|path| path.to_string_lossy().into_owned());
+        self.fault(&Fault {
+            kind: json!(error.kind),
+            file,
+            line: error.line,
+            message: &error.message,
+            hint: error.hint.as_deref(),
+        });
+    }
+
+    fn fault(&self, fault: &Fault<'_>) {
+        let Fault {
+            kind,
+            file,
+            line,
+            message,
+            hint,
+        } = fault;
+        let mut err = io::stderr().lock();
+        // Nobody is left to tell when stderr itself fails.
+        let _ = match self.error_format {
+            ErrorFormat::Text => {
+                let file = file
+                    .as_ref()
+                    .map(|file| format!("{}:", printable(file)))
+                    .unwrap_or_default();
+                let line = line.map(|line| format!("{line}:")).unwrap_or_default();
+                let place = if file.is_empty() {
+                    String::new()
+                } else {
+                    format!("{file}{line} ")
+                };
+                let hint = hint
+                    .map(|hint| format!("\nhint: {}", printable(hint)))
+                    .unwrap_or_default();
+                writeln!(err, "{place}{}{hint}", printable(message))
+            }
+            ErrorFormat::Json => {
+                let json = json!({"kind": kind, "message": message, "file": file, "line": line, "hint": hint});
+                writeln!(err, "{json}")
+            }
+        };
+    }
+
+    /// The exit code of an interruption, if there was one.
+    fn interrupted(&self) -> Option<u8> {
+        match self.stop.load(Ordering::Relaxed) {
+            0 => None,
+            signal => Some(128 + signal as u8),
+        }
+    }
+}
+
+/// An error as stderr shows it.
+struct Fault<'f> {
+    kind: serde_json::Value,
+    file: Option<String>,
+    line: Option<u64>,
+    message: &'f str,
+    hint: Option<&'f str>,
+}
+
+/// Runs a command line; gives the exit code.
+pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
+    let voice = match (cli.quiet, cli.verbose) {
+        (true, _) => Voice::Quiet,
+        (false, 0) => Voice::Normal,
+        (false, _) => Voice::Loud,
+    };
+    let context = Context {
+        voice,
+        error_format: cli.error_format,
+        stop,
+    };
+    let result = match cli.command {
+        Command::Compact(args) => args.run(&context),
+        Command::Verify(args) => args.run(&context),
+        Command::Undo(args) => args.run(&context),
+        Command::Check(args) => args.run(&context),
+    };
+    let code = match result {
+        Ok(code) => code,
+        Err(error) if error.kind == ErrorKind::ClosedPipe => 0,
+        Err(error) => {
+            if context.interrupted().is_none() {
+                context.error(&error);
+            }
+            2
+        }
+    };
+    context.interrupted().unwrap_or(code)
+}
+
+/// Data for stdout; a reader that has gone is no fault.
+fn put(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
+    out.write_all(bytes).map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => {
+            Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
+        }
+        _ => Error::new(
+            ErrorKind::Io,
+            format!("cannot write to standard output: {e}"),
+        ),
+    })
+}

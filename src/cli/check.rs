@@ -1,0 +1,359 @@
+//! `ctxpack check`: fixtures as regression tests.
+//!
+//! A folder with an `input.jsonl` is a case. It is compacted in memory under its `policy.toml` (the default policy
+//! without one) and compared with `expected.jsonl`, byte for byte, and with `expected.stats.json`, key by key: what that
+//! file does not list may be anything.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use ignore::WalkBuilder;
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+use similar::{ChangeTag, TextDiff};
+
+use super::compact::policy_ref;
+use super::{Context, Voice, load_policy, put};
+use crate::batch::compact_bytes;
+use crate::error::{Error, ErrorKind, Result};
+use crate::pipeline::Pipeline;
+use crate::plan::Keeping;
+use crate::policy;
+use crate::report::{Report, ReportFormat, render};
+use crate::text::{count, printable};
+
+const INPUT: &str = "input.jsonl";
+const POLICY: &str = "policy.toml";
+const EXPECTED: &str = "expected.jsonl";
+const STATS: &str = "expected.stats.json";
+
+/// Compact fixtures in memory and compare with what is expected.
+///
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. Exit
+/// code 1 when a case differs.
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// Folders to search for cases
+    #[arg(default_value = "fixtures")]
+    dirs: Vec<PathBuf>,
+    /// Write what came out as what is expected; refused where CI is set, unless forced
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "yes", value_name = "force", require_equals = true)]
+    update: Option<Update>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Update {
+    /// Outside of CI.
+    Yes,
+    /// Anywhere.
+    Force,
+}
+
+/// What came of a case.
+enum Verdict {
+    Same,
+    Updated,
+    /// How it differs, for people.
+    Differs(String),
+}
+
+impl Check {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        if self.update == Some(Update::Yes) && std::env::var_os("CI").is_some() {
+            return Err(Error::new(ErrorKind::Usage, "--update is refused where CI is set: a check that rewrites its expectations checks nothing")
+                .hint("use --update=force if you mean it"));
+        }
+        let mut cases = Vec::new();
+        for dir in &self.dirs {
+            cases.extend(cases_below(dir)?);
+        }
+        let verdicts: Vec<Result<Verdict>> = cases.par_iter().map(|case| self.case(case)).collect();
+        let mut out = io::stdout().lock();
+        let (mut same, mut updated, mut differ, mut errors) = (0, 0, 0, 0);
+        for (case, verdict) in cases.iter().zip(verdicts) {
+            let name = printable(&case.to_string_lossy()).into_owned();
+            match verdict {
+                Ok(Verdict::Same) => {
+                    same += 1;
+                    if context.voice == Voice::Loud {
+                        put(&mut out, format!("ok      {name}\n").as_bytes())?;
+                    }
+                }
+                Ok(Verdict::Updated) => {
+                    updated += 1;
+                    put(&mut out, format!("updated {name}\n").as_bytes())?;
+                }
+                Ok(Verdict::Differs(how)) => {
+                    differ += 1;
+                    put(&mut out, format!("differs {name}\n{how}").as_bytes())?;
+                }
+                Err(error) => {
+                    errors += 1;
+                    context.error(&error);
+                }
+            }
+        }
+        if context.voice > Voice::Quiet {
+            let line = format!(
+                "{}: {same} as expected, {updated} updated, {differ} differ, {errors} failed\n",
+                count(cases.len() as u64, "case")
+            );
+            put(&mut out, line.as_bytes())?;
+        }
+        let _ = out.flush();
+        Ok(match (differ, errors) {
+            (_, 1..) => 3,
+            (1.., 0) => 1,
+            (0, 0) => 0,
+            _ => 1,
+        })
+    }
+
+    fn case(&self, case: &Path) -> Result<Verdict> {
+        let read = |name: &str| {
+            let path = case.join(name);
+            fs::read(&path).map_err(|e| Error::io(&path, "read", e))
+        };
+        let base = if case.join(POLICY).exists() {
+            load_policy(&case.join(POLICY).to_string_lossy())?
+        } else {
+            policy::preset("")?
+        };
+        let effective = policy::resolve(base, &[]).map_err(|error| error.at(case.join(POLICY)))?;
+        let pipeline = Pipeline::new(&effective.policy, Keeping::Store)
+            .map_err(|error| error.at(case.join(POLICY)))?;
+        let input = read(INPUT)?;
+        let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline);
+        let mut stats = Vec::new();
+        let report = Report::new(policy_ref(&effective), vec![outcome]);
+        render(&report, ReportFormat::Json, &mut stats)
+            .map_err(|e| Error::io(case, "render the report", e))?;
+        let stats: Value = parse(&stats, case)?;
+
+        let expected = read(EXPECTED).ok();
+        let listed = match read(STATS).ok() {
+            Some(bytes) => Some(parse(&bytes, &case.join(STATS))?),
+            None => None,
+        };
+        let mut how = String::new();
+        match &expected {
+            Some(expected) if *expected == output => {}
+            Some(expected) => how.push_str(&difference(expected, &output)),
+            None => how.push_str("  expected.jsonl is missing; --update writes it\n"),
+        }
+        match &listed {
+            Some(listed) => subset(listed, &stats, "", &mut how),
+            None => how.push_str("  expected.stats.json is missing; --update writes it\n"),
+        }
+        if how.is_empty() {
+            return Ok(Verdict::Same);
+        }
+        if self.update.is_none() {
+            return Ok(Verdict::Differs(how));
+        }
+        let write = |name: &str, bytes: &[u8]| {
+            let path = case.join(name);
+            fs::write(&path, bytes).map_err(|e| Error::io(&path, "write", e))
+        };
+        write(EXPECTED, &output)?;
+        let new = listed.map_or_else(|| essence(&stats), |listed| renewed(&listed, &stats));
+        write(STATS, format!("{new:#}\n").as_bytes())?;
+        Ok(Verdict::Updated)
+    }
+}
+
+/// The folders below `dir` that hold an input, sorted.
+fn cases_below(dir: &Path) -> Result<Vec<PathBuf>> {
+    let walker = WalkBuilder::new(dir)
+        .standard_filters(false)
+        .sort_by_file_path(Path::cmp)
+        .build();
+    let cases: Vec<PathBuf> = walker
+        .flatten()
+        .filter(|entry| entry.file_name() == INPUT)
+        .filter_map(|entry| entry.path().parent().map(Path::to_owned))
+        .collect();
+    if cases.is_empty() {
+        return Err(Error::new(ErrorKind::NoInput, "no case below this folder")
+            .at(dir)
+            .hint("a case is a folder with an input.jsonl"));
+    }
+    Ok(cases)
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Value> {
+    serde_json::from_slice(bytes).map_err(|e| {
+        Error::new(ErrorKind::Config, format!("no JSON: {e}"))
+            .at(path)
+            .on_line(e.line() as u64)
+    })
+}
+
+/// Lines that differ, each cut around the first character that does.
+fn difference(expected: &[u8], output: &[u8]) -> String {
+    let (expected, output) = (
+        String::from_utf8_lossy(expected),
+        String::from_utf8_lossy(output),
+    );
+    let diff = TextDiff::from_lines(expected.as_ref(), output.as_ref());
+    let mut shown = String::new();
+    let mut number = 0;
+    let mut removed: Vec<&str> = Vec::new();
+    for change in diff.iter_all_changes() {
+        match change.tag() {
+            ChangeTag::Equal => {
+                number += 1;
+                removed.drain(..).for_each(|line| {
+                    shown.push_str(&format!("  line {number}: missing: {}\n", cut(line, 0)))
+                });
+            }
+            ChangeTag::Delete => removed.push(change.value()),
+            ChangeTag::Insert => {
+                number += 1;
+                let new = change.value();
+                if removed.is_empty() {
+                    shown.push_str(&format!("  line {number}: unexpected: {}\n", cut(new, 0)));
+                    continue;
+                }
+                let old = removed.remove(0);
+                let at = old
+                    .chars()
+                    .zip(new.chars())
+                    .take_while(|(a, b)| a == b)
+                    .count();
+                shown.push_str(&format!("  line {number}: expected {}\n", cut(old, at)));
+                shown.push_str(&format!("  line {number}:      got {}\n", cut(new, at)));
+            }
+        }
+    }
+    removed
+        .iter()
+        .for_each(|line| shown.push_str(&format!("  at the end: missing: {}\n", cut(line, 0))));
+    if shown.is_empty() {
+        "  the bytes differ, the text does not\n".to_owned()
+    } else {
+        shown
+    }
+}
+
+/// A line's characters around `at`.
+fn cut(line: &str, at: usize) -> String {
+    const BEFORE: usize = 40;
+    const LENGTH: usize = 160;
+    let start = at.saturating_sub(BEFORE);
+    let text: String = line
+        .trim_end_matches(['\n', '\r'])
+        .chars()
+        .skip(start)
+        .take(LENGTH)
+        .collect();
+    let dots = if start > 0 { "…" } else { "" };
+    format!("{dots}{}", printable(&text))
+}
+
+/// What `listed` says and `stats` does not.
+fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
+    match (listed, stats) {
+        (Value::Object(listed), Value::Object(stats)) => {
+            for (key, value) in listed {
+                subset(
+                    value,
+                    stats.get(key).unwrap_or(&Value::Null),
+                    &format!("{path}.{key}"),
+                    how,
+                );
+            }
+        }
+        (Value::Array(listed), Value::Array(stats)) if listed.len() == stats.len() => {
+            for (i, (listed, stats)) in listed.iter().zip(stats).enumerate() {
+                subset(listed, stats, &format!("{path}[{i}]"), how);
+            }
+        }
+        (Value::Array(listed), Value::Array(stats)) => {
+            how.push_str(&format!(
+                "  stats{path}: expected {} entries, got {}\n",
+                listed.len(),
+                stats.len()
+            ));
+        }
+        _ if listed == stats => {}
+        _ => how.push_str(&format!("  stats{path}: expected {listed}, got {stats}\n")),
+    }
+}
+
+/// `listed` with the values of `stats`, and no other keys.
+fn renewed(listed: &Value, stats: &Value) -> Value {
+    match (listed, stats) {
+        (Value::Object(listed), Value::Object(stats)) => {
+            let renew = |(key, value): (&String, &Value)| {
+                stats.get(key).map(|new| (key.clone(), renewed(value, new)))
+            };
+            Value::Object(listed.iter().filter_map(renew).collect::<Map<_, _>>())
+        }
+        (Value::Array(listed), Value::Array(stats)) if listed.len() == stats.len() => listed
+            .iter()
+            .zip(stats)
+            .map(|(listed, stats)| renewed(listed, stats))
+            .collect(),
+        _ => stats.clone(),
+    }
+}
+
+/// What a new case's expectations list: the numbers and actions that a reader can check by hand.
+fn essence(stats: &Value) -> Value {
+    let file = &stats["files"][0];
+    let conversations: Vec<Value> = file["conversations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|conversation| {
+            let pick = |value: &Value, keys: &[&str]| -> Value {
+                keys.iter()
+                    .map(|key| ((*key).to_owned(), value[*key].clone()))
+                    .collect::<Map<_, _>>()
+                    .into()
+            };
+            let actions = conversation["actions"].as_array().into_iter().flatten();
+            let actions: Vec<Value> = actions
+                .map(|action| {
+                    pick(
+                        action,
+                        &[
+                            "kind",
+                            "line",
+                            "message",
+                            "tool",
+                            "tokens_before",
+                            "tokens_after",
+                        ],
+                    )
+                })
+                .collect();
+            let mut conversation = pick(
+                conversation,
+                &[
+                    "id",
+                    "tokens_before",
+                    "tokens_after",
+                    "messages_before",
+                    "messages_after",
+                ],
+            );
+            conversation["actions"] = actions.into();
+            conversation
+        })
+        .collect();
+    let warnings: Vec<Value> = file["warnings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|warning| json!({"kind": warning["kind"], "line": warning["line"]}))
+        .collect();
+    json!({"files": [{
+        "format": file["format"], "status": file["status"],
+        "findings_before": file["findings_before"], "findings_after": file["findings_after"],
+        "warnings": warnings, "conversations": conversations,
+    }]})
+}

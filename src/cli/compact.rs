@@ -1,0 +1,253 @@
+//! `ctxpack compact`: the job.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::progress::Bar;
+use super::{Context, Fault, PolicyArgs, Voice, all_paths, format_named};
+use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Exit, Outcome, path_text};
+use crate::policy::Effective;
+use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, is_report, render, write_table};
+use crate::store::atomic::{Durability, Existing, Mode, Replace};
+use crate::store::folders::create_folders;
+use crate::text::{count, printable};
+
+/// Compact transcripts.
+///
+/// in.jsonl becomes in.compact.jsonl beside it, with a report in in.compact.stats.json. Folders are searched for
+/// transcripts; - is standard input.
+#[derive(Debug, Args)]
+pub(super) struct Compact {
+    /// Transcripts, folders, patterns, or - for standard input
+    paths: Vec<PathBuf>,
+    /// Write the one output to FILE; - is standard output
+    #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
+    output: Option<PathBuf>,
+    /// Write outputs below DIR, in the tree of the inputs
+    #[arg(long, value_name = "DIR")]
+    out_dir: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// Read inputs as this format: anthropic, openai, claude-code
+    #[arg(long, value_name = "NAME")]
+    input_format: Option<String>,
+    /// The folder for what is taken out of transcripts
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Replace outputs that ctxpack did not write
+    #[arg(long)]
+    overwrite: bool,
+    /// Do everything but write
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Write a report; .json, .jsonl, .csv or .md; can be given again
+    #[arg(long = "report", value_name = "FILE")]
+    reports: Vec<PathBuf>,
+    /// Write no report beside the outputs
+    #[arg(long, conflicts_with = "reports")]
+    no_report: bool,
+    /// Threads; 0 = one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Read more paths from FILE, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
+}
+
+impl Compact {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let effective = self.policy.resolve()?;
+        let formats = self
+            .reports
+            .iter()
+            .map(|path| ReportFormat::from_path(path))
+            .collect::<Result<Vec<_>>>()?;
+        let options = self.options(context)?;
+        let found = self.find()?;
+        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let outcomes = batch::run(&found, &effective, &options, &bar)?;
+        bar.finish();
+        if context.interrupted().is_some() {
+            let left = (found.sources.len() + found.missing.len()).saturating_sub(outcomes.len());
+            let message = format!(
+                "interrupted: {} done, {left} left",
+                count(outcomes.len() as u64, "input")
+            );
+            context.error(
+                &Error::new(ErrorKind::Interrupted, message)
+                    .hint("run the same command again for the rest"),
+            );
+        }
+        say(context, &found, &outcomes);
+        let exit = Exit::of(&outcomes);
+        let report = Report::new(policy_ref(&effective), outcomes);
+        self.write_reports(&report, &formats)?;
+        if context.voice > Voice::Quiet {
+            let mut err = BufWriter::new(io::stderr().lock());
+            // A table that cannot be shown is no reason to fail.
+            let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
+        }
+        Ok(exit.code())
+    }
+
+    fn options(&self, context: &Context) -> Result<Options> {
+        let destination = match (&self.output, &self.out_dir) {
+            (Some(path), _) if path == Path::new("-") => Destination::Stdout,
+            (Some(path), _) => Destination::File(path.clone()),
+            (None, Some(folder)) => Destination::Folder(folder.clone()),
+            (None, None) => Destination::Beside,
+        };
+        Ok(Options {
+            destination,
+            store: self.store.clone(),
+            overwrite: if self.overwrite {
+                Overwrite::Any
+            } else {
+                Overwrite::OwnOnly
+            },
+            effect: if self.dry_run {
+                Effect::DryRun
+            } else {
+                Effect::Write
+            },
+            format: format_named(self.input_format.as_deref())?,
+            jobs: if self.jobs == 0 {
+                std::thread::available_parallelism().map_or(1, usize::from)
+            } else {
+                self.jobs
+            },
+            stop: context.stop.clone(),
+        })
+    }
+
+    fn find(&self) -> Result<Found> {
+        let mut paths = all_paths(&self.paths, self.files_from.as_deref())?;
+        if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
+            paths.push(PathBuf::from("-"));
+        }
+        batch::find(&paths, self.out_dir.as_deref())
+    }
+
+    /// Reports go where the user said, else beside the outputs.
+    fn write_reports(&self, report: &Report, formats: &[ReportFormat]) -> Result<()> {
+        for (path, format) in self.reports.iter().zip(formats) {
+            self.write_report(path, report, *format)?;
+        }
+        if self.no_report || self.dry_run || !self.reports.is_empty() {
+            return Ok(());
+        }
+        if let Some(folder) = &self.out_dir {
+            return self.write_report(
+                &folder.join("ctxpack.stats.json"),
+                report,
+                ReportFormat::Json,
+            );
+        }
+        for outcome in report.files() {
+            let Some(output) = outcome.output.as_deref().filter(|output| *output != "-") else {
+                continue;
+            };
+            let one = Report::new(report.head().policy().clone(), vec![outcome.clone()]);
+            self.write_report(&stats_beside(output), &one, ReportFormat::Json)?;
+        }
+        Ok(())
+    }
+
+    fn write_report(&self, path: &Path, report: &Report, format: ReportFormat) -> Result<()> {
+        let existing = match std::fs::read(path) {
+            Err(_) => Existing::Refuse,
+            Ok(bytes) if self.overwrite || is_report(&bytes, format) => Existing::Overwrite,
+            Ok(_) => {
+                return Err(Error::new(
+                    ErrorKind::Exists,
+                    "there is a file already, and it is no report of ctxpack",
+                )
+                .at(path)
+                .hint("--overwrite replaces it; --report FILE writes elsewhere"));
+            }
+        };
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            create_folders(folder, Durability::Lazy)?;
+        }
+        let mut file = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+        render(report, format, &mut file).map_err(|e| Error::io(path, "write the report", e))?;
+        file.commit().map(drop)
+    }
+}
+
+/// `in.compact.jsonl` → `in.compact.stats.json`
+fn stats_beside(output: &str) -> PathBuf {
+    let stem = [".jsonl.gz", ".jsonl.zst", ".jsonl"]
+        .iter()
+        .find_map(|ending| output.strip_suffix(ending))
+        .unwrap_or(output);
+    PathBuf::from(format!("{stem}.stats.json"))
+}
+
+pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {
+    let override_ref = |o: &crate::policy::Override| OverrideRef {
+        key: o.key.clone(),
+        value: o.value.clone(),
+        origin: o.origin.clone(),
+    };
+    PolicyRef {
+        name: effective.policy.name.clone(),
+        hash: effective.hash.clone(),
+        overrides: effective.overrides.iter().map(override_ref).collect(),
+    }
+}
+
+/// Faults, each on a line; warnings too where the user wants them.
+fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
+    for error in &found.missing {
+        context.error(error);
+    }
+    let missing = |outcome: &Outcome| {
+        let mut paths = found
+            .missing
+            .iter()
+            .filter_map(|error| error.path.as_deref());
+        paths.any(|path| path_text(path) == outcome.input)
+    };
+    for outcome in outcomes {
+        if let Some(error) = outcome.error.as_ref().filter(|_| !missing(outcome)) {
+            context.fault(&Fault {
+                kind: json!(error.kind),
+                file: Some(outcome.input.clone()),
+                line: error.line,
+                message: &error.message,
+                hint: error.hint.as_deref(),
+            });
+        }
+        if context.voice == Voice::Loud {
+            let mut err = io::stderr().lock();
+            for warning in &outcome.warnings {
+                let line = warning
+                    .line
+                    .map(|line| format!("{line}:"))
+                    .unwrap_or_default();
+                let _ = writeln!(
+                    err,
+                    "{}:{line} warning: {}",
+                    printable(&outcome.input),
+                    printable(&warning.message)
+                );
+            }
+        }
+    }
+}
+
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    columns.filter(|columns| *columns >= 40).unwrap_or(100)
+}

@@ -1,0 +1,42 @@
+//! A bar on stderr while a batch runs, where somebody can see it.
+
+use std::io::{self, IsTerminal};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Voice;
+use crate::batch::Progress;
+
+/// A bar that counts inputs and bytes; invisible where stderr is no terminal.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(super) fn new(inputs: u64, voice: Voice) -> Self {
+        let is_wanted = voice > Voice::Quiet
+            && inputs > 1
+            && io::stderr().is_terminal()
+            && std::env::var_os("CI").is_none();
+        let target = if is_wanted {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(inputs), target);
+        if let Ok(style) =
+            ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} files, {eta} left")
+        {
+            bar.set_style(style);
+        }
+        Bar(bar)
+    }
+
+    pub(super) fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Progress for Bar {
+    fn done(&self, _bytes: u64) {
+        self.0.inc(1);
+    }
+}

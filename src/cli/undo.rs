@@ -1,0 +1,102 @@
+//! `ctxpack undo`: the original bytes of compacted files.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Context, Voice};
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::atomic::Existing;
+use crate::store::undo::{self, Appended, Dest, State};
+use crate::text::{count, printable};
+
+/// Give back the original bytes of compacted files, in place or into another file.
+///
+/// The original is found by the store's records, and its hash is checked before anything is replaced.
+#[derive(Debug, Args)]
+pub(super) struct Undo {
+    /// Compacted files
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// Write the original to FILE instead; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The store, where it is not the .ctxpack above the file
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Replace FILE if it is there
+    #[arg(long, requires = "output")]
+    overwrite: bool,
+    /// Lose what was appended to a file since it was compacted
+    #[arg(long)]
+    discard_appended: bool,
+}
+
+impl Undo {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        if self.output.is_some() && self.paths.len() > 1 {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                format!("-o takes one input, not {}", self.paths.len()),
+            )
+            .hint("leave -o out to undo files in place"));
+        }
+        let mut undo = undo::Undo::new(self.store.clone());
+        let mut failed = false;
+        for path in &self.paths {
+            match self.one(&mut undo, path) {
+                Ok(said) if context.voice > Voice::Quiet => {
+                    let _ = writeln!(
+                        io::stderr().lock(),
+                        "{}: {said}",
+                        printable(&path.to_string_lossy())
+                    );
+                }
+                Ok(_) => {}
+                Err(error) if error.kind == ErrorKind::ClosedPipe => return Err(error),
+                Err(error) => {
+                    failed = true;
+                    context.error(&error);
+                }
+            }
+        }
+        Ok(match (failed, self.paths.len()) {
+            (false, _) => 0,
+            (true, 1) => 2,
+            (true, _) => 3,
+        })
+    }
+
+    fn one(&self, undo: &mut undo::Undo, path: &Path) -> Result<String> {
+        let found = undo.find(path)?;
+        let appended = if self.discard_appended {
+            Appended::Discard
+        } else {
+            Appended::Refuse
+        };
+        let mut out = io::stdout().lock();
+        let dest = match &self.output {
+            None => Dest::InPlace,
+            Some(to) if to == Path::new("-") => Dest::Writer(&mut out),
+            Some(to) => Dest::Path(
+                to,
+                if self.overwrite {
+                    Existing::Overwrite
+                } else {
+                    Existing::Refuse
+                },
+            ),
+        };
+        let done = found.restore(dest, appended)?;
+        let bytes = count(done.bytes, "byte");
+        Ok(match done.state {
+            State::AlreadyOriginal(_) => format!("is the original already ({bytes})"),
+            State::Compacted => format!("{bytes} given back"),
+            State::Grown(lost) => format!(
+                "{bytes} given back, {} appended later lost",
+                count(lost, "byte")
+            ),
+        })
+    }
+}
