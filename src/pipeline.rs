@@ -9,10 +9,10 @@ use crate::artifacts;
 use crate::error::Result;
 use crate::format::{Format, Warnings};
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection};
-use crate::plan::{self, Keeping};
+use crate::plan::{self, Keeping, tool_named_by};
 use crate::policy::Policy;
-use crate::settle::{self, Change};
-use crate::text::count;
+use crate::settle::{self, Change, Why};
+use crate::text::{count, thousands};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
@@ -181,12 +181,22 @@ impl<'p> Pipeline<'p> {
             outcome.messages_after = conversation.messages.len() as u64;
         }
         for change in changes {
-            outcomes[change.conversation].actions.push(Action {
-                kind: change.kind,
+            let (kind, reason) = match change.why {
+                Why::Oversize { limit } => (
+                    ActionKind::Demote,
+                    format!("more than {} tokens", thousands(limit)),
+                ),
+                Why::Old { newer } => (
+                    ActionKind::Clear,
+                    format!("{} after it", count(newer, "newer result")),
+                ),
+            };
+            outcomes[change.conversation as usize].actions.push(Action {
+                kind,
                 line: u64::from(transcript.block(change.block).line) + first_line,
-                message: change.message as u64 + 1,
-                tool: Some(change.tool.clone()),
-                reason: change.reason.clone(),
+                message: u64::from(change.message) + 1,
+                tool: Some(tool_named_by(transcript, change.named_by).into_owned()),
+                reason,
                 tokens_before: change.tokens_before,
                 tokens_after: change.tokens_after,
             });

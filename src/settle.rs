@@ -4,10 +4,8 @@
 //! clearing looks at it. A change that does not save tokens is not made.
 
 use crate::artifacts::Artifacts;
-use crate::outcome::ActionKind;
 use crate::plan::{Clear, Plan, ResultPlan};
 use crate::policy::{Policy, Substitutions, Unit};
-use crate::text::{count, thousands};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Shape, Transcript};
 
@@ -15,17 +13,15 @@ use crate::transcript::{Shape, Transcript};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     /// Which conversation, in the order of the transcript.
-    pub conversation: usize,
+    pub conversation: u32,
     /// Which message of it, from 0.
-    pub message: usize,
+    pub message: u32,
     /// Which block of the transcript.
     pub block: u32,
-    /// What was done.
-    pub kind: ActionKind,
-    /// The tool's name in the transcript, "unknown" without a call.
-    pub tool: String,
-    /// Why, for people.
-    pub reason: String,
+    /// The block that names its tool.
+    pub named_by: u32,
+    /// What was done, and why.
+    pub why: Why,
     /// What the content says now; its shape stays.
     pub text: String,
     /// The content's tokens as they were.
@@ -34,6 +30,21 @@ pub struct Change {
     pub tokens_after: u64,
     /// The store's name of the old content, where the new one names it.
     pub stored: Option<String>,
+}
+
+/// What was done to a result, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It went to the store: it has more tokens than this.
+    Oversize {
+        /// `demote.min_tokens`
+        limit: u64,
+    },
+    /// The placeholder took its place: so many newer results come after it.
+    Old {
+        /// Results of the policy's kinds that are newer.
+        newer: u64,
+    },
 }
 
 /// Settles `plan`: at most one change for each of its results, in its order.
@@ -100,18 +111,15 @@ impl Settle<'_, '_> {
         let demoted = self.artifacts.demoted.get(&result.block)?;
         let values = Substitutions {
             name: &demoted.name,
-            tool: &result.tool,
+            tool: &result.tool(self.transcript),
             preview: &demoted.preview,
             summary: "",
         };
         let text = self.policy.demote.text.render(&values);
-        let limit = self.policy.demote.min_tokens;
-        let reason = format!(
-            "{}, more than {}",
-            self.tokens_of(now.size),
-            thousands(limit)
-        );
-        let change = self.change(result, ActionKind::Demote, reason, text, shape, now)?;
+        let why = Why::Oversize {
+            limit: self.policy.demote.min_tokens,
+        };
+        let change = self.change(result, why, text, shape, now)?;
         Some(Change {
             stored: Some(demoted.name.clone()),
             ..change
@@ -130,23 +138,17 @@ impl Settle<'_, '_> {
             return None;
         }
         let text = limits.placeholder.render(&Substitutions {
-            tool: &result.tool,
+            tool: &result.tool(self.transcript),
             ..Substitutions::default()
         });
-        let reason = format!(
-            "{}, with {} after it",
-            self.tokens_of(now.size),
-            count(newer, "newer result")
-        );
-        self.change(result, ActionKind::Clear, reason, text, shape, now)
+        self.change(result, Why::Old { newer }, text, shape, now)
     }
 
     /// The change to `text`, if it saves something.
     fn change(
         &self,
         result: &ResultPlan,
-        kind: ActionKind,
-        reason: String,
+        why: Why,
         text: String,
         shape: Shape,
         now: &Content,
@@ -158,9 +160,8 @@ impl Settle<'_, '_> {
             conversation: result.conversation,
             message: result.message,
             block: result.block,
-            kind,
-            tool: result.tool.clone(),
-            reason,
+            named_by: result.named_by,
+            why,
             text,
             tokens_before: before,
             tokens_after: after,
@@ -182,9 +183,5 @@ impl Settle<'_, '_> {
             Unit::Scalar => u64::from(scalars),
             Unit::Utf16 => u64::from(scalars) + u64::from(astral),
         }
-    }
-
-    fn tokens_of(&self, size: Size) -> String {
-        count(self.sizes.estimator().tokens(size), "token")
     }
 }

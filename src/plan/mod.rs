@@ -6,6 +6,7 @@
 
 mod tools;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::policy::{Layer, Policy, Shape as ClearShape};
@@ -24,17 +25,33 @@ pub struct Plan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultPlan {
     /// Which conversation, in the order of the transcript.
-    pub conversation: usize,
+    pub conversation: u32,
     /// Which message of it, from 0.
-    pub message: usize,
+    pub message: u32,
     /// Which block of the transcript.
     pub block: u32,
-    /// The tool's name in the transcript, "unknown" without a call.
-    pub tool: String,
+    /// The block that names its tool: its call, or the result itself where the format repeats the name.
+    pub named_by: u32,
     /// To the store when it is oversize.
     pub demote: Demote,
     /// Replaced by the placeholder when it is large enough.
     pub clear: Clear,
+}
+
+impl ResultPlan {
+    /// The tool's name in the transcript, "unknown" without a call.
+    pub fn tool<'t>(&self, transcript: &'t Transcript<'_>) -> Cow<'t, str> {
+        tool_named_by(transcript, self.named_by)
+    }
+}
+
+/// The tool that a block of the input names, "unknown" where it names none.
+pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
+    let block = transcript.block(block);
+    match String::from_utf8_lossy(block.tool.of(transcript.original_line(block.line))) {
+        name if name.is_empty() => Cow::Borrowed("unknown"),
+        name => name,
+    }
 }
 
 /// Whether a result may be demoted.
@@ -73,7 +90,7 @@ pub fn plan(transcript: &Transcript<'_>, policy: &Policy, keeping: Keeping) -> P
     if !policy.has(Layer::Demote) && !policy.has(Layer::Clear) {
         return plan;
     }
-    for (number, conversation) in transcript.conversations.iter().enumerate() {
+    for (number, conversation) in (0..).zip(&transcript.conversations) {
         conversation_results(
             transcript,
             conversation,
@@ -89,7 +106,7 @@ pub fn plan(transcript: &Transcript<'_>, policy: &Policy, keeping: Keeping) -> P
 fn conversation_results(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    number: usize,
+    number: u32,
     policy: &Policy,
     keeping: Keeping,
     results: &mut Vec<ResultPlan>,
@@ -101,21 +118,15 @@ fn conversation_results(
         if result.kind != BlockKind::Result {
             continue;
         }
-        let own = transcript.bytes(result.line, result.tool);
-        let named = calls
-            .get(transcript.bytes(result.line, result.call_id))
-            .copied()
-            .unwrap_or(own);
-        let tool = match String::from_utf8_lossy(named) {
-            name if name.is_empty() => "unknown".to_owned(),
-            name => name.into_owned(),
-        };
         let demote = policy.has(Layer::Demote) && keeping == Keeping::Store && is_all_text(result);
         results.push(ResultPlan {
             conversation: number,
-            message,
+            message: message as u32,
             block,
-            tool,
+            named_by: calls
+                .get(transcript.bytes(result.line, result.call_id))
+                .copied()
+                .unwrap_or(block),
             demote: if demote {
                 Demote::Candidate
             } else {
@@ -131,7 +142,7 @@ fn conversation_results(
     let mut newer = 0;
     for result in results[first..].iter_mut().rev() {
         let kinds = &policy.clear.tools;
-        if !kinds.is_empty() && !kinds.contains(&kind_of(&result.tool, &policy.tools)) {
+        if !kinds.is_empty() && !kinds.contains(&kind_of(&result.tool(transcript), &policy.tools)) {
             continue;
         }
         if newer >= policy.clear.keep
@@ -143,21 +154,16 @@ fn conversation_results(
     }
 }
 
-/// The tool of every call of a conversation, by the call's id.
+/// The block of every call of a conversation, by the call's id.
 fn calls<'t>(
     transcript: &'t Transcript<'_>,
     conversation: &Conversation,
-) -> HashMap<&'t [u8], &'t [u8]> {
+) -> HashMap<&'t [u8], u32> {
     conversation
         .all_blocks()
-        .map(|(_, block)| transcript.block(block))
-        .filter(|block| block.kind == BlockKind::Call && !block.call_id.is_empty())
-        .map(|block| {
-            (
-                transcript.bytes(block.line, block.call_id),
-                transcript.bytes(block.line, block.tool),
-            )
-        })
+        .map(|(_, number)| (transcript.block(number), number))
+        .filter(|(block, _)| block.kind == BlockKind::Call && !block.call_id.is_empty())
+        .map(|(block, number)| (transcript.bytes(block.line, block.call_id), number))
         .collect()
 }
 

@@ -23,13 +23,13 @@ pub struct Size {
     /// Characters (`chars`) or ten-thousandths of a token (`classes`).
     measure: u64,
     /// Tokens of pictures and documents.
-    flat: u64,
+    flat: u32,
 }
 
 impl AddAssign for Size {
     fn add_assign(&mut self, other: Size) {
         self.measure += other.measure;
-        self.flat += other.flat;
+        self.flat = self.flat.saturating_add(other.flat);
     }
 }
 
@@ -84,7 +84,7 @@ impl Estimator {
             Method::Classes => (size.measure + classes::TOKEN / 2) / classes::TOKEN,
             Method::Bpe => size.measure,
         };
-        text + size.flat
+        text + u64::from(size.flat)
     }
 
     /// The size that a result's content would have if it said `text`, written in `shape`.
@@ -198,13 +198,14 @@ impl Estimator {
         }
     }
 
-    fn flat(&self, block: &Block) -> u64 {
+    fn flat(&self, block: &Block) -> u32 {
         let (images, documents) = match block.kind {
             BlockKind::Image => (1, 0),
             BlockKind::Document => (0, 1),
             _ => (u64::from(block.images), u64::from(block.documents)),
         };
-        images * self.settings.image_tokens + documents * self.settings.document_tokens
+        let flat = images * self.settings.image_tokens + documents * self.settings.document_tokens;
+        u32::try_from(flat).unwrap_or(u32::MAX)
     }
 
     fn texts(&self, transcript: &Transcript<'_>, block: &Block) -> u64 {
