@@ -8,6 +8,7 @@
 //! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
 
 mod anthropic;
+mod claude_code;
 mod openai;
 mod rule;
 
@@ -65,6 +66,7 @@ pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
         }
         Format::ClaudeCode => {
             findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
+            claude_code::check(&mut findings);
         }
     }
     findings.list

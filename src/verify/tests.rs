@@ -1,6 +1,7 @@
 //! Small histories, good and bad, a table for each format; and the comparison.
 
 mod anthropic;
+mod claude_code;
 mod openai;
 
 use super::*;
