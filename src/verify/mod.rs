@@ -1,1 +1,229 @@
-//! (to come)
+//! Is a history valid for its provider's API, and will its agent resume from it?
+//!
+//! [`verify`] goes over a transcript's model and lists [`Finding`]s; [`new_findings`] says which of them a compaction
+//! has brought in. The rules are those that providers answer with an error, in their own words where these are known
+//! ([`Rule::wording`]), and those by which agents choose what they send. Bytes are read again only for ids, for a few
+//! keys that no record keeps, and to see that what is sent is JSON for every reader.
+//!
+//! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
+
+mod anthropic;
+mod claude_code;
+mod openai;
+mod rule;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use crate::format::Format;
+use crate::scan::{Cursor, Oddities, unescape};
+use crate::transcript::{Block, Conversation, LineKind, Transcript};
+
+pub use rule::Rule;
+
+use anthropic::Sender;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The provider refuses the history, or the agent silently loses a part of it.
+    Error,
+    /// Some providers or models refuse it, or it is odd.
+    Warning,
+}
+
+/// One rule broken in one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The line in the transcript, from 1; where each line of a file is a transcript, always 1.
+    pub line: u64,
+    /// The conversation, as [`crate::transcript::ConversationId`] is shown.
+    pub conversation: String,
+    /// The id of the call, or the uuid of the line, that it is about; empty where there is none.
+    pub id: String,
+    /// The same for people: the provider's words where they are known, and the id.
+    pub message: String,
+}
+
+/// What is wrong with a history, conversation by conversation.
+pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
+    let mut findings = Findings::new(format, transcript);
+    findings.without_conversation();
+    match format {
+        Format::Anthropic => {
+            findings.unreadable_lines();
+            findings.conversations(|f, c| anthropic::check(f, c, Sender::Api));
+        }
+        Format::OpenAi => {
+            findings.unreadable_lines();
+            findings.conversations(openai::check);
+        }
+        Format::ClaudeCode => {
+            findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
+            claude_code::check(&mut findings);
+        }
+    }
+    findings.list
+}
+
+/// The errors of `after` that `before` does not account for, in the order of `after`.
+///
+/// Findings are counted by rule and id, never by line: a compaction moves lines. Warnings count on neither side.
+pub fn new_findings<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Finding> {
+    let is_error = |f: &&Finding| f.severity == Severity::Error;
+    let mut known: HashMap<(Rule, &str), usize> = HashMap::new();
+    for finding in before.iter().filter(is_error) {
+        *known.entry((finding.rule, &finding.id)).or_default() += 1;
+    }
+    after
+        .iter()
+        .filter(is_error)
+        .filter(|f| match known.get_mut(&(f.rule, f.id.as_str())) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            Some(_) | None => true,
+        })
+        .collect()
+}
+
+/// The findings of one transcript, as they come.
+struct Findings<'t, 'a> {
+    format: Format,
+    transcript: &'t Transcript<'a>,
+    /// The one that is being checked.
+    conversation: String,
+    list: Vec<Finding>,
+}
+
+impl<'t, 'a> Findings<'t, 'a> {
+    fn new(format: Format, transcript: &'t Transcript<'a>) -> Self {
+        let first = transcript.conversations.first();
+        Findings {
+            format,
+            transcript,
+            conversation: first.map(|c| c.id.to_string()).unwrap_or_default(),
+            list: Vec::new(),
+        }
+    }
+
+    /// Runs a check over every conversation, under its name.
+    fn conversations(&mut self, mut check: impl FnMut(&mut Self, &'t Conversation)) {
+        for conversation in &self.transcript.conversations {
+            self.conversation = conversation.id.to_string();
+            check(self, conversation);
+        }
+    }
+
+    fn error(&mut self, rule: Rule, line: u32, id: &[u8]) {
+        self.add(rule, Severity::Error, line, id);
+    }
+
+    /// An error about a call or a result.
+    fn call_error(&mut self, rule: Rule, block: &Block) {
+        self.error(rule, block.line, self.id_of(block));
+    }
+
+    fn warning(&mut self, rule: Rule, line: u32, id: &[u8]) {
+        self.add(rule, Severity::Warning, line, id);
+    }
+
+    fn add(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8]) {
+        let words = rule.wording(self.format).unwrap_or(rule.ours());
+        self.say(rule, severity, line, id, words);
+    }
+
+    /// Adds a finding in other words than the rule's. `id` is as it stands between its quotes.
+    fn say(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8], words: &str) {
+        let id = String::from_utf8_lossy(&unescape(id)).into_owned();
+        let message = if id.is_empty() {
+            words.to_owned()
+        } else {
+            format!("{words}: {id}")
+        };
+        self.list.push(Finding {
+            rule,
+            severity,
+            line: u64::from(line) + 1,
+            conversation: self.conversation.clone(),
+            id,
+            message,
+        });
+    }
+
+    /// A block's call id as it reads.
+    fn call_id(&self, block: &Block) -> Cow<'t, [u8]> {
+        unescape(self.transcript.bytes(block.line, block.call_id))
+    }
+
+    /// The uuid of a line, as it stands; empty in formats without.
+    fn uuid(&self, line: u32) -> &'t [u8] {
+        match self.transcript.links().get(line as usize) {
+            Some(link) => self.transcript.bytes(line, link.id),
+            None => b"",
+        }
+    }
+
+    /// What names a block best, as it stands: its call's id, or its line's uuid.
+    fn id_of(&self, block: &Block) -> &'t [u8] {
+        match self.transcript.bytes(block.line, block.call_id) {
+            b"" => self.uuid(block.line),
+            id => id,
+        }
+    }
+
+    fn without_conversation(&mut self) {
+        let main = self.transcript.conversations.first();
+        if main.is_some_and(|c| !c.messages.is_empty()) {
+            return;
+        }
+        let mut lines = (0u32..).zip(self.transcript.lines());
+        if let Some((line, _)) = lines.find(|(_, line)| line.kind == LineKind::Message) {
+            self.error(Rule::NoConversation, line, b"");
+        }
+    }
+
+    /// Lines of a file of messages that hold none because they cannot be read. Blank lines hurt nobody.
+    fn unreadable_lines(&mut self) {
+        for (number, line) in (0u32..).zip(self.transcript.lines()) {
+            if line.kind == LineKind::Bad && !self.transcript.line(number).trim_ascii().is_empty() {
+                let words = "a line that is no message";
+                self.say(Rule::InvalidJson, Severity::Warning, number, b"", words);
+            }
+        }
+    }
+
+    /// Whether every reader would take the bytes of a block.
+    fn readable(&mut self, block: &Block) {
+        let bytes = self.transcript.bytes(block.line, block.value);
+        let id = self.id_of(block);
+        if std::str::from_utf8(bytes).is_err() {
+            let words = "bytes that are not UTF-8";
+            self.say(Rule::InvalidJson, Severity::Error, block.line, id, words);
+        }
+        if has_lone_surrogate(bytes) {
+            let words = "no low surrogate in string";
+            self.say(Rule::InvalidJson, Severity::Error, block.line, id, words);
+        }
+    }
+}
+
+/// Whether a JSON value has half of a surrogate pair in an escape.
+fn has_lone_surrogate(value: &[u8]) -> bool {
+    let is_surrogate = |at: usize| matches!(value.get(at + 2), Some(b'd' | b'D'));
+    if !memmem::find_iter(value, b"\\u").any(is_surrogate) {
+        return false;
+    }
+    let mut cursor = Cursor::new(value);
+    cursor.skip().is_ok() && cursor.oddities.contains(Oddities::LONE_SURROGATE)
+}
+
+#[cfg(test)]
+mod tests;

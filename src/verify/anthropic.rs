@@ -1,0 +1,321 @@
+//! What the Anthropic Messages API demands of a list of messages.
+//!
+//! Messages of the same role in a row count as one, as they do there. Never looks at lines that no model sees.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::{Findings, Rule, Severity};
+use crate::scan::Cursor;
+use crate::transcript::{Block, BlockKind, Conversation, Marks, Message, Role};
+
+/// Who makes a request of the messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// They are sent as they stand.
+    Api,
+    /// Claude Code sends them: it puts results first, leaves its own error messages out and always adds what the user
+    /// says next.
+    ClaudeCode,
+}
+
+/// Messages of one role in a row.
+struct Turn {
+    role: Role,
+    blocks: Vec<u32>,
+}
+
+/// Checks one conversation.
+pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation, sender: Sender) {
+    let mut check = Check {
+        f,
+        conversation,
+        sender,
+    };
+    let sent = check.sent();
+    check.messages(&sent);
+    let turns = check.turns(&sent);
+    check.pairs(&turns);
+    check.server_tools(&turns);
+    check.thinking(&turns);
+}
+
+struct Check<'c, 't, 'a> {
+    f: &'c mut Findings<'t, 'a>,
+    conversation: &'c Conversation,
+    sender: Sender,
+}
+
+impl<'c, 't> Check<'c, 't, '_> {
+    /// The messages that reach the API.
+    fn sent(&mut self) -> Vec<&'c Message> {
+        let mut sent = Vec::with_capacity(self.conversation.messages.len());
+        for message in &self.conversation.messages {
+            let line = self.conversation.first_line(message);
+            if message.role == Role::System {
+                self.f
+                    .warning(Rule::MisplacedSystem, line, self.f.uuid(line));
+            } else if !(self.sender == Sender::ClaudeCode && self.is_synthetic(line)) {
+                sent.push(message);
+            }
+        }
+        sent
+    }
+
+    fn is_synthetic(&self, line: u32) -> bool {
+        let link = self.f.transcript.links().get(line as usize);
+        link.is_some_and(|link| link.marks.has(Marks::SYNTHETIC))
+    }
+
+    fn block(&self, block: u32) -> &'t Block {
+        self.f.transcript.block(block)
+    }
+
+    /// What can be said of each message alone, and which come first and last.
+    fn messages(&mut self, sent: &[&Message]) {
+        let line_of = |m: &Message| self.conversation.first_line(m);
+        if let Some(line) = sent
+            .first()
+            .filter(|m| m.role == Role::Assistant)
+            .map(|m| line_of(m))
+        {
+            self.f.error(Rule::FirstNotUser, line, self.f.uuid(line));
+        }
+        for (i, message) in sent.iter().enumerate() {
+            let is_last = i + 1 == sent.len();
+            let blocks = self.conversation.blocks(message);
+            if blocks.iter().all(|b| self.is_empty_string(self.block(*b))) {
+                if !(is_last && message.role == Role::Assistant) {
+                    let line = line_of(message);
+                    self.f.error(Rule::EmptyMessage, line, self.f.uuid(line));
+                }
+                continue;
+            }
+            for block in blocks {
+                let block = self.block(*block);
+                self.f.readable(block);
+                self.content(block);
+            }
+        }
+        if let Some(last) = sent.last()
+            && last.role == Role::Assistant
+            && self.sender == Sender::Api
+        {
+            self.f.warning(Rule::LastNotUser, line_of(last), b"");
+        }
+    }
+
+    /// Whether a block is a message's content `""`.
+    fn is_empty_string(&self, block: &Block) -> bool {
+        block.kind == BlockKind::Text && block.value == block.content && self.is_empty(block)
+    }
+
+    fn is_empty(&self, block: &Block) -> bool {
+        let texts = self.f.transcript.texts(block);
+        texts.iter().all(|text| text.scalars == 0)
+    }
+
+    /// What can be said of a block alone.
+    fn content(&mut self, block: &Block) {
+        match block.kind {
+            BlockKind::Text if self.is_empty(block) => {
+                self.f
+                    .error(Rule::EmptyText, block.line, self.f.uuid(block.line));
+            }
+            BlockKind::Thinking => {
+                let severity = match text_of(self.value(block), b"signature") {
+                    None => Severity::Error,
+                    // Providers that imitate this API sign with nothing, and take it back.
+                    Some(0) => Severity::Warning,
+                    Some(_) => return,
+                };
+                let uuid = self.f.uuid(block.line);
+                self.f
+                    .add(Rule::UnsignedThinking, severity, block.line, uuid);
+            }
+            BlockKind::Text
+            | BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Redacted
+            | BlockKind::Call
+            | BlockKind::Result
+            | BlockKind::Server
+            | BlockKind::Attachment
+            | BlockKind::Other => {}
+        }
+    }
+
+    fn value(&self, block: &Block) -> &'t [u8] {
+        self.f.transcript.bytes(block.line, block.value)
+    }
+
+    /// Joins messages of one role; they take turns then. What Claude Code attaches joins either side, so it is left out.
+    fn turns(&self, sent: &[&Message]) -> Vec<Turn> {
+        let mut turns: Vec<Turn> = Vec::new();
+        for message in sent {
+            let blocks = self.conversation.blocks(message);
+            let is_attachment = |b: &u32| self.block(*b).kind == BlockKind::Attachment;
+            if !blocks.is_empty() && blocks.iter().all(is_attachment) {
+                continue;
+            }
+            match turns.last_mut().filter(|turn| turn.role == message.role) {
+                Some(turn) => turn.blocks.extend_from_slice(blocks),
+                None => turns.push(Turn {
+                    role: message.role,
+                    blocks: blocks.to_vec(),
+                }),
+            }
+        }
+        turns
+    }
+
+    fn of_kind(&self, turn: Option<&Turn>, kind: BlockKind) -> Vec<(&'t Block, Cow<'t, [u8]>)> {
+        let blocks = turn.map(|turn| turn.blocks.as_slice()).unwrap_or_default();
+        blocks
+            .iter()
+            .map(|b| self.block(*b))
+            .filter(|block| block.kind == kind)
+            .map(|block| (block, self.f.call_id(block)))
+            .collect()
+    }
+
+    /// Calls and results: each call is answered in the turn after it, once.
+    fn pairs(&mut self, turns: &[Turn]) {
+        let mut known = HashSet::new();
+        let mut calls = HashSet::new();
+        for (i, turn) in turns.iter().enumerate() {
+            if turn.role == Role::Assistant {
+                let results = self.of_kind(turns.get(i + 1), BlockKind::Result);
+                let answered: HashSet<_> = results.into_iter().map(|(_, id)| id).collect();
+                calls.clear();
+                for (block, id) in self.of_kind(Some(turn), BlockKind::Call) {
+                    self.call(block, &mut known);
+                    if !id.is_empty() && !answered.contains(&id) {
+                        self.f.call_error(Rule::MissingResult, block);
+                    }
+                    calls.insert(id);
+                }
+            } else {
+                self.results(turn, &calls);
+            }
+        }
+    }
+
+    /// The id of a call of either kind: well formed, and nobody else's.
+    fn call(&mut self, block: &Block, known: &mut HashSet<Cow<'t, [u8]>>) {
+        let id = self.f.call_id(block);
+        let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+        if id.is_empty() || !id.iter().all(is_plain) {
+            self.f.call_error(Rule::InvalidId, block);
+        }
+        if !id.is_empty() && !known.insert(id) {
+            self.f.call_error(Rule::DuplicateCall, block);
+        }
+    }
+
+    /// The results of one turn against the calls of the turn before it.
+    fn results(&mut self, turn: &Turn, calls: &HashSet<Cow<'t, [u8]>>) {
+        let mut answered = HashSet::new();
+        let mut behind_other = false;
+        for block in &turn.blocks {
+            let block = self.block(*block);
+            match block.kind {
+                BlockKind::Result => {}
+                BlockKind::Text
+                | BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Call
+                | BlockKind::Server
+                | BlockKind::Attachment
+                | BlockKind::Other => {
+                    behind_other = true;
+                    continue;
+                }
+            }
+            let id = self.f.call_id(block);
+            let broken = if id.is_empty() || !calls.contains(&id) {
+                Some(Rule::OrphanResult)
+            } else if !answered.insert(id) {
+                Some(Rule::DuplicateResult)
+            } else if behind_other && self.sender == Sender::Api {
+                Some(Rule::ResultsNotFirst)
+            } else {
+                None
+            };
+            if let Some(rule) = broken {
+                self.f.call_error(rule, block);
+            }
+        }
+    }
+
+    /// Tools that the provider runs: a result stands behind its call, in the same answer or the next one.
+    fn server_tools(&mut self, turns: &[Turn]) {
+        let mut known = HashSet::new();
+        let mut open = HashSet::new();
+        let mut before = Vec::new();
+        for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
+            let mut calls = Vec::new();
+            for (block, id) in self.of_kind(Some(turn), BlockKind::Server) {
+                if text_of(self.value(block), b"tool_use_id").is_none() {
+                    self.call(block, &mut known);
+                    open.insert(id.clone());
+                    calls.push((block, id));
+                } else if !open.remove(&id) {
+                    self.f.call_error(Rule::OrphanServerResult, block);
+                }
+            }
+            // What the last answer of all leaves open may still be answered: the provider paused.
+            for (block, id) in std::mem::replace(&mut before, calls) {
+                if open.remove(&id) {
+                    self.f.call_error(Rule::MissingServerResult, block);
+                }
+            }
+        }
+    }
+
+    /// Where thinking stands in the last answer. Whether a request has thinking on is not in a transcript.
+    fn thinking(&mut self, turns: &[Turn]) {
+        let transcript = self.f.transcript;
+        let kind = |b: &u32| transcript.block(*b).kind;
+        let is_thinking = |b: &u32| matches!(kind(b), BlockKind::Thinking | BlockKind::Redacted);
+        let Some((i, last)) = turns
+            .iter()
+            .enumerate()
+            .rfind(|(_, turn)| turn.role == Role::Assistant)
+        else {
+            return;
+        };
+        if let Some(first) = last.blocks.first()
+            && last.blocks.iter().any(|b| kind(b) == BlockKind::Call)
+            && !is_thinking(first)
+            && last.blocks.iter().any(is_thinking)
+        {
+            let line = self.block(*first).line;
+            self.f
+                .warning(Rule::ThinkingNotFirst, line, self.f.uuid(line));
+        }
+        if let Some(end) = last.blocks.last()
+            && i + 1 == turns.len()
+            && self.sender == Sender::Api
+            && is_thinking(end)
+        {
+            self.f.error(Rule::ThinkingLast, self.block(*end).line, b"");
+        }
+    }
+}
+
+/// The length of the string that an object has under a key.
+fn text_of(object: &[u8], key: &[u8]) -> Option<u32> {
+    let mut found = None;
+    // The block was read before, so this cannot fail; if it did, nothing was found.
+    let read = Cursor::new(object).object(|name, c| {
+        let text = c.string_or_skip()?;
+        if name == key {
+            found = text.map(|t| t.scalars);
+        }
+        Ok(())
+    });
+    read.ok().and(found)
+}

@@ -1,0 +1,270 @@
+//! What Claude Code demands of a session file that it is to resume, beyond what the API demands of the messages.
+//!
+//! The agent walks from a leaf to a root and says nothing of what it misses on the way: a parent that is not there, a
+//! summary beside the path. So each of these is an error here. Never looks at dates or at the order of lines, but for
+//! what comes after the last compaction.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Findings, Rule};
+use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{ConversationId, LineKind, Link, Marks, Role, Transcript};
+
+/// Checks the chain; the messages are checked before it.
+pub(super) fn check(f: &mut Findings<'_, '_>) {
+    let chain = Chain::new(f.transcript);
+    let mut seen = HashSet::new();
+    f.conversations(|f, conversation| {
+        for line in conversation.all_lines() {
+            chain.walk(f, *line, Rule::ChainParentMissing, &mut seen);
+        }
+    });
+    f.conversation = ConversationId::Main.to_string();
+    chain.preserved(f, &seen);
+    chain.dead_ends(f, &mut seen);
+    chain.compaction(f);
+    chain.ids(f);
+}
+
+/// How the lines of a session hang together.
+struct Chain<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    /// A uuid that is there twice counts where it was written last.
+    by_id: HashMap<&'t [u8], u32>,
+    /// Lines that a model sees.
+    live: HashSet<u32>,
+    /// Compactions, in the order of the file, and the lines that each of them names.
+    boundaries: Vec<(u32, Vec<Named>)>,
+    /// The last of them that is no sidechain's.
+    last_boundary: Option<u32>,
+    /// Lines that a compaction puts elsewhere: nothing is reached through their parents.
+    moved: HashSet<u32>,
+    /// Nothing but sidechain lines: then these are the main conversation.
+    all_aside: bool,
+}
+
+/// A line that a compaction names, by the span of its uuid.
+struct Named {
+    id: Span,
+    reach: Reach,
+}
+
+/// How an agent comes to a line that a compaction names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// By its name, or as the end of a walk.
+    Directly,
+    /// Over the chain.
+    ByChain,
+}
+
+impl<'t, 'a> Chain<'t, 'a> {
+    fn new(transcript: &'t Transcript<'a>) -> Self {
+        let chained = || {
+            (0u32..)
+                .zip(transcript.links())
+                .filter(|(_, link)| !link.id.is_empty())
+        };
+        let mut chain = Chain {
+            transcript,
+            by_id: chained()
+                .map(|(line, link)| (transcript.bytes(line, link.id), line))
+                .collect(),
+            live: transcript
+                .conversations
+                .iter()
+                .flat_map(|c| c.all_lines().iter().copied())
+                .collect(),
+            boundaries: chained()
+                .filter(|(_, link)| link.marks.has(Marks::BOUNDARY))
+                .map(|(line, _)| (line, named_by(transcript.line(line))))
+                .collect(),
+            last_boundary: None,
+            moved: HashSet::new(),
+            all_aside: chained().all(|(_, link)| link.marks.has(Marks::SIDECHAIN)),
+        };
+        let on_main = |(line, _): &&(u32, _)| chain.is_main(*line);
+        chain.last_boundary = chain
+            .boundaries
+            .iter()
+            .rfind(on_main)
+            .map(|(line, _)| *line);
+        let moved = chain.boundaries.iter().flat_map(|(line, named)| {
+            let directly = named.iter().filter(|n| n.reach == Reach::Directly);
+            directly.filter_map(|n| chain.find(transcript.bytes(*line, n.id)))
+        });
+        chain.moved = moved.collect();
+        chain
+    }
+
+    fn link(&self, line: u32) -> &'t Link {
+        &self.transcript.links()[line as usize]
+    }
+
+    fn find(&self, id: &[u8]) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    fn is_main(&self, line: u32) -> bool {
+        self.all_aside || !self.link(line).marks.has(Marks::SIDECHAIN)
+    }
+
+    /// Whether `line` comes behind the last compaction.
+    fn is_recent(&self, line: u32) -> bool {
+        self.last_boundary.is_none_or(|boundary| line > boundary)
+    }
+
+    /// Follows the parents of `line` up to a root, a compaction or a line that was `seen`; a parent that is not in the
+    /// file breaks `rule`.
+    fn walk(&self, f: &mut Findings<'t, 'a>, line: u32, rule: Rule, seen: &mut HashSet<u32>) {
+        let mut at = line;
+        while seen.insert(at) {
+            let link = self.link(at);
+            if link.marks.has(Marks::BOUNDARY) || self.moved.contains(&at) || link.parent.is_empty()
+            {
+                return;
+            }
+            match self.find(self.transcript.bytes(at, link.parent)) {
+                Some(parent) => at = parent,
+                None => return f.error(rule, at, f.uuid(at)),
+            }
+        }
+    }
+
+    /// What the compactions of live paths preserve is there.
+    fn preserved(&self, f: &mut Findings<'t, 'a>, on_path: &HashSet<u32>) {
+        for (line, named) in self
+            .boundaries
+            .iter()
+            .filter(|(line, _)| on_path.contains(line))
+        {
+            let mut missing = HashSet::new();
+            for Named { id, .. } in named {
+                let id = self.transcript.bytes(*line, *id);
+                if self.find(id).is_none() && missing.insert(id) {
+                    f.error(Rule::PreservedMissing, *line, id);
+                }
+            }
+        }
+    }
+
+    /// Messages behind the last compaction that no model sees because their chain is broken.
+    fn dead_ends(&self, f: &mut Findings<'t, 'a>, seen: &mut HashSet<u32>) {
+        for (number, line) in (0u32..).zip(self.transcript.lines()) {
+            let is_lost = line.kind == LineKind::Message
+                && !f.uuid(number).is_empty()
+                && !self.live.contains(&number)
+                && self.is_recent(number);
+            if is_lost {
+                self.walk(f, number, Rule::ChainBroken, seen);
+            }
+        }
+    }
+
+    /// The last compaction: a boundary that something hangs on, a summary that is sent.
+    fn compaction(&self, f: &mut Findings<'t, 'a>) {
+        let boundary = self.last_boundary.map(|line| (line, f.uuid(line)));
+        let hangs_on =
+            |line: u32, id: &[u8]| self.transcript.bytes(line, self.link(line).parent) == id;
+        let links = || (0u32..).zip(self.transcript.links());
+        if let Some((line, id)) = boundary
+            && !links().any(|(child, link)| !link.id.is_empty() && hangs_on(child, id))
+        {
+            f.error(Rule::BoundaryAlone, line, id);
+        }
+        let belongs = |line| {
+            self.is_main(line)
+                && (self.is_recent(line) || boundary.is_some_and(|(_, id)| hangs_on(line, id)))
+        };
+        let summary = links()
+            .filter(|(line, link)| link.marks.has(Marks::SUMMARY) && belongs(*line))
+            .last();
+        let Some((summary, link)) = summary else {
+            return;
+        };
+        if !self.live.contains(&summary) {
+            f.error(Rule::SummaryNotSent, summary, f.uuid(summary));
+        } else if link.role != Some(Role::User)
+            || link.content.is_empty()
+            || link.parent.is_empty() && !link.marks.has(Marks::ROOT)
+            || !is_of_user(self.transcript.line(summary))
+        {
+            f.error(Rule::SummaryMalformed, summary, f.uuid(summary));
+        }
+    }
+
+    /// Ids that are there twice, and the leaf that is not there.
+    fn ids(&self, f: &mut Findings<'t, 'a>) {
+        let mut seen = HashSet::new();
+        let mut leaf = None;
+        for (line, link) in (0u32..).zip(self.transcript.links()) {
+            let id = self.transcript.bytes(line, link.id);
+            if !id.is_empty() && !seen.insert(id) {
+                f.warning(Rule::DuplicateUuid, line, id);
+            }
+            if link.marks.has(Marks::LEAF) && !link.parent.is_empty() {
+                leaf = Some((line, self.transcript.bytes(line, link.parent)));
+            }
+        }
+        // Those before it are history: the agent takes the last one.
+        if let Some((line, id)) = leaf.filter(|(_, id)| self.find(id).is_none()) {
+            f.warning(Rule::LeafMissing, line, id);
+        }
+    }
+}
+
+/// The uuids in `compactMetadata.preservedMessages` and `.preservedSegment` of a boundary line.
+fn named_by(line: &[u8]) -> Vec<Named> {
+    let mut named = Vec::new();
+    // The line was read before; should it fail all the same, nothing is preserved.
+    let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
+        (b"compactMetadata", Kind::Object) => c
+            .object(|key, c| match (key, c.kind()?) {
+                (b"preservedMessages" | b"preservedSegment", Kind::Object) => {
+                    c.object(|key, c| names(key, c, &mut named)).map(drop)
+                }
+                _ => c.skip().map(drop),
+            })
+            .map(drop),
+        _ => c.skip().map(drop),
+    });
+    if read.is_err() {
+        named.clear();
+    }
+    named
+}
+
+fn names(key: &[u8], c: &mut Cursor<'_>, named: &mut Vec<Named>) -> Parse<()> {
+    let reach = match key {
+        b"uuids" | b"headUuid" => Reach::Directly,
+        b"anchorUuid" | b"tailUuid" => Reach::ByChain,
+        _ => return c.skip().map(drop),
+    };
+    let mut name = |c: &mut Cursor<'_>| {
+        let text = c.string_or_skip()?.filter(|t| !t.span.is_empty());
+        named.extend(text.map(|t| Named { id: t.span, reach }));
+        Ok(())
+    };
+    if c.kind()? == Kind::Array {
+        c.array(name).map(drop)
+    } else {
+        name(c)
+    }
+}
+
+/// Whether the message of a line says that it is the user's.
+fn is_of_user(line: &[u8]) -> bool {
+    let mut found = false;
+    let read = Cursor::new(line).object(|key, c| {
+        if key != b"message" || c.kind()? != Kind::Object {
+            return c.skip().map(drop);
+        }
+        c.object(|key, c| {
+            let value = c.skip()?;
+            found |= key == b"role" && value.of(line) == b"\"user\"";
+            Ok(())
+        })
+        .map(drop)
+    });
+    read.is_ok() && found
+}

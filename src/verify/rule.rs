@@ -1,0 +1,226 @@
+//! The rules by name, and what a provider says when one is broken.
+//!
+//! A name is stable: scripts and comparisons rely on it. Never checks anything.
+
+use crate::format::Format;
+
+/// One thing that a history must or should keep to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// Every tool call has its result in the next message (OpenAI: in the tool messages right after it).
+    MissingResult,
+    /// Every result answers a call of the message before it (OpenAI: before the run of tool messages).
+    OrphanResult,
+    /// No id is that of two calls.
+    DuplicateCall,
+    /// A call has one result.
+    DuplicateResult,
+    /// A call's id is there and of letters, digits, `_` and `-` only (Anthropic).
+    InvalidId,
+    /// Results come before all else in their message (Anthropic).
+    ResultsNotFirst,
+    /// A call of a tool that the provider runs has its result in the same answer or the next one.
+    MissingServerResult,
+    /// A result of a tool that the provider runs stands behind its call.
+    OrphanServerResult,
+    /// A call's arguments are a string (OpenAI).
+    ArgumentsNotString,
+    /// A text block has text (Anthropic).
+    EmptyText,
+    /// A message has content.
+    EmptyMessage,
+    /// A thinking block has its signature.
+    UnsignedThinking,
+    /// The history does not end with thinking.
+    ThinkingLast,
+    /// The last answer of a tool loop begins with its thinking, if it has any.
+    ThinkingNotFirst,
+    /// The first message is the user's (Anthropic).
+    FirstNotUser,
+    /// The last message is the user's (Anthropic); newer models take no beginning of an answer.
+    LastNotUser,
+    /// System messages come first (OpenAI, and some of its likes insist) or are no messages (Anthropic).
+    MisplacedSystem,
+    /// What is sent is JSON that every reader takes: UTF-8, and no half of a surrogate pair.
+    InvalidJson,
+    /// A file with messages has some that a model would see.
+    NoConversation,
+    /// The parent of a live line is in the file; else all before it is lost without a word.
+    ChainParentMissing,
+    /// No messages behind the last compaction hang on a line that is not there.
+    ChainBroken,
+    /// Something follows a compaction's boundary.
+    BoundaryAlone,
+    /// The summary of the last compaction is part of what the model sees.
+    SummaryNotSent,
+    /// A summary is a user line with parent, role and content.
+    SummaryMalformed,
+    /// What a compaction says it preserved is in the file.
+    PreservedMissing,
+    /// No two lines have the same uuid.
+    DuplicateUuid,
+    /// The leaf that the last `last-prompt` names is in the file.
+    LeafMissing,
+}
+
+impl Rule {
+    /// The stable name, in kebab case.
+    pub fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What is wrong, in our words.
+    pub(super) fn ours(self) -> &'static str {
+        self.words().1
+    }
+
+    /// What the provider of `format` answers when the rule is broken, where its words are known.
+    pub fn wording(self, format: Format) -> Option<&'static str> {
+        match format {
+            Format::Anthropic | Format::ClaudeCode => self.anthropic(),
+            Format::OpenAi => self.openai(),
+        }
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Rule::MissingResult => ("missing-result", "a call has no result right after it"),
+            Rule::OrphanResult => ("orphan-result", "a result answers no call right before it"),
+            Rule::DuplicateCall => ("duplicate-call", "two calls have the same id"),
+            Rule::DuplicateResult => ("duplicate-result", "a call has two results"),
+            Rule::InvalidId => ("invalid-id", "a call's id is missing or malformed"),
+            Rule::ResultsNotFirst => (
+                "results-not-first",
+                "a result stands behind other content of its message",
+            ),
+            Rule::MissingServerResult => (
+                "missing-server-result",
+                "a call of a provider's tool has no result in its answer or the next one",
+            ),
+            Rule::OrphanServerResult => (
+                "orphan-server-result",
+                "a result of a provider's tool has no call before it",
+            ),
+            Rule::ArgumentsNotString => {
+                ("arguments-not-string", "a call's arguments are no string")
+            }
+            Rule::EmptyText => ("empty-text", "a text block is empty"),
+            Rule::EmptyMessage => ("empty-message", "a message has no content"),
+            Rule::UnsignedThinking => ("unsigned-thinking", "a thinking block has no signature"),
+            Rule::ThinkingLast => ("thinking-last", "the history ends with thinking"),
+            Rule::ThinkingNotFirst => (
+                "thinking-not-first",
+                "the last answer has thinking but does not begin with it",
+            ),
+            Rule::FirstNotUser => ("first-not-user", "the first message is not the user's"),
+            Rule::LastNotUser => ("last-not-user", "the last message is not the user's"),
+            Rule::MisplacedSystem => ("misplaced-system", "a system message among the others"),
+            Rule::InvalidJson => ("invalid-json", "no JSON that every reader takes"),
+            Rule::NoConversation => (
+                "no-conversation",
+                "the file has messages, but a model would see none of them",
+            ),
+            Rule::ChainParentMissing => (
+                "chain-parent-missing",
+                "a live line's parent is not in the file, so all before it is lost",
+            ),
+            Rule::ChainBroken => (
+                "chain-broken",
+                "messages after the last compaction hang on a line whose parent is not in the file",
+            ),
+            Rule::BoundaryAlone => ("boundary-alone", "nothing follows a compaction's boundary"),
+            Rule::SummaryNotSent => (
+                "summary-not-sent",
+                "the summary of the last compaction is not part of the conversation",
+            ),
+            Rule::SummaryMalformed => (
+                "summary-malformed",
+                "a summary is no user line with parent, role and content",
+            ),
+            Rule::PreservedMissing => (
+                "preserved-missing",
+                "a compaction preserves a line that is not in the file",
+            ),
+            Rule::DuplicateUuid => ("duplicate-uuid", "two lines have the same uuid"),
+            Rule::LeafMissing => ("leaf-missing", "the last prompt's leaf is not in the file"),
+        }
+    }
+
+    fn anthropic(self) -> Option<&'static str> {
+        Some(match self {
+            Rule::MissingResult => {
+                "`tool_use` ids were found without `tool_result` blocks immediately after"
+            }
+            Rule::OrphanResult => "unexpected `tool_use_id` found in `tool_result` blocks",
+            Rule::DuplicateCall => "`tool_use` ids must be unique",
+            Rule::DuplicateResult => "each tool_use must have a single result",
+            Rule::InvalidId => "String should match pattern '^[a-zA-Z0-9_-]+$'",
+            Rule::EmptyText => "text content blocks must be non-empty",
+            Rule::EmptyMessage => {
+                "all messages must have non-empty content \
+                 except for the optional final assistant message"
+            }
+            Rule::ThinkingLast => "The final block in an assistant message cannot be `thinking`",
+            Rule::ThinkingNotFirst => {
+                "When `thinking` is enabled, a final `assistant` message must start with \
+                 a thinking block"
+            }
+            Rule::LastNotUser => "This model does not support assistant message prefill",
+            Rule::ResultsNotFirst
+            | Rule::MissingServerResult
+            | Rule::OrphanServerResult
+            | Rule::ArgumentsNotString
+            | Rule::UnsignedThinking
+            | Rule::FirstNotUser
+            | Rule::MisplacedSystem
+            | Rule::InvalidJson
+            | Rule::NoConversation
+            | Rule::ChainParentMissing
+            | Rule::ChainBroken
+            | Rule::BoundaryAlone
+            | Rule::SummaryNotSent
+            | Rule::SummaryMalformed
+            | Rule::PreservedMissing
+            | Rule::DuplicateUuid
+            | Rule::LeafMissing => return None,
+        })
+    }
+
+    fn openai(self) -> Option<&'static str> {
+        Some(match self {
+            Rule::MissingResult => {
+                "An assistant message with 'tool_calls' must be followed by tool messages \
+                 responding to each 'tool_call_id'"
+            }
+            Rule::OrphanResult => {
+                "messages with role 'tool' must be a response to \
+                 a preceeding message with 'tool_calls'"
+            }
+            Rule::DuplicateResult => "Duplicate value for 'tool_call_id'",
+            Rule::DuplicateCall
+            | Rule::InvalidId
+            | Rule::ResultsNotFirst
+            | Rule::MissingServerResult
+            | Rule::OrphanServerResult
+            | Rule::ArgumentsNotString
+            | Rule::EmptyText
+            | Rule::EmptyMessage
+            | Rule::UnsignedThinking
+            | Rule::ThinkingLast
+            | Rule::ThinkingNotFirst
+            | Rule::FirstNotUser
+            | Rule::LastNotUser
+            | Rule::MisplacedSystem
+            | Rule::InvalidJson
+            | Rule::NoConversation
+            | Rule::ChainParentMissing
+            | Rule::ChainBroken
+            | Rule::BoundaryAlone
+            | Rule::SummaryNotSent
+            | Rule::SummaryMalformed
+            | Rule::PreservedMissing
+            | Rule::DuplicateUuid
+            | Rule::LeafMissing => return None,
+        })
+    }
+}
