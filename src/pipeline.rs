@@ -114,6 +114,7 @@ impl<'p> Pipeline<'p> {
         }
         let edits = apply::edits(&transcript, &changes);
         let lines = apply::apply(&transcript, &edits);
+        drop(edits);
         format.edit(&mut transcript, lines);
 
         let after = verify(format, &transcript);

@@ -86,12 +86,12 @@ impl Compact {
         say(context, &found, &outcomes);
         let exit = Exit::of(&outcomes);
         let report = Report::new(policy_ref(&effective), outcomes);
-        self.write_reports(&report, &formats)?;
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
             // A table that cannot be shown is no reason to fail.
             let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
         }
+        self.write_reports(report, &formats)?;
         Ok(exit.code())
     }
 
@@ -134,9 +134,9 @@ impl Compact {
     }
 
     /// Reports go where the user said, else beside the outputs.
-    fn write_reports(&self, report: &Report, formats: &[ReportFormat]) -> Result<()> {
+    fn write_reports(&self, report: Report, formats: &[ReportFormat]) -> Result<()> {
         for (path, format) in self.reports.iter().zip(formats) {
-            self.write_report(path, report, *format)?;
+            self.write_report(path, &report, *format)?;
         }
         if self.no_report || self.dry_run || !self.reports.is_empty() {
             return Ok(());
@@ -144,16 +144,24 @@ impl Compact {
         if let Some(folder) = &self.out_dir {
             return self.write_report(
                 &folder.join("ctxpack.stats.json"),
-                report,
+                &report,
                 ReportFormat::Json,
             );
         }
-        for outcome in report.files() {
-            let Some(output) = outcome.output.as_deref().filter(|output| *output != "-") else {
-                continue;
-            };
-            let one = Report::new(report.head().policy().clone(), vec![outcome.clone()]);
-            self.write_report(&stats_beside(output), &one, ReportFormat::Json)?;
+        let policy = report.head().policy().clone();
+        for outcome in report.into_files() {
+            let beside = outcome
+                .output
+                .as_deref()
+                .filter(|output| *output != "-")
+                .map(stats_beside);
+            if let Some(path) = beside {
+                self.write_report(
+                    &path,
+                    &Report::new(policy.clone(), vec![outcome]),
+                    ReportFormat::Json,
+                )?;
+            }
         }
         Ok(())
     }

@@ -167,30 +167,25 @@ pub(super) fn read(
     bytes: &[u8],
     warnings: &mut Warnings,
     object: impl FnOnce(&mut Cursor<'_>) -> Parse<LineKind>,
-) -> LineKind {
-    if std::str::from_utf8(bytes).is_err() {
+) -> (LineKind, Oddities) {
+    let mut cursor = Cursor::new(bytes);
+    if simdutf8::basic::from_utf8(bytes).is_err() {
+        cursor.oddities.insert(Oddities::INVALID_UTF8);
         warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
     }
-    let mut cursor = Cursor::new(bytes);
-    let first = match cursor.kind() {
-        Ok(first) => first,
-        Err(bad) => {
-            unreadable(bytes, bad, warnings);
-            return LineKind::Bad;
-        }
-    };
-    let result = if first == Kind::Object {
+    let is_object = cursor.kind() == Ok(Kind::Object);
+    let result = if is_object {
         object(&mut cursor)
     } else {
         cursor.skip().map(|_| LineKind::Bad)
     };
-    match result.and_then(|kind| cursor.end().map(|()| kind)) {
+    let kind = match result.and_then(|kind| cursor.end().map(|()| kind)) {
         Err(bad) => {
             unreadable(bytes, bad, warnings);
             LineKind::Bad
         }
         Ok(kind) => {
-            if first != Kind::Object {
+            if !is_object {
                 warnings.add(
                     WarningKind::NotAnObject,
                     "JSON, but not an object; passed through",
@@ -199,7 +194,8 @@ pub(super) fn read(
             odd(cursor.oddities, warnings);
             kind
         }
-    }
+    };
+    (kind, cursor.oddities)
 }
 
 fn odd(oddities: Oddities, warnings: &mut Warnings) {

@@ -82,11 +82,13 @@ impl Format {
     }
 
     fn line(self, bytes: &[u8], record: &mut Record<'_, '_>, warnings: &mut Warnings) -> LineKind {
-        line::read(bytes, warnings, |cursor| match self {
+        let (kind, oddities) = line::read(bytes, warnings, |cursor| match self {
             Format::Anthropic => anthropic::line(cursor, record),
             Format::OpenAi => openai::line(cursor, record),
             Format::ClaudeCode => claude_code::line(cursor, record),
-        })
+        });
+        record.oddities(oddities);
+        kind
     }
 
     fn link(self, transcript: &mut Transcript<'_>) {

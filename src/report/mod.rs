@@ -70,6 +70,11 @@ impl Report {
     pub fn files(&self) -> &[Outcome] {
         &self.files
     }
+
+    /// The same, for another report.
+    pub fn into_files(self) -> Vec<Outcome> {
+        self.files
+    }
 }
 
 /// A report without its files: also the last line of a `.jsonl` report.

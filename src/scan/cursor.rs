@@ -37,6 +37,8 @@ impl Oddities {
     pub const LONG_NUMBER: Oddities = Oddities(4);
     /// Nested deeper than 127 levels, where `serde_json` gives up.
     pub const DEEP: Oddities = Oddities(8);
+    /// Bytes that are no UTF-8. A cursor does not look for them; who reads the line does.
+    pub const INVALID_UTF8: Oddities = Oddities(16);
 
     /// Whether nothing odd was seen.
     pub fn is_empty(self) -> bool {
@@ -48,7 +50,8 @@ impl Oddities {
         self.0 & other.0 == other.0
     }
 
-    pub(crate) fn insert(&mut self, other: Oddities) {
+    /// Puts `other` into the set.
+    pub fn insert(&mut self, other: Oddities) {
         self.0 |= other.0;
     }
 }

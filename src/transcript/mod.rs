@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub use conversation::{Conversation, ConversationId, Message, Typed};
 pub use records::Record;
 
-use crate::scan::{Eol, Span, Text};
+use crate::scan::{Eol, Oddities, Span, Text};
 
 /// One input: a file, standard input, or one line of a conversation-per-line file.
 #[derive(Debug)]
@@ -50,6 +50,8 @@ pub struct Line {
     pub eol: Eol,
     /// What it is.
     pub kind: LineKind,
+    /// What is odd about its bytes.
+    pub oddities: Oddities,
     /// Its blocks in [`Transcript::blocks`].
     blocks: (u32, u32),
 }

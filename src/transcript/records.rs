@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Block, BlockKind, Line, LineKind, Link, Marks, Mirror, Role, Transcript, Unit};
-use crate::scan::{RawLine, Span, Text};
+use crate::scan::{Oddities, RawLine, Span, Text};
 
 /// Where a format's reader puts what it finds on one line.
 #[derive(Debug)]
@@ -24,6 +24,11 @@ impl Record<'_, '_> {
     /// The line's number, from 0.
     pub fn line(&self) -> u32 {
         self.line
+    }
+
+    /// Says what is odd about the line's bytes.
+    pub fn oddities(&mut self, oddities: Oddities) {
+        self.transcript.lines[self.line as usize].oddities = oddities;
     }
 
     /// The place where the next text will go.
@@ -147,6 +152,7 @@ impl<'a> Transcript<'a> {
             len,
             eol: raw.eol,
             kind: LineKind::Bad,
+            oddities: Oddities::default(),
             blocks: (blocks, blocks),
         });
         if bytes.len() <= Span::MAX_LINE {

@@ -15,8 +15,6 @@ mod rule;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use memchr::memmem;
-
 use crate::format::Format;
 use crate::scan::{Cursor, Oddities, unescape};
 use crate::transcript::{Block, Conversation, LineKind, Transcript};
@@ -202,6 +200,11 @@ impl<'t, 'a> Findings<'t, 'a> {
 
     /// Whether every reader would take the bytes of a block.
     fn readable(&mut self, block: &Block) {
+        // Most lines have nothing odd about them; where one has, it is looked for in this very block.
+        let odd = self.transcript.lines()[block.line as usize].oddities;
+        if !odd.contains(Oddities::INVALID_UTF8) && !odd.contains(Oddities::LONE_SURROGATE) {
+            return;
+        }
         let bytes = self.transcript.bytes(block.line, block.value);
         let id = self.id_of(block);
         if std::str::from_utf8(bytes).is_err() {
@@ -217,10 +220,6 @@ impl<'t, 'a> Findings<'t, 'a> {
 
 /// Whether a JSON value has half of a surrogate pair in an escape.
 fn has_lone_surrogate(value: &[u8]) -> bool {
-    let is_surrogate = |at: usize| matches!(value.get(at + 2), Some(b'd' | b'D'));
-    if !memmem::find_iter(value, b"\\u").any(is_surrogate) {
-        return false;
-    }
     let mut cursor = Cursor::new(value);
     cursor.skip().is_ok() && cursor.oddities.contains(Oddities::LONE_SURROGATE)
 }
