@@ -1,4 +1,43 @@
 //! ctxpack compacts the JSONL transcripts of coding agents.
+//!
+//! # The way of a transcript
+//!
+//! ```text
+//! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ changes ─apply→ lines ─verify→ write → Outcome → Report
+//! ```
+//!
+//! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
+//! is in `artifacts`; writing comes last, in `batch`. A line that is edited differs only inside the edited spans, and is
+//! read again before it is written, so that what was verified is what is written.
+//!
+//! # Modules, in reading order
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`scan`] | bytes to lines to spans: the hot path |
+//! | [`transcript`] | the model: lines, blocks, conversations |
+//! | [`format`] | which format it is; one reader a format |
+//! | [`policy`] | every key of a policy; the presets |
+//! | [`tokens`] | estimates |
+//! | [`plan`] | which results each layer looks at |
+//! | [`artifacts`] | what a plan needs from outside |
+//! | [`settle`] | the changes that are made, by actual sizes |
+//! | [`apply`] | changes become edits, edits become lines |
+//! | [`verify`] | the providers' rules |
+//! | [`pipeline`] | one transcript through these stages |
+//! | [`store`] | atomic files, archive, records, undo |
+//! | [`outcome`], [`report`] | what happened, added up and rendered |
+//! | [`batch`] | many inputs in parallel |
+//! | [`cli`] | the commands |
+//!
+//! Imports go strictly downward: cli, batch, report, pipeline, then settle, apply, artifacts and verify, then plan, store and
+//! outcome, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that pure rooms stay pure.
+//!
+//! # What always holds
+//!
+//! Identity (policy `none` changes nothing, whatever the bytes), splice (an edit changes its span alone), valid (no finding
+//! that the input lacks), never worse (no more tokens), idempotent, deterministic, reversible, isolated (one bad line or
+//! file never stops the rest). Each is a property test.
 
 pub mod apply;
 pub mod artifacts;
