@@ -15,7 +15,7 @@ use std::ops::AddAssign;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text};
-use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
+use crate::transcript::{Block, BlockKind, Conversation, Message, Shape, Transcript};
 
 /// A measure before rounding, in the estimator's unit, and the flat tokens of what has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -187,7 +187,7 @@ impl Estimator {
         } else {
             2 + count.saturating_sub(1)
         };
-        let role = role_name(message.role);
+        let role = message.role.name();
         match self.settings.scope {
             Scope::Content | Scope::Strings => 0,
             Scope::RoleContent => self.plain(role) + list * self.plain(","),
@@ -240,15 +240,6 @@ impl Estimator {
     /// A JSON value as `JSON.stringify` would write it: no spaces, nothing escaped that need not be.
     fn json(&self, raw: &[u8]) -> u64 {
         self.raw(&json::compact(raw))
-    }
-}
-
-fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::System => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
     }
 }
 

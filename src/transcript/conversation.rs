@@ -139,6 +139,22 @@ impl Transcript<'_> {
         conversation
     }
 
+    /// The message that a byte of a line belongs to: its conversation, and its number in it (from 0).
+    pub fn message_at(&self, line: u32, byte: usize) -> Option<(&Conversation, usize)> {
+        self.conversations.iter().find_map(|conversation| {
+            let holds = |message: &Message| {
+                let Span { start, len } = message.object;
+                let inside = len == 0 || (start as usize..(start + len) as usize).contains(&byte);
+                inside && conversation.lines(message).contains(&line)
+            };
+            conversation
+                .messages
+                .iter()
+                .position(holds)
+                .map(|number| (conversation, number))
+        })
+    }
+
     /// Whether a message of these blocks, without any mark to the contrary, was written by a person.
     pub fn is_typed(&self, role: Role, blocks: &[u32]) -> Typed {
         use super::BlockKind::{

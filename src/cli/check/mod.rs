@@ -4,6 +4,8 @@
 //! without one) and compared with `expected.jsonl`, byte for byte, and with `expected.stats.json`, key by key: what that
 //! file does not list may be anything.
 
+mod difference;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +14,8 @@ use clap::{Args, ValueEnum};
 use ignore::WalkBuilder;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
-use similar::{ChangeTag, TextDiff};
+
+use difference::difference;
 
 use super::compact::policy_ref;
 use super::{Context, Voice, load_policy, put};
@@ -189,68 +192,6 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Value> {
             .at(path)
             .on_line(e.line() as u64)
     })
-}
-
-/// Lines that differ, each cut around the first character that does.
-fn difference(expected: &[u8], output: &[u8]) -> String {
-    let (expected, output) = (
-        String::from_utf8_lossy(expected),
-        String::from_utf8_lossy(output),
-    );
-    let diff = TextDiff::from_lines(expected.as_ref(), output.as_ref());
-    let mut shown = String::new();
-    let mut number = 0;
-    let mut removed: Vec<&str> = Vec::new();
-    for change in diff.iter_all_changes() {
-        match change.tag() {
-            ChangeTag::Equal => {
-                number += 1;
-                removed.drain(..).for_each(|line| {
-                    shown.push_str(&format!("  line {number}: missing: {}\n", cut(line, 0)))
-                });
-            }
-            ChangeTag::Delete => removed.push(change.value()),
-            ChangeTag::Insert => {
-                number += 1;
-                let new = change.value();
-                if removed.is_empty() {
-                    shown.push_str(&format!("  line {number}: unexpected: {}\n", cut(new, 0)));
-                    continue;
-                }
-                let old = removed.remove(0);
-                let at = old
-                    .chars()
-                    .zip(new.chars())
-                    .take_while(|(a, b)| a == b)
-                    .count();
-                shown.push_str(&format!("  line {number}: expected {}\n", cut(old, at)));
-                shown.push_str(&format!("  line {number}:      got {}\n", cut(new, at)));
-            }
-        }
-    }
-    removed
-        .iter()
-        .for_each(|line| shown.push_str(&format!("  at the end: missing: {}\n", cut(line, 0))));
-    if shown.is_empty() {
-        "  the bytes differ, the text does not\n".to_owned()
-    } else {
-        shown
-    }
-}
-
-/// A line's characters around `at`.
-fn cut(line: &str, at: usize) -> String {
-    const BEFORE: usize = 40;
-    const LENGTH: usize = 160;
-    let start = at.saturating_sub(BEFORE);
-    let text: String = line
-        .trim_end_matches(['\n', '\r'])
-        .chars()
-        .skip(start)
-        .take(LENGTH)
-        .collect();
-    let dots = if start > 0 { "…" } else { "" };
-    format!("{dots}{}", printable(&text))
 }
 
 /// What `listed` says and `stats` does not.
