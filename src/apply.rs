@@ -3,9 +3,10 @@
 //! PURE. An edit is a span of a line and what stands there afterwards; every other byte of the line is copied. What
 //! repeats a changed result elsewhere is edited with it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::format::{MirrorCut, mirror_cuts};
+use crate::ids::IdMap;
 use crate::scan::Span;
 use crate::settle::Change;
 use crate::text::push_json_string;
@@ -56,8 +57,8 @@ impl With {
 /// The edits that make `changes`, sorted and disjoint.
 pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
     let mut edits = Vec::with_capacity(changes.len() * 2);
-    let mut by_call: HashMap<&[u8], &Change> = HashMap::new();
-    let mut by_line: HashMap<u32, (usize, &Change)> = HashMap::new();
+    let mut by_call: IdMap<&[u8], &Change> = IdMap::default();
+    let mut by_line: IdMap<u32, (usize, &Change)> = IdMap::default();
     for change in changes {
         let block = transcript.block(change.block);
         let with = match block.shape {

@@ -45,6 +45,7 @@ pub mod batch;
 pub mod cli;
 pub mod error;
 pub mod format;
+mod ids;
 pub mod outcome;
 pub mod pipeline;
 pub mod plan;

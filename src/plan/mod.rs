@@ -7,8 +7,8 @@
 mod tools;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
+use crate::ids::IdMap;
 use crate::policy::{Layer, Policy, Shape as ClearShape};
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
@@ -155,10 +155,7 @@ fn conversation_results(
 }
 
 /// The block of every call of a conversation, by the call's id.
-fn calls<'t>(
-    transcript: &'t Transcript<'_>,
-    conversation: &Conversation,
-) -> HashMap<&'t [u8], u32> {
+fn calls<'t>(transcript: &'t Transcript<'_>, conversation: &Conversation) -> IdMap<&'t [u8], u32> {
     conversation
         .all_blocks()
         .map(|(_, number)| (transcript.block(number), number))

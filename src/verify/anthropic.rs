@@ -3,9 +3,9 @@
 //! Messages of the same role in a row count as one, as they do there. Never looks at lines that no model sees.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use super::{Findings, Rule, Severity};
+use crate::ids::IdSet;
 use crate::scan::Cursor;
 use crate::transcript::{Block, BlockKind, Conversation, Marks, Message, Role};
 
@@ -181,12 +181,12 @@ impl<'c, 't> Check<'c, 't, '_> {
 
     /// Calls and results: each call is answered in the turn after it, once.
     fn pairs(&mut self, turns: &[Turn]) {
-        let mut known = HashSet::new();
-        let mut calls = HashSet::new();
+        let mut known = IdSet::default();
+        let mut calls = IdSet::default();
         for (i, turn) in turns.iter().enumerate() {
             if turn.role == Role::Assistant {
                 let results = self.of_kind(turns.get(i + 1), BlockKind::Result);
-                let answered: HashSet<_> = results.into_iter().map(|(_, id)| id).collect();
+                let answered: IdSet<_> = results.into_iter().map(|(_, id)| id).collect();
                 calls.clear();
                 for (block, id) in self.of_kind(Some(turn), BlockKind::Call) {
                     self.call(block, &mut known);
@@ -202,7 +202,7 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// The id of a call of either kind: well formed, and nobody else's.
-    fn call(&mut self, block: &Block, known: &mut HashSet<Cow<'t, [u8]>>) {
+    fn call(&mut self, block: &Block, known: &mut IdSet<Cow<'t, [u8]>>) {
         let id = self.f.call_id(block);
         let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
         if id.is_empty() || !id.iter().all(is_plain) {
@@ -214,8 +214,8 @@ impl<'c, 't> Check<'c, 't, '_> {
     }
 
     /// The results of one turn against the calls of the turn before it.
-    fn results(&mut self, turn: &Turn, calls: &HashSet<Cow<'t, [u8]>>) {
-        let mut answered = HashSet::new();
+    fn results(&mut self, turn: &Turn, calls: &IdSet<Cow<'t, [u8]>>) {
+        let mut answered = IdSet::default();
         let mut behind_other = false;
         for block in &turn.blocks {
             let block = self.block(*block);
@@ -252,8 +252,8 @@ impl<'c, 't> Check<'c, 't, '_> {
 
     /// Tools that the provider runs: a result stands behind its call, in the same answer or the next one.
     fn server_tools(&mut self, turns: &[Turn]) {
-        let mut known = HashSet::new();
-        let mut open = HashSet::new();
+        let mut known = IdSet::default();
+        let mut open = IdSet::default();
         let mut before = Vec::new();
         for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
             let mut calls = Vec::new();

@@ -4,16 +4,15 @@
 //! summary beside the path. So each of these is an error here. Never looks at dates or at the order of lines, but for
 //! what comes after the last compaction.
 
-use std::collections::{HashMap, HashSet};
-
 use super::{Findings, Rule};
+use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{ConversationId, LineKind, Link, Marks, Role, Transcript};
 
 /// Checks the chain; the messages are checked before it.
 pub(super) fn check(f: &mut Findings<'_, '_>) {
     let chain = Chain::new(f.transcript);
-    let mut seen = HashSet::new();
+    let mut seen = IdSet::default();
     f.conversations(|f, conversation| {
         for line in conversation.all_lines() {
             chain.walk(f, *line, Rule::ChainParentMissing, &mut seen);
@@ -30,15 +29,15 @@ pub(super) fn check(f: &mut Findings<'_, '_>) {
 struct Chain<'t, 'a> {
     transcript: &'t Transcript<'a>,
     /// A uuid that is there twice counts where it was written last.
-    by_id: HashMap<&'t [u8], u32>,
+    by_id: IdMap<&'t [u8], u32>,
     /// Lines that a model sees.
-    live: HashSet<u32>,
+    live: IdSet<u32>,
     /// Compactions, in the order of the file, and the lines that each of them names.
     boundaries: Vec<(u32, Vec<Named>)>,
     /// The last of them that is no sidechain's.
     last_boundary: Option<u32>,
     /// Lines that a compaction puts elsewhere: nothing is reached through their parents.
-    moved: HashSet<u32>,
+    moved: IdSet<u32>,
     /// Nothing but sidechain lines: then these are the main conversation.
     all_aside: bool,
 }
@@ -80,7 +79,7 @@ impl<'t, 'a> Chain<'t, 'a> {
                 .map(|(line, _)| (line, named_by(transcript.line(line))))
                 .collect(),
             last_boundary: None,
-            moved: HashSet::new(),
+            moved: IdSet::default(),
             all_aside: chained().all(|(_, link)| link.marks.has(Marks::SIDECHAIN)),
         };
         let on_main = |(line, _): &&(u32, _)| chain.is_main(*line);
@@ -116,7 +115,7 @@ impl<'t, 'a> Chain<'t, 'a> {
 
     /// Follows the parents of `line` up to a root, a compaction or a line that was `seen`; a parent that is not in the
     /// file breaks `rule`.
-    fn walk(&self, f: &mut Findings<'t, 'a>, line: u32, rule: Rule, seen: &mut HashSet<u32>) {
+    fn walk(&self, f: &mut Findings<'t, 'a>, line: u32, rule: Rule, seen: &mut IdSet<u32>) {
         let mut at = line;
         while seen.insert(at) {
             let link = self.link(at);
@@ -132,13 +131,13 @@ impl<'t, 'a> Chain<'t, 'a> {
     }
 
     /// What the compactions of live paths preserve is there.
-    fn preserved(&self, f: &mut Findings<'t, 'a>, on_path: &HashSet<u32>) {
+    fn preserved(&self, f: &mut Findings<'t, 'a>, on_path: &IdSet<u32>) {
         for (line, named) in self
             .boundaries
             .iter()
             .filter(|(line, _)| on_path.contains(line))
         {
-            let mut missing = HashSet::new();
+            let mut missing = IdSet::default();
             for Named { id, .. } in named {
                 let id = self.transcript.bytes(*line, *id);
                 if self.find(id).is_none() && missing.insert(id) {
@@ -149,7 +148,7 @@ impl<'t, 'a> Chain<'t, 'a> {
     }
 
     /// Messages behind the last compaction that no model sees because their chain is broken.
-    fn dead_ends(&self, f: &mut Findings<'t, 'a>, seen: &mut HashSet<u32>) {
+    fn dead_ends(&self, f: &mut Findings<'t, 'a>, seen: &mut IdSet<u32>) {
         for (number, line) in (0u32..).zip(self.transcript.lines()) {
             let is_lost = line.kind == LineKind::Message
                 && !f.uuid(number).is_empty()
@@ -195,7 +194,7 @@ impl<'t, 'a> Chain<'t, 'a> {
 
     /// Ids that are there twice, and the leaf that is not there.
     fn ids(&self, f: &mut Findings<'t, 'a>) {
-        let mut seen = HashSet::new();
+        let mut seen = IdSet::default();
         let mut leaf = None;
         for (line, link) in (0u32..).zip(self.transcript.links()) {
             let id = self.transcript.bytes(line, link.id);

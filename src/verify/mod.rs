@@ -13,9 +13,9 @@ mod openai;
 mod rule;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use crate::format::Format;
+use crate::ids::IdMap;
 use crate::scan::{Cursor, Oddities, unescape};
 use crate::transcript::{Block, Conversation, LineKind, Transcript};
 
@@ -75,7 +75,7 @@ pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
 /// Findings are counted by rule and id, never by line: a compaction moves lines. Warnings count on neither side.
 pub fn new_findings<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Finding> {
     let is_error = |f: &&Finding| f.severity == Severity::Error;
-    let mut known: HashMap<(Rule, &str), usize> = HashMap::new();
+    let mut known: IdMap<(Rule, &str), usize> = IdMap::default();
     for finding in before.iter().filter(is_error) {
         *known.entry((finding.rule, &finding.id)).or_default() += 1;
     }

@@ -4,9 +4,9 @@
 //! lines that hold no message.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use super::{Findings, Rule};
+use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape};
 
@@ -28,8 +28,8 @@ pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
         f,
         conversation,
         open: Vec::new(),
-        by_id: HashMap::new(),
-        known: HashSet::new(),
+        by_id: IdMap::default(),
+        known: IdSet::default(),
     };
     let mut begun = false;
     for message in &conversation.messages {
@@ -58,9 +58,9 @@ struct Check<'c, 't, 'a> {
     /// The calls of the last message that was no tool message.
     open: Vec<Open<'t>>,
     /// Where in `open` the calls of an id are.
-    by_id: HashMap<Cow<'t, [u8]>, Vec<usize>>,
+    by_id: IdMap<Cow<'t, [u8]>, Vec<usize>>,
     /// The ids of all calls so far.
-    known: HashSet<Cow<'t, [u8]>>,
+    known: IdSet<Cow<'t, [u8]>>,
 }
 
 impl<'t> Check<'_, 't, '_> {

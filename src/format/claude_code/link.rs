@@ -3,8 +3,9 @@
 //! The leaf, the walk to the root, then what hangs off that path but was part of it: lines of the same API message and
 //! results of parallel calls. A recorded compaction ends the walk; what it says it preserved comes after its summary.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
+use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span};
 use crate::transcript::{
     BlockKind, Conversation, ConversationId, Line, LineKind, Link, Marks, Role, Transcript, Typed,
@@ -34,12 +35,12 @@ struct Tree<'t, 'a> {
     transcript: &'t Transcript<'a>,
     /// Of each line, the line that its `parentUuid` names.
     parents: Vec<u32>,
-    by_id: HashMap<&'t [u8], u32>,
+    by_id: IdMap<&'t [u8], u32>,
 }
 
 impl<'t, 'a> Tree<'t, 'a> {
     fn new(transcript: &'t Transcript<'a>) -> Self {
-        let mut by_id = HashMap::new();
+        let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if !link.id.is_empty() {
                 // A line written twice counts where it was written last.
@@ -93,7 +94,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         };
         let all_aside = chained().all(|line| self.has(line, Marks::SIDECHAIN));
         let mut branches = BTreeMap::from([(None, Vec::new())]);
-        let mut roots = HashMap::new();
+        let mut roots = IdMap::default();
         for line in chained() {
             let root = (!all_aside && self.has(line, Marks::SIDECHAIN))
                 .then(|| self.root_aside(line, &mut roots));
@@ -103,9 +104,9 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The first line of the sidechain that `line` is on.
-    fn root_aside(&self, line: u32, known: &mut HashMap<u32, u32>) -> u32 {
+    fn root_aside(&self, line: u32, known: &mut IdMap<u32, u32>) -> u32 {
         let mut path = vec![line];
-        let mut seen = HashSet::from([line]);
+        let mut seen = IdSet::from_iter([line]);
         let root = loop {
             let last = path[path.len() - 1];
             if let Some(root) = known.get(&last) {
@@ -158,11 +159,11 @@ impl<'t, 'a> Tree<'t, 'a> {
             return Some(last);
         };
         // Newest descendants: the highest line that has this one as its parent, and so on.
-        let mut newest: HashMap<u32, u32> = HashMap::new();
+        let mut newest: IdMap<u32, u32> = IdMap::default();
         for line in lines {
             newest.insert(self.parents[*line as usize], *line);
         }
-        let mut seen = HashSet::from([leaf]);
+        let mut seen = IdSet::from_iter([leaf]);
         while let Some(child) = newest.get(&leaf).filter(|child| seen.insert(**child)) {
             leaf = *child;
         }
@@ -172,7 +173,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     /// From `leaf` to its root, to the last compaction, or up to and with `end`.
     fn walk(&self, leaf: u32, end: u32) -> Vec<u32> {
         let mut path = vec![leaf];
-        let mut seen = HashSet::from([leaf]);
+        let mut seen = IdSet::from_iter([leaf]);
         let mut at = leaf;
         while at != end && !self.has(at, Marks::BOUNDARY) {
             let parent = self.parents[at as usize];
@@ -203,7 +204,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             lines = self.walk(tail, head);
             lines.reverse();
         }
-        let on_path: HashSet<u32> = path.iter().copied().collect();
+        let on_path: IdSet<u32> = path.iter().copied().collect();
         lines.retain(|line| !on_path.contains(line));
         let anchor =
             find(&preserved.anchor).and_then(|anchor| path.iter().position(|line| *line == anchor));
@@ -213,9 +214,9 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// Adds what hangs off the path: lines of the same API messages and results of their calls.
     fn gather(&self, branch: &[u32], path: Vec<u32>) -> Vec<u32> {
-        let on_path: HashSet<u32> = path.iter().copied().collect();
-        let mut siblings: HashMap<&[u8], Vec<u32>> = HashMap::new();
-        let mut results: HashMap<&[u8], Vec<u32>> = HashMap::new();
+        let on_path: IdSet<u32> = path.iter().copied().collect();
+        let mut siblings: IdMap<&[u8], Vec<u32>> = IdMap::default();
+        let mut results: IdMap<&[u8], Vec<u32>> = IdMap::default();
         for line in branch
             .iter()
             .copied()
@@ -240,13 +241,13 @@ impl<'t, 'a> Tree<'t, 'a> {
         if siblings.is_empty() && results.is_empty() {
             return path;
         }
-        let mut answered: HashSet<&[u8]> = path
+        let mut answered: IdSet<&[u8]> = path
             .iter()
             .flat_map(|line| self.calls(*line, BlockKind::Result))
             .collect();
-        let mut parts: HashSet<Part<'_>> = path.iter().flat_map(|line| self.parts(*line)).collect();
+        let mut parts: IdSet<Part<'_>> = path.iter().flat_map(|line| self.parts(*line)).collect();
         let mut order = Vec::with_capacity(path.len());
-        let mut added = HashSet::new();
+        let mut added = IdSet::default();
         for line in path {
             order.push(line);
             let link = self.link(line);
