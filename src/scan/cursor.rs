@@ -84,6 +84,7 @@ const KEYS_COMPARED: usize = 32;
 #[derive(Debug)]
 pub struct Cursor<'a> {
     line: &'a [u8],
+    bytes: string::Bytes,
     at: usize,
     /// Containers that are open around `at` because the caller is inside of them.
     depth: usize,
@@ -96,6 +97,7 @@ impl<'a> Cursor<'a> {
     pub fn new(line: &'a [u8]) -> Self {
         Cursor {
             line,
+            bytes: string::Bytes::of(line),
             at: 0,
             depth: 0,
             oddities: Oddities::default(),
@@ -191,7 +193,7 @@ impl<'a> Cursor<'a> {
         if self.line.get(self.at) != Some(&b'"') {
             return Err(self.bad("a string was expected"));
         }
-        let (text, next) = string::skip(self.line, self.at + 1, &mut self.oddities)?;
+        let (text, next) = string::skip(self.line, self.at + 1, self.bytes, &mut self.oddities)?;
         self.at = next;
         Ok(text)
     }

@@ -1,7 +1,7 @@
 //! JSON strings: where they end, how long they are for a reader, what they say.
 //!
-//! [`skip`] is the innermost loop of the program: it looks at eight bytes at a time (plain integer arithmetic, so no
-//! `unsafe` and the same answers on every machine) and counts characters on the way, because every estimate wants them.
+//! [`skip`] is the innermost loop of the program. It counts characters on the way, because every estimate wants them, and has
+//! no `unsafe` of its own: plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ impl Text {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// The high bit of each byte of `word` that ends a run of plain string bytes: `"`, `\` or a control character.
+/// The high bit of each byte of `word` that ends a run of plain string bytes: `"` or `\`.
 ///
 /// Exact for the lowest such byte; bytes above it may be reported wrongly (the borrow of a subtraction), so callers look
 /// at the lowest only.
@@ -39,81 +39,122 @@ fn specials(word: u64) -> u64 {
     let slash = word ^ (ONES * b'\\' as u64);
     let is_quote = quote.wrapping_sub(ONES) & !quote;
     let is_slash = slash.wrapping_sub(ONES) & !slash;
-    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
-    (is_quote | is_slash | is_control) & HIGHS
+    (is_quote | is_slash) & HIGHS
 }
 
-/// How many of the bytes of `word` continue a character, and how many begin one of four bytes.
+/// The next `"` or `\` at or after `at`.
+///
+/// Most runs are short (a key, a line of code up to its `\n`): a few words of plain arithmetic find their end before a
+/// vectorised search has begun. Long ones are left to that search.
 #[inline]
-fn beyond_ascii(word: u64) -> (u32, u32) {
-    let continuation = (word >> 7) & !(word >> 6) & ONES;
-    let four = word & (word << 1) & (word << 2) & (word << 3) & HIGHS;
-    (continuation.count_ones(), four.count_ones())
+fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
+    for _ in 0..4 {
+        let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
+            break;
+        };
+        let hit = specials(u64::from_le_bytes(*chunk));
+        if hit != 0 {
+            return Some(at + (hit.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    memchr::memchr2(b'"', b'\\', line.get(at..)?).map(|n| at + n)
+}
+
+/// What all bytes of a line have in common; knowing it once saves looking at each string.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bytes {
+    is_ascii: bool,
+    has_controls: bool,
+}
+
+impl Bytes {
+    /// Looks at a line, without branches, so that the compiler uses the widest registers that it may.
+    pub(crate) fn of(line: &[u8]) -> Bytes {
+        let mut all = Bytes {
+            is_ascii: true,
+            has_controls: false,
+        };
+        for chunk in line.chunks(1024) {
+            let (or, control) = chunk.iter().fold((0u8, 0u8), |(or, control), b| {
+                (or | b, control | u8::from(*b < 0x20))
+            });
+            all.is_ascii &= or < 0x80;
+            all.has_controls |= control != 0;
+        }
+        all
+    }
+}
+
+/// How many bytes of a run continue a character, and how many begin one of four bytes.
+fn beyond_ascii(run: &[u8]) -> (usize, u32) {
+    let mut continuations = 0usize;
+    let mut fours = 0u32;
+    // Sums of up to 255 fit a byte, so that the loop stays in vector registers.
+    for chunk in run.chunks(255) {
+        let (c, f) = chunk.iter().fold((0u8, 0u8), |(c, f), b| {
+            (c + u8::from((*b as i8) < -0x40), f + u8::from(*b >= 0xf0))
+        });
+        continuations += usize::from(c);
+        fours += u32::from(f);
+    }
+    (continuations, fours)
 }
 
 /// Reads a string whose opening quote stands before `at`; gives the text and the place after its closing quote.
-pub(crate) fn skip(line: &[u8], at: usize, odd: &mut Oddities) -> Parse<(Text, usize)> {
+/// `bytes` is what holds for the whole line.
+pub(crate) fn skip(
+    line: &[u8],
+    at: usize,
+    bytes: Bytes,
+    odd: &mut Oddities,
+) -> Parse<(Text, usize)> {
     let start = at;
     let mut at = at;
     // Bytes that are no character of their own: continuations, and what an escape has over its character.
     let mut surplus = 0usize;
     let mut astral = 0u32;
     loop {
-        let mut word;
-        let mut hit;
-        loop {
-            let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
-                // The last bytes of a line: padded with quotes, so that the same code finds the end.
-                let rest = line.get(at..).unwrap_or_default();
-                let mut padded = [b'"'; 8];
-                padded[..rest.len()].copy_from_slice(rest);
-                word = u64::from_le_bytes(padded);
-                hit = specials(word);
-                break;
-            };
-            word = u64::from_le_bytes(*chunk);
-            hit = specials(word);
-            if hit != 0 {
-                break;
-            }
-            if word & HIGHS != 0 {
-                let (continuation, four) = beyond_ascii(word);
-                surplus += continuation as usize;
-                astral += four;
-            }
-            at += 8;
+        let end = next_special(line, at);
+        let run = &line[at.min(line.len())..end.unwrap_or(line.len())];
+        if bytes.has_controls
+            && let Some(n) = run.iter().position(|b| *b < 0x20)
+        {
+            return Err(Bad::new(at + n, "control character in a string"));
         }
-        let plain = hit.trailing_zeros() / 8;
-        if word & HIGHS != 0 && plain > 0 {
-            let (continuation, four) = beyond_ascii(word & (u64::MAX >> (64 - 8 * plain)));
-            surplus += continuation as usize;
-            astral += four;
+        if !bytes.is_ascii {
+            let (continuations, fours) = beyond_ascii(run);
+            surplus += continuations;
+            astral += fours;
         }
-        at += plain as usize;
-        match line.get(at) {
-            Some(b'"') => {
-                let scalars = (at - start - surplus) as u32;
-                return Ok((
-                    Text {
-                        span: Span::new(start, at),
-                        scalars,
-                        astral,
-                    },
-                    at + 1,
-                ));
-            }
-            Some(b'\\') => {
-                let escape = escape(line, at)?;
-                surplus += escape.len - 1;
-                astral += u32::from(escape.value > 0xffff);
-                if escape.is_lone_surrogate() {
-                    odd.insert(Oddities::LONE_SURROGATE);
-                }
-                at += escape.len;
-            }
-            Some(_) => return Err(Bad::new(at, "control character in a string")),
-            None => return Err(Bad::new(at, "string without an end")),
+        let Some(end) = end else {
+            return Err(Bad::new(line.len(), "string without an end"));
+        };
+        at = end;
+        if line[at] == b'"' {
+            let scalars = (at - start - surplus) as u32;
+            return Ok((
+                Text {
+                    span: Span::new(start, at),
+                    scalars,
+                    astral,
+                },
+                at + 1,
+            ));
         }
+        // `\n` is by far the most common escape, and the likeliest to be followed by more.
+        if line.get(at + 1) == Some(&b'n') {
+            surplus += 1;
+            at += 2;
+            continue;
+        }
+        let escape = escape(line, at)?;
+        surplus += escape.len - 1;
+        astral += u32::from(escape.value > 0xffff);
+        if escape.is_lone_surrogate() {
+            odd.insert(Oddities::LONE_SURROGATE);
+        }
+        at += escape.len;
     }
 }
 
