@@ -46,7 +46,7 @@ pub(super) struct Input<'s> {
     pub(super) codec: Codec,
     /// A compressed file as it stands; empty for plain ones.
     pub(super) raw: Vec<u8>,
-    /// Gets a copy of every plain byte that is read, where the original must be kept.
+    /// Gets a copy of every byte that is read from now on, where the original must be kept.
     pub(super) copy: Option<ArchiveWriter>,
 }
 
@@ -156,6 +156,14 @@ impl<'s> Input<'s> {
     /// Whether everything is in the buffer.
     pub(super) fn is_at_end(&self) -> bool {
         self.at_end
+    /// The input's own bytes, as far as they were read while it was opened: all of them if it is compressed.
+    pub(super) fn so_far(&self) -> &[u8] {
+        match self.codec {
+            Codec::Plain => &self.buffer,
+            Codec::Gzip | Codec::Zstd => &self.raw,
+        }
+    }
+
     }
 
     /// The hash of the file's bytes and their number, once all is read.
