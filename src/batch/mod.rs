@@ -9,8 +9,10 @@ mod input;
 mod inspect;
 mod one;
 mod sink;
+mod stdin;
 mod target;
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +27,7 @@ use crate::policy::Effective;
 
 pub use find::{FileSource, Found, Source, find};
 pub use inspect::{Inspected, compact_bytes, inspect};
+pub use stdin::Stdin;
 pub use target::{Destination, Target, Targets};
 
 /// What a run does, besides its policy.

@@ -68,7 +68,7 @@ impl Compact {
             .map(|path| ReportFormat::from_path(path))
             .collect::<Result<Vec<_>>>()?;
         let options = self.options(context)?;
-        let found = self.find()?;
+        let found = self.find(context)?;
         let bar = Bar::new(found.sources.len() as u64, context.voice);
         let outcomes = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
@@ -125,8 +125,8 @@ impl Compact {
         })
     }
 
-    fn find(&self) -> Result<Found> {
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref())?;
+    fn find(&self, context: &Context) -> Result<Found> {
+        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }

@@ -17,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::batch::Stdin;
 use crate::format::Format;
 use crate::policy::{self, Effective, Setting};
 use crate::text::printable;
@@ -133,11 +134,15 @@ fn format_named(name: Option<&str>) -> Result<Option<Format>> {
 }
 
 /// The paths of the command line and those of `--files-from` (`-`: standard input), one a line.
-fn all_paths(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<PathBuf>> {
+fn all_paths(
+    paths: &[PathBuf],
+    files_from: Option<&Path>,
+    stop: &AtomicUsize,
+) -> Result<Vec<PathBuf>> {
     let mut all = paths.to_vec();
     if let Some(list) = files_from {
         let text = if list == Path::new("-") {
-            io::read_to_string(io::stdin())
+            io::read_to_string(Stdin::open(stop)?)
         } else {
             std::fs::read_to_string(list)
         };

@@ -42,7 +42,7 @@ enum Shape {
 
 impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let paths = all_paths(&self.paths, self.files_from.as_deref())?;
+        let paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
         let found = batch::find(&paths, None)?;
         let format = format_named(self.input_format.as_deref())?;
         let mut out = BufWriter::new(io::stdout().lock());
