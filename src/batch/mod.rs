@@ -85,6 +85,9 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>> {
     let targets = Targets::new(&found.sources, options)?;
+    if options.effect == Effect::Write {
+        targets.sweep();
+    }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs)
         .build()
@@ -106,6 +109,7 @@ pub fn run(
     let mut outcomes: Vec<Outcome> =
         pool.install(|| order.par_iter().with_max_len(1).filter_map(one).collect());
     targets.finish(options.effect)?;
+    outcomes.extend(targets.left_out.iter().map(|path| Outcome::skipped(path)));
     outcomes.extend(found.missing.iter().map(|error| {
         let path = error.path.clone().unwrap_or_default();
         Outcome::failed(&path, error)
