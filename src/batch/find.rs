@@ -11,6 +11,7 @@ use ignore::WalkBuilder;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::FOLDER;
 use crate::store::atomic::is_temp;
+use crate::text::nearest;
 
 /// One input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,7 +142,11 @@ fn named(path: &Path, skip: Option<&Path>) -> Result<Vec<Source>> {
     }
     match pattern(path) {
         Some((folder, matcher)) => {
-            let files = walk(&folder, skip, |path, _| matcher.is_match(path));
+            // Our outputs are found only by who asks for them.
+            let ours = path.to_string_lossy().contains(COMPACT);
+            let files = walk(&folder, skip, |path, name| {
+                matcher.is_match(path) && (ours || !is_output(name))
+            });
             if files.is_empty() {
                 return Err(
                     Error::new(ErrorKind::NoInput, "no file matches this pattern").at(path),
@@ -165,7 +170,8 @@ fn named(path: &Path, skip: Option<&Path>) -> Result<Vec<Source>> {
 /// The files below `folder` that `wanted` takes, sorted by path.
 fn walk(folder: &Path, skip: Option<&Path>, wanted: impl Fn(&Path, &str) -> bool) -> Vec<PathBuf> {
     let skip = skip.and_then(|skip| skip.canonicalize().ok());
-    let walker = WalkBuilder::new(folder)
+    let is_here = folder.as_os_str().is_empty();
+    let walker = WalkBuilder::new(if is_here { Path::new(".") } else { folder })
         // Transcripts live in hidden folders, and often in ignored ones.
         .standard_filters(false)
         .filter_entry(move |entry| {
@@ -185,6 +191,11 @@ fn walk(folder: &Path, skip: Option<&Path>, wanted: impl Fn(&Path, &str) -> bool
         })
         .filter(|entry| !is_temp(entry.file_name()))
         .map(ignore::DirEntry::into_path)
+        // What is walked from nowhere is named as from here.
+        .map(|path| match path.strip_prefix(".") {
+            Ok(below) if is_here => below.to_owned(),
+            _ => path,
+        })
         .filter(|path| {
             path.file_name()
                 .and_then(|n| n.to_str())
@@ -196,8 +207,11 @@ fn walk(folder: &Path, skip: Option<&Path>, wanted: impl Fn(&Path, &str) -> bool
 
 /// Whether a file of that name in a folder is a transcript, and not one of our outputs.
 fn is_transcript(name: &str) -> bool {
-    let (stem, ending) = split_ending(name);
-    !ending.is_empty() && !stem.ends_with(COMPACT)
+    !split_ending(name).1.is_empty() && !is_output(name)
+}
+
+fn is_output(name: &str) -> bool {
+    split_ending(name).0.ends_with(COMPACT)
 }
 
 /// A path with wildcards: the folder before the first of them, and what matches.
@@ -219,14 +233,6 @@ fn pattern(path: &Path) -> Option<(PathBuf, GlobMatcher)> {
         .literal_separator(true)
         .build()
         .ok()?;
-    if folder.as_os_str().is_empty() {
-        // Walked paths begin with "./" then, which the pattern does not have.
-        let glob = GlobBuilder::new(&format!("./{text}"))
-            .literal_separator(true)
-            .build()
-            .ok()?;
-        return Some((PathBuf::from("."), glob.compile_matcher()));
-    }
     Some((folder, glob.compile_matcher()))
 }
 
@@ -244,8 +250,13 @@ fn near(path: &Path) -> Option<String> {
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect();
     names.sort();
-    let wanted = path.file_name()?.to_str()?;
-    crate::text::nearest(wanted, names.iter().map(String::as_str)).map(str::to_owned)
+    let (wanted, _) = split_ending(path.file_name()?.to_str()?);
+    // Endings are alike in all of them, and would make any short name near.
+    let near = nearest(wanted, names.iter().map(|name| split_ending(name).0))?;
+    names
+        .iter()
+        .find(|name| split_ending(name).0 == near)
+        .cloned()
 }
 
 #[cfg(test)]
@@ -313,11 +324,15 @@ mod tests {
 
     #[test]
     fn patterns_match_below_their_folder() {
-        let tree = tree(&["x/a.jsonl", "x/y/b.jsonl", "x/c.txt"]);
+        let tree = tree(&["x/a.jsonl", "x/a.compact.jsonl", "x/y/b.jsonl", "x/c.txt"]);
         assert_eq!(names(tree.path(), &["x/*.jsonl"], None), ["x/a.jsonl"]);
         assert_eq!(
             names(tree.path(), &["x/**/*.jsonl"], None),
             ["x/a.jsonl", "x/y/b.jsonl"]
+        );
+        assert_eq!(
+            names(tree.path(), &["x/*.compact.jsonl"], None),
+            ["x/a.compact.jsonl"]
         );
     }
 

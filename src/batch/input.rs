@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::Source;
+use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::ArchiveWriter;
 
@@ -36,7 +36,7 @@ impl Codec {
 /// An open input.
 pub(super) struct Input<'s> {
     path: &'s Path,
-    reader: Box<dyn Read>,
+    reader: Box<dyn Read + 's>,
     stop: &'s AtomicUsize,
     /// Text that was read and not yet taken.
     pub(super) buffer: Vec<u8>,
@@ -46,7 +46,7 @@ pub(super) struct Input<'s> {
     pub(super) codec: Codec,
     /// A compressed file as it stands; empty for plain ones.
     pub(super) raw: Vec<u8>,
-    /// Gets a copy of every plain byte that is read, where the original must be kept.
+    /// Gets a copy of every byte that is read from now on, where the original must be kept.
     pub(super) copy: Option<ArchiveWriter>,
 }
 
@@ -62,8 +62,8 @@ impl<'s> Input<'s> {
     /// # Errors
     /// Where it cannot be opened or read, or is a folder.
     pub(super) fn open(source: &'s Source, path: &'s Path, stop: &'s AtomicUsize) -> Result<Self> {
-        let (reader, size): (Box<dyn Read>, _) = match source {
-            Source::Stdin => (Box::new(io::stdin()), 0),
+        let (reader, size): (Box<dyn Read + 's>, _) = match source {
+            Source::Stdin => (Box::new(Stdin::open(stop)?), 0),
             Source::File(_) => {
                 let file = File::open(path).map_err(|e| Error::io(path, "open", e))?;
                 let metadata = file.metadata().map_err(|e| Error::io(path, "open", e))?;
@@ -140,7 +140,10 @@ impl<'s> Input<'s> {
             .by_ref()
             .take(CHUNK)
             .read_to_end(&mut self.buffer);
-        read.map_err(|e| Error::io(self.path, "read", e))?;
+        read.map_err(|e| match self.stop.load(Ordering::Relaxed) {
+            0 => Error::io(self.path, "read", e),
+            _ => Error::new(ErrorKind::Interrupted, "interrupted"),
+        })?;
         let new = &self.buffer[start..];
         self.hasher.update(new);
         self.bytes += new.len() as u64;
@@ -151,6 +154,14 @@ impl<'s> Input<'s> {
         // Less than was asked for, or nothing: `read_to_end` has seen the end.
         self.at_end = (new.len() as u64) < CHUNK;
         Ok(!new.is_empty())
+    }
+
+    /// The input's own bytes, as far as they were read while it was opened: all of them if it is compressed.
+    pub(super) fn so_far(&self) -> &[u8] {
+        match self.codec {
+            Codec::Plain => &self.buffer,
+            Codec::Gzip | Codec::Zstd => &self.raw,
+        }
     }
 
     /// Whether everything is in the buffer.

@@ -9,12 +9,14 @@ mod input;
 mod inspect;
 mod one;
 mod sink;
+mod stdin;
 mod target;
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 
@@ -25,6 +27,7 @@ use crate::policy::Effective;
 
 pub use find::{FileSource, Found, Source, find};
 pub use inspect::{Inspected, compact_bytes, inspect};
+pub use stdin::Stdin;
 pub use target::{Destination, Target, Targets};
 
 /// What a run does, besides its policy.
@@ -74,7 +77,7 @@ pub trait Progress: Sync {
 ///
 /// # Errors
 /// What stops the run before its first input, or in its end: contradictory options, a policy that asks for what is not
-/// built in, a manifest that cannot be written.
+/// built in, a manifest that cannot be written, a reader of the output that has gone ([`ErrorKind::ClosedPipe`]).
 pub fn run(
     found: &Found,
     effective: &Effective,
@@ -82,6 +85,9 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>> {
     let targets = Targets::new(&found.sources, options)?;
+    if options.effect == Effect::Write {
+        targets.sweep();
+    }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs)
         .build()
@@ -93,16 +99,34 @@ pub fn run(
     let budget = budget::Budget::new(order.first().map_or(0, |target| target.bytes), options.jobs);
     let one = |target: &&Target| {
         let _share = budget.take(target.bytes);
-        if options.stop.load(Ordering::Relaxed) != 0 {
-            return None;
-        }
-        let outcome = guarded(&run, target);
+        let tried = attempt(&run, target);
         progress.done(target.bytes);
-        outcome
+        tried
     };
-    let mut outcomes: Vec<Outcome> =
-        pool.install(|| order.par_iter().with_max_len(1).filter_map(one).collect());
+    let tried: Vec<Result<Outcome>> =
+        pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
+    let mut outcomes = Vec::with_capacity(tried.len());
+    let mut closed = None;
+    for (target, tried) in order.into_iter().zip(tried) {
+        let tried = match tried {
+            // The threads together held too many files open; one at a time fits. A stream cannot be read twice.
+            Err(error) if lacks_handles(&error) && target.source != Source::Stdin => {
+                attempt(&run, target)
+            }
+            tried => tried,
+        };
+        match tried {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) if error.kind == ErrorKind::Interrupted => {}
+            Err(error) if error.kind == ErrorKind::ClosedPipe => closed = Some(error),
+            Err(error) => outcomes.push(Outcome::failed(target.input_path(), &error)),
+        }
+    }
     targets.finish(options.effect)?;
+    if let Some(closed) = closed {
+        return Err(closed);
+    }
+    outcomes.extend(targets.left_out.iter().map(|path| Outcome::skipped(path)));
     outcomes.extend(found.missing.iter().map(|error| {
         let path = error.path.clone().unwrap_or_default();
         Outcome::failed(&path, error)
@@ -111,20 +135,21 @@ pub fn run(
     Ok(outcomes)
 }
 
-/// One input; an error becomes its outcome, a panic too. `None`: the run was interrupted before its output took its name.
-fn guarded(run: &one::Run<'_>, target: &Target) -> Option<Outcome> {
-    let path = target.input_path();
-    match catch_unwind(AssertUnwindSafe(|| run.compact(target))) {
-        Ok(Ok(outcome)) => Some(outcome),
-        Ok(Err(error)) if error.kind == ErrorKind::Interrupted => None,
-        Ok(Err(error)) => Some(Outcome::failed(path, &error)),
-        Err(_) => {
-            let error = Error::new(
-                ErrorKind::Internal,
-                "ctxpack failed on this file; the original is untouched",
-            )
-            .at(path);
-            Some(Outcome::failed(path, &error))
-        }
-    }
+/// One input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before its output took its name.
+fn attempt(run: &one::Run<'_>, target: &Target) -> Result<Outcome> {
+    catch_unwind(AssertUnwindSafe(|| run.compact(target))).unwrap_or_else(|_| {
+        let path = target.input_path();
+        let error = Error::new(
+            ErrorKind::Internal,
+            "ctxpack failed on this file; the original is untouched",
+        )
+        .at(path);
+        Ok(Outcome::failed(path, &error))
+    })
+}
+
+/// Whether the process (24) or the system (23) has no file handle left.
+fn lacks_handles(error: &Error) -> bool {
+    let code = error.source.as_ref().and_then(io::Error::raw_os_error);
+    matches!(code, Some(23 | 24))
 }

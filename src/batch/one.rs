@@ -6,9 +6,10 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 use super::input::{Codec, Input};
-use super::sink::{Sink, failed};
+use super::sink::Sink;
 use super::{Effect, Options, Overwrite, Source, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
@@ -68,6 +69,9 @@ impl<'r> Run<'r> {
     /// Whatever keeps the input from being read or the output from being written; nothing is left half done then.
     pub(super) fn compact(&self, target: &Target) -> Result<Outcome> {
         let path = target.input_path();
+        if self.options.stop.load(Ordering::Relaxed) != 0 {
+            return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+        }
         let mut sink = self.open_output(target)?;
         let mut input = Input::open(&target.source, path, &self.options.stop)?;
         if let (Source::Stdin, Some(kept), Effect::Write) =
@@ -76,7 +80,7 @@ impl<'r> Run<'r> {
             // What came by a stream is gone afterwards.
             let mut archive = kept.store.archive()?;
             archive
-                .write_all(&input.buffer)
+                .write_all(input.so_far())
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
             input.copy = Some(archive);
         }
@@ -100,7 +104,7 @@ impl<'r> Run<'r> {
             Detected::Known(format, Layout::Line) => {
                 let each = |bytes: &[u8],
                             first_line: u64,
-                            sink: &mut Output<'_, '_>,
+                            output: &mut Output<'_, '_>,
                             warnings: &mut Warnings| {
                     let part = pipeline::Input {
                         format,
@@ -110,11 +114,22 @@ impl<'r> Run<'r> {
                     };
                     let compacted = self.pipeline(target).compact(part, warnings);
                     self.keep_offloads(target, &compacted)?;
-                    compacted.pieces().try_for_each(|piece| sink.put(piece))?;
+                    compacted.pieces().try_for_each(|piece| output.put(piece))?;
                     sum.add(compacted);
                     Ok(())
                 };
-                self.each_line(&mut input, &mut sink, &mut warnings, each)?;
+                let mut output = match input.codec {
+                    Codec::Plain => Output::Now(&mut sink),
+                    Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
+                };
+                each_line(&mut input, &mut output, &mut warnings, each)?;
+                if let Output::Later(text) = output {
+                    if sum.changed {
+                        pack(std::iter::once(text.as_slice()), input.codec, &mut sink)?;
+                    } else {
+                        sink.put(&input.raw)?;
+                    }
+                }
             }
         }
         self.finish(target, detected, input, sink, sum, warnings.finish())
@@ -185,9 +200,7 @@ impl<'r> Run<'r> {
         if input.codec != Codec::Plain && !compacted.is_changed() {
             return sink.put(&input.raw);
         }
-        let mut output = Output::new(sink, input.codec, &self.options.stop)?;
-        compacted.pieces().try_for_each(|piece| output.put(piece))?;
-        output.finish()
+        pack(compacted.pieces(), input.codec, sink)
     }
 
     fn keep_offloads(&self, target: &Target, compacted: &Compacted<'_>) -> Result<()> {
@@ -197,37 +210,6 @@ impl<'r> Run<'r> {
             }
         }
         Ok(())
-    }
-
-    /// Hands out the lines of a conversation-per-line file, holding no more than the longest of them.
-    fn each_line(
-        &self,
-        input: &mut Input<'_>,
-        sink: &mut Sink<'_>,
-        warnings: &mut Warnings,
-        mut each: impl FnMut(&[u8], u64, &mut Output<'_, '_>, &mut Warnings) -> Result<()>,
-    ) -> Result<()> {
-        let mut output = Output::new(sink, input.codec, &self.options.stop)?;
-        let mut number = 0;
-        loop {
-            let whole = match memchr::memrchr(b'\n', &input.buffer) {
-                _ if input.is_at_end() || input.codec != Codec::Plain => input.buffer.len(),
-                Some(n) => n + 1,
-                None => 0,
-            };
-            let mut done = 0;
-            for raw in lines(&input.buffer[..whole]) {
-                number += 1;
-                let end = raw.end + raw.eol.bytes().len();
-                each(&input.buffer[done..end], number, &mut output, warnings)?;
-                done = end;
-            }
-            output.put(&input.buffer[done..whole])?;
-            input.buffer.drain(..whole);
-            if !input.more()? && input.buffer.is_empty() {
-                return output.finish();
-            }
-        }
     }
 
     fn finish(
@@ -418,51 +400,75 @@ fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
     }
 }
 
-/// An output in the input's own compression.
-enum Output<'o, 's> {
-    Plain(&'o mut Sink<'s>),
-    Gzip(
-        flate2::write::GzEncoder<&'o mut Sink<'s>>,
-        &'o std::sync::atomic::AtomicUsize,
-    ),
-    Zstd(
-        zstd::stream::write::Encoder<'static, &'o mut Sink<'s>>,
-        &'o std::sync::atomic::AtomicUsize,
-    ),
+/// Hands out the lines of a conversation-per-line file, holding no more than the longest of them.
+fn each_line(
+    input: &mut Input<'_>,
+    output: &mut Output<'_, '_>,
+    warnings: &mut Warnings,
+    mut each: impl FnMut(&[u8], u64, &mut Output<'_, '_>, &mut Warnings) -> Result<()>,
+) -> Result<()> {
+    let mut number = 0;
+    loop {
+        let whole = match memchr::memrchr(b'\n', &input.buffer) {
+            _ if input.is_at_end() || input.codec != Codec::Plain => input.buffer.len(),
+            Some(n) => n + 1,
+            None => 0,
+        };
+        let mut done = 0;
+        for raw in lines(&input.buffer[..whole]) {
+            number += 1;
+            let end = raw.end + raw.eol.bytes().len();
+            each(&input.buffer[done..end], number, output, warnings)?;
+            done = end;
+        }
+        output.put(&input.buffer[done..whole])?;
+        input.buffer.drain(..whole);
+        if !input.more()? && input.buffer.is_empty() {
+            return Ok(());
+        }
+    }
 }
 
-impl<'o, 's> Output<'o, 's> {
-    fn new(
-        sink: &'o mut Sink<'s>,
-        codec: Codec,
-        stop: &'o std::sync::atomic::AtomicUsize,
-    ) -> Result<Self> {
-        Ok(match codec {
-            Codec::Plain => Output::Plain(sink),
-            Codec::Gzip => Output::Gzip(
-                flate2::write::GzEncoder::new(sink, flate2::Compression::default()),
-                stop,
-            ),
-            Codec::Zstd => Output::Zstd(
-                zstd::stream::write::Encoder::new(sink, 3).map_err(|e| failed(&e, stop))?,
-                stop,
-            ),
-        })
-    }
+/// Where the lines of a conversation-per-line file go.
+enum Output<'o, 's> {
+    /// Out at once.
+    Now(&'o mut Sink<'s>),
+    /// Kept until all are known: a compressed input that stays as it is stays so to the byte.
+    Later(Vec<u8>),
+}
 
+impl Output<'_, '_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
-            Output::Plain(sink) => sink.put(bytes),
-            Output::Gzip(encoder, stop) => encoder.write_all(bytes).map_err(|e| failed(&e, stop)),
-            Output::Zstd(encoder, stop) => encoder.write_all(bytes).map_err(|e| failed(&e, stop)),
+            Output::Now(sink) => sink.put(bytes),
+            Output::Later(text) => {
+                text.extend_from_slice(bytes);
+                Ok(())
+            }
         }
     }
+}
 
-    fn finish(self) -> Result<()> {
-        match self {
-            Output::Plain(_) => Ok(()),
-            Output::Gzip(encoder, stop) => encoder.finish().map(drop).map_err(|e| failed(&e, stop)),
-            Output::Zstd(encoder, stop) => encoder.finish().map(drop).map_err(|e| failed(&e, stop)),
+/// Writes `pieces` in the input's own compression.
+fn pack<'p>(
+    mut pieces: impl Iterator<Item = &'p [u8]>,
+    codec: Codec,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let packed = match codec {
+        Codec::Plain => return pieces.try_for_each(|piece| sink.put(piece)),
+        Codec::Gzip => {
+            let mut encoder =
+                flate2::write::GzEncoder::new(&mut *sink, flate2::Compression::default());
+            pieces
+                .try_for_each(|piece| encoder.write_all(piece))
+                .and_then(|()| encoder.finish().map(drop))
         }
-    }
+        Codec::Zstd => zstd::stream::write::Encoder::new(&mut *sink, 3).and_then(|mut encoder| {
+            pieces
+                .try_for_each(|piece| encoder.write_all(piece))
+                .and_then(|()| encoder.finish().map(drop))
+        }),
+    };
+    packed.map_err(|e| sink.failed(&e))
 }

@@ -13,7 +13,7 @@ pub(super) struct Sink<'s> {
 }
 
 enum To {
-    File(Replace),
+    File(Box<Replace>),
     Stdout(BufWriter<Stdout>, Tally),
     Nothing(Tally),
 }
@@ -43,7 +43,7 @@ impl<'s> Sink<'s> {
     /// Into a file.
     pub(super) fn file(replace: Replace, stop: &'s AtomicUsize) -> Self {
         Sink {
-            to: To::File(replace),
+            to: To::File(Box::new(replace)),
             stop,
         }
     }
@@ -76,11 +76,12 @@ impl<'s> Sink<'s> {
     }
 
     /// Ends the output; a file takes its name now.
-    pub(super) fn commit(self) -> Result<()> {
+    pub(super) fn commit(mut self) -> Result<()> {
+        let flushed = self.flush();
+        flushed.map_err(|e| self.failed(&e))?;
         match self.to {
             To::File(replace) => replace.commit().map(drop),
-            To::Stdout(mut out, _) => out.flush().map_err(|e| failed(&e, self.stop)),
-            To::Nothing(_) => Ok(()),
+            To::Stdout(..) | To::Nothing(_) => Ok(()),
         }
     }
 
@@ -89,26 +90,26 @@ impl<'s> Sink<'s> {
         bytes
             .chunks(A_SIGNAL)
             .try_for_each(|chunk| self.write_all(chunk))
-            .map_err(|e| failed(&e, self.stop))
+            .map_err(|e| self.failed(&e))
+    }
+
+    /// What a failed write means.
+    pub(super) fn failed(&self, error: &io::Error) -> Error {
+        if self.stop.load(Ordering::Relaxed) != 0 {
+            return Error::new(ErrorKind::Interrupted, "interrupted");
+        }
+        match error.kind() {
+            // Whoever read the output has had enough; that is no fault.
+            io::ErrorKind::BrokenPipe => {
+                Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
+            }
+            _ => Error::new(ErrorKind::Io, format!("cannot write the output: {error}")),
+        }
     }
 }
 
 /// So many bytes are written before a signal is looked for.
 const A_SIGNAL: usize = 4 << 20;
-
-/// What a failed write to an output means.
-pub(super) fn failed(error: &io::Error, stop: &AtomicUsize) -> Error {
-    if stop.load(Ordering::Relaxed) != 0 {
-        return Error::new(ErrorKind::Interrupted, "interrupted");
-    }
-    match error.kind() {
-        // Whoever read the output has had enough; that is no fault.
-        io::ErrorKind::BrokenPipe => {
-            Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
-        }
-        _ => Error::new(ErrorKind::Io, format!("cannot write the output: {error}")),
-    }
-}
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -2,14 +2,14 @@
 //!
 //! Decided for all inputs before the first one is touched, so that contradictions stop the run while nothing is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::find::{COMPACT, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::atomic::Durability;
+use crate::store::atomic::{Durability, remove_leftover};
 use crate::store::folders::sync_folder;
 use crate::store::manifest::Ledger;
 use crate::store::{FOLDER, Store};
@@ -62,8 +62,10 @@ impl Kept {
 /// All inputs of a run.
 #[derive(Debug)]
 pub struct Targets {
-    /// One for each input.
+    /// One for each input that is not left out.
     pub list: Vec<Target>,
+    /// Inputs that are what another input's output is called: `*.jsonl` finds the outputs of an earlier run, too.
+    pub left_out: Vec<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<Kept>>,
 }
 
@@ -78,7 +80,8 @@ impl Targets {
     /// The outputs of `sources`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] where several inputs would go to one output.
+    /// [`ErrorKind::Usage`] where several inputs would go to one output, an output would replace an input, or an output
+    /// folder is none.
     pub fn new(sources: &[Source], options: &Options) -> Result<Self> {
         if let (Destination::File(_) | Destination::Stdout, [_, _, ..]) =
             (&options.destination, sources)
@@ -89,22 +92,47 @@ impl Targets {
             )
             .hint("use --out-dir DIR, or leave -o out to write beside the inputs"));
         }
+        check_kind(&options.destination)?;
         let mut targets = Targets {
             list: Vec::with_capacity(sources.len()),
+            left_out: Vec::new(),
             stores: BTreeMap::new(),
         };
+        let inputs: BTreeMap<PathBuf, &Path> = sources
+            .iter()
+            .filter_map(|source| Some((source.path().canonicalize().ok()?, source.path())))
+            .collect();
+        let mut left_out = BTreeSet::new();
         let mut taken: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
         for source in sources {
             let target = targets.target(source, options)?;
             let input = target.input_path().to_owned();
             if let Some(output) = &target.output {
-                if same_file(output, &input) {
-                    return Err(Error::new(
-                        ErrorKind::Usage,
-                        "the output would replace its own input",
-                    )
-                    .at(&input)
-                    .hint("name another output"));
+                let replaced = output.canonicalize().ok();
+                match replaced.and_then(|output| inputs.get(&output)) {
+                    None => {}
+                    Some(other) if *other == input => {
+                        return Err(Error::new(
+                            ErrorKind::Usage,
+                            "the output would replace its own input",
+                        )
+                        .at(&input)
+                        .hint("name another output"));
+                    }
+                    Some(other) if options.destination == Destination::Beside => {
+                        left_out.insert(other.to_path_buf());
+                    }
+                    Some(other) => {
+                        return Err(Error::new(
+                            ErrorKind::Usage,
+                            format!(
+                                "the output of {} would replace it, and it is an input too",
+                                input.display()
+                            ),
+                        )
+                        .at(other)
+                        .hint("name another output"));
+                    }
                 }
                 if let Some(other) = taken.insert(output.clone(), input) {
                     return Err(Error::new(
@@ -121,6 +149,10 @@ impl Targets {
             }
             targets.list.push(target);
         }
+        targets
+            .list
+            .retain(|target| !left_out.contains(target.input_path()));
+        targets.left_out = left_out.into_iter().collect();
         Ok(targets)
     }
 
@@ -174,6 +206,28 @@ impl Targets {
         })
     }
 
+    /// Removes what killed runs have left half written where this run writes.
+    ///
+    /// What cannot be listed or removed harms nobody.
+    pub fn sweep(&self) {
+        let outputs = self
+            .list
+            .iter()
+            .filter_map(|target| target.output.as_deref());
+        let mut folders: BTreeSet<PathBuf> = outputs
+            .map(|output| match output.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+                _ => PathBuf::from("."),
+            })
+            .collect();
+        for root in self.stores.keys() {
+            folders.extend(paths_in(root).filter(|path| path.is_dir()));
+        }
+        for path in folders.iter().flat_map(|folder| paths_in(folder)) {
+            let _ = remove_leftover(&path);
+        }
+    }
+
     /// Ends the run: records become manifests, and the names of new files are flushed to the disk.
     ///
     /// # Errors
@@ -191,11 +245,36 @@ impl Targets {
     }
 }
 
+/// A file is no folder, and a folder no file.
+fn check_kind(destination: &Destination) -> Result<()> {
+    match destination {
+        Destination::File(path) if path.is_dir() => {
+            Err(Error::new(ErrorKind::Usage, "-o names a folder")
+                .at(path)
+                .hint("--out-dir DIR writes into a folder"))
+        }
+        Destination::Folder(path) if path.exists() && !path.is_dir() => {
+            Err(Error::new(ErrorKind::Usage, "--out-dir names a file")
+                .at(path)
+                .hint("-o FILE writes one output into a file"))
+        }
+        Destination::Beside
+        | Destination::File(_)
+        | Destination::Stdout
+        | Destination::Folder(_) => Ok(()),
+    }
+}
+
 fn kept(root: PathBuf) -> Arc<Kept> {
     Arc::new(Kept {
         store: Store::new(root, Durability::Lazy),
         ledger: OnceLock::new(),
     })
+}
+
+fn paths_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    entries.map(|entry| entry.path())
 }
 
 /// `dir/in.jsonl` → `dir/in.compact.jsonl`; a file without our ending gets one.
@@ -207,11 +286,4 @@ fn beside(input: &Path) -> PathBuf {
     let (stem, ending) = split_ending(&name);
     let ending = if ending.is_empty() { ".jsonl" } else { ending };
     input.with_file_name(format!("{stem}{COMPACT}{ending}"))
-}
-
-fn same_file(a: &Path, b: &Path) -> bool {
-    match (a.canonicalize(), b.canonicalize()) {
-        (Ok(a), Ok(b)) => a == b,
-        _ => false,
-    }
 }

@@ -1,5 +1,6 @@
 //! `ctxpack compact`: the job.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
@@ -68,7 +69,11 @@ impl Compact {
             .map(|path| ReportFormat::from_path(path))
             .collect::<Result<Vec<_>>>()?;
         let options = self.options(context)?;
-        let found = self.find()?;
+        for (path, format) in self.planned_reports(&formats) {
+            // Better said before hours of work than after.
+            self.existing_report(&path, format)?;
+        }
+        let found = self.find(context)?;
         let bar = Bar::new(found.sources.len() as u64, context.voice);
         let outcomes = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
@@ -84,14 +89,17 @@ impl Compact {
             );
         }
         say(context, &found, &outcomes);
-        let exit = Exit::of(&outcomes);
+        let mut exit = Exit::of(&outcomes);
         let report = Report::new(policy_ref(&effective), outcomes);
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
             // A table that cannot be shown is no reason to fail.
             let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
         }
-        self.write_reports(report, &formats)?;
+        for error in self.write_reports(report, &formats) {
+            context.error(&error);
+            exit = Exit::Partial;
+        }
         Ok(exit.code())
     }
 
@@ -125,60 +133,69 @@ impl Compact {
         })
     }
 
-    fn find(&self) -> Result<Found> {
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref())?;
+    fn find(&self, context: &Context) -> Result<Found> {
+        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }
         batch::find(&paths, self.out_dir.as_deref())
     }
 
-    /// Reports go where the user said, else beside the outputs.
-    fn write_reports(&self, report: Report, formats: &[ReportFormat]) -> Result<()> {
-        for (path, format) in self.reports.iter().zip(formats) {
-            self.write_report(path, &report, *format)?;
+    /// The reports on the run as a whole: where the user said, else at the top of the output folder.
+    fn planned_reports(&self, formats: &[ReportFormat]) -> Vec<(PathBuf, ReportFormat)> {
+        match &self.out_dir {
+            _ if !self.reports.is_empty() => {
+                let reports = self.reports.iter().cloned();
+                reports.zip(formats.iter().copied()).collect()
+            }
+            Some(folder) if !self.no_report && !self.dry_run => {
+                vec![(folder.join("ctxpack.stats.json"), ReportFormat::Json)]
+            }
+            Some(_) | None => Vec::new(),
         }
-        if self.no_report || self.dry_run || !self.reports.is_empty() {
-            return Ok(());
+    }
+
+    /// Writes those, or else one beside each output; gives what went wrong.
+    fn write_reports(&self, report: Report, formats: &[ReportFormat]) -> Vec<Error> {
+        let planned = self.planned_reports(formats);
+        if !planned.is_empty() || self.no_report || self.dry_run {
+            let write = |(path, format): &(PathBuf, _)| self.write_report(path, &report, *format);
+            return planned.iter().filter_map(|p| write(p).err()).collect();
         }
-        if let Some(folder) = &self.out_dir {
-            return self.write_report(
-                &folder.join("ctxpack.stats.json"),
-                &report,
-                ReportFormat::Json,
-            );
-        }
+        // `a.jsonl` and `a.jsonl.gz` have one report.
+        let mut beside: BTreeMap<PathBuf, Vec<Outcome>> = BTreeMap::new();
         let policy = report.head().policy().clone();
         for outcome in report.into_files() {
-            let beside = outcome
-                .output
-                .as_deref()
-                .filter(|output| *output != "-")
-                .map(stats_beside);
-            if let Some(path) = beside {
-                self.write_report(
-                    &path,
-                    &Report::new(policy.clone(), vec![outcome]),
-                    ReportFormat::Json,
-                )?;
+            let output = outcome.output.as_deref().filter(|output| *output != "-");
+            if let Some(path) = output.map(stats_beside) {
+                beside.entry(path).or_default().push(outcome);
             }
         }
-        Ok(())
+        beside
+            .into_iter()
+            .filter_map(|(path, outcomes)| {
+                let one = Report::new(policy.clone(), outcomes);
+                self.write_report(&path, &one, ReportFormat::Json).err()
+            })
+            .collect()
+    }
+
+    /// What may become of what is there.
+    fn existing_report(&self, path: &Path, format: ReportFormat) -> Result<Existing> {
+        match std::fs::read(path) {
+            Err(_) => Ok(Existing::Refuse),
+            Ok(bytes) if self.overwrite || is_report(&bytes, format) => Ok(Existing::Overwrite),
+            Ok(_) => Err(Error::new(
+                ErrorKind::Exists,
+                "there is a file already, and it is no report of ctxpack",
+            )
+            .at(path)
+            .hint("--overwrite replaces it; --report FILE writes elsewhere")),
+        }
     }
 
     fn write_report(&self, path: &Path, report: &Report, format: ReportFormat) -> Result<()> {
-        let existing = match std::fs::read(path) {
-            Err(_) => Existing::Refuse,
-            Ok(bytes) if self.overwrite || is_report(&bytes, format) => Existing::Overwrite,
-            Ok(_) => {
-                return Err(Error::new(
-                    ErrorKind::Exists,
-                    "there is a file already, and it is no report of ctxpack",
-                )
-                .at(path)
-                .hint("--overwrite replaces it; --report FILE writes elsewhere"));
-            }
-        };
+        let existing = self.existing_report(path, format)?;
         if let Some(folder) = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty())

@@ -8,6 +8,7 @@ mod progress;
 mod undo;
 mod verify;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
+use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::policy::{self, Effective, Setting};
@@ -133,11 +135,15 @@ fn format_named(name: Option<&str>) -> Result<Option<Format>> {
 }
 
 /// The paths of the command line and those of `--files-from` (`-`: standard input), one a line.
-fn all_paths(paths: &[PathBuf], files_from: Option<&Path>) -> Result<Vec<PathBuf>> {
+fn all_paths(
+    paths: &[PathBuf],
+    files_from: Option<&Path>,
+    stop: &AtomicUsize,
+) -> Result<Vec<PathBuf>> {
     let mut all = paths.to_vec();
     if let Some(list) = files_from {
         let text = if list == Path::new("-") {
-            io::read_to_string(io::stdin())
+            io::read_to_string(Stdin::open(stop)?)
         } else {
             std::fs::read_to_string(list)
         };
@@ -216,7 +222,7 @@ impl Context {
             }
             ErrorFormat::Json => {
                 let json = json!({"kind": kind, "message": message, "file": file, "line": line, "hint": hint});
-                writeln!(err, "{json}")
+                writeln!(err, "{}", json_line(&json))
             }
         };
     }
@@ -270,15 +276,37 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     context.interrupted().unwrap_or(code)
 }
 
+/// JSON on one line that steers no terminal: what `printable` makes visible is escaped, and so reads back the same.
+fn json_line(value: &serde_json::Value) -> String {
+    let mut line = String::new();
+    for c in value.to_string().chars() {
+        match printable(c.encode_utf8(&mut [0; 4])) {
+            Cow::Borrowed(same) => line.push_str(same),
+            // All of them are in strings and within the first plane.
+            Cow::Owned(_) => line.push_str(&format!("\\u{:04x}", c as u32)),
+        }
+    }
+    line
+}
+
 /// Data for stdout; a reader that has gone is no fault.
 fn put(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
-    out.write_all(bytes).map_err(|e| match e.kind() {
+    out.write_all(bytes).map_err(|e| stdout_failed(&e))
+}
+
+/// The last of the data.
+fn flush(out: &mut impl Write) -> Result<()> {
+    out.flush().map_err(|e| stdout_failed(&e))
+}
+
+fn stdout_failed(error: &io::Error) -> Error {
+    match error.kind() {
         io::ErrorKind::BrokenPipe => {
             Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
         }
         _ => Error::new(
             ErrorKind::Io,
-            format!("cannot write to standard output: {e}"),
+            format!("cannot write to standard output: {error}"),
         ),
-    })
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Context, Voice};
+use super::{Context, Voice, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::Existing;
 use crate::store::undo::{self, Appended, Dest, State};
@@ -88,7 +88,14 @@ impl Undo {
                 },
             ),
         };
-        let done = found.restore(dest, appended)?;
+        let to_stdout = matches!(dest, Dest::Writer(_));
+        let done = found.restore(dest, appended).map_err(|error| {
+            match &error.source {
+                // A fault without a path is the stream's, not the original's.
+                Some(source) if to_stdout && error.path.is_none() => stdout_failed(source),
+                Some(_) | None => error,
+            }
+        })?;
         let bytes = count(done.bytes, "byte");
         Ok(match done.state {
             State::AlreadyOriginal(_) => format!("is the original already ({bytes})"),

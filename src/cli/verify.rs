@@ -1,12 +1,12 @@
 //! `ctxpack verify`: is this history valid for the provider's API?
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::{Context, all_paths, format_named, put};
+use super::{Context, all_paths, flush, format_named, json_line, put};
 use crate::batch::{self, Inspected};
 use crate::error::Result;
 use crate::outcome::path_text;
@@ -42,7 +42,7 @@ enum Shape {
 
 impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let paths = all_paths(&self.paths, self.files_from.as_deref())?;
+        let paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
         let found = batch::find(&paths, None)?;
         let format = format_named(self.input_format.as_deref())?;
         let mut out = BufWriter::new(io::stdout().lock());
@@ -70,21 +70,7 @@ impl Verify {
                 }
             }
         }
-        put(&mut out, b"")?;
-        out.flush()
-            .or_else(|e| {
-                if e.kind() == io::ErrorKind::BrokenPipe {
-                    Ok(())
-                } else {
-                    Err(e)
-                }
-            })
-            .map_err(|e| {
-                crate::error::Error::new(
-                    crate::error::ErrorKind::Io,
-                    format!("cannot write to standard output: {e}"),
-                )
-            })?;
+        flush(&mut out)?;
         Ok(if failed { 3 } else { u8::from(broken) })
     }
 
@@ -123,7 +109,7 @@ impl Verify {
                     "path": path, "line": line, "rule": rule.name(), "severity": severity,
                     "conversation": conversation, "id": id, "message": message,
                 });
-                format!("{json}\n")
+                format!("{}\n", json_line(&json))
             }
         }
     }

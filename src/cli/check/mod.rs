@@ -7,7 +7,7 @@
 mod difference;
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use difference::difference;
 
 use super::compact::policy_ref;
-use super::{Context, Voice, load_policy, put};
+use super::{Context, Voice, flush, load_policy, put};
 use crate::batch::compact_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
@@ -105,7 +105,7 @@ impl Check {
             );
             put(&mut out, line.as_bytes())?;
         }
-        let _ = out.flush();
+        flush(&mut out)?;
         Ok(match (differ, errors) {
             (_, 1..) => 3,
             (1.., 0) => 1,

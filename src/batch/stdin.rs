@@ -1,0 +1,83 @@
+//! Standard input, read by a thread of its own: a signal ends a run that waits for a writer who says nothing.
+//!
+//! Never reads far ahead: a writer who is faster than the run waits.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a pipe holds on Linux: a read seldom gives more.
+const PIECE: usize = 64 << 10;
+/// So many pieces may wait.
+const PIECES: usize = 16;
+/// How often a signal is looked for while nothing comes.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Standard input.
+#[derive(Debug)]
+pub struct Stdin<'s> {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    piece: io::Cursor<Vec<u8>>,
+    stop: &'s AtomicUsize,
+}
+
+impl<'s> Stdin<'s> {
+    /// Begins to read; `stop` is the signal that ends the run, 0: none yet. To be called once in a process: what was
+    /// read ahead is lost to others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`] where the system gives no thread.
+    pub fn open(stop: &'s AtomicUsize) -> Result<Self> {
+        let (send, pieces) = sync_channel(PIECES);
+        let read = move || {
+            let mut stdin = io::stdin().lock();
+            loop {
+                let mut piece = vec![0; PIECE];
+                let read = stdin.read(&mut piece);
+                let read = read.map(|n| {
+                    piece.truncate(n);
+                    piece
+                });
+                let is_last = match &read {
+                    Ok(piece) => piece.is_empty(),
+                    Err(e) => e.kind() != io::ErrorKind::Interrupted,
+                };
+                if send.send(read).is_err() || is_last {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .spawn(read)
+            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start a thread: {e}")))?;
+        Ok(Stdin {
+            pieces,
+            piece: io::Cursor::default(),
+            stop,
+        })
+    }
+}
+
+impl Read for Stdin<'_> {
+    /// Fails when a signal has ended the run.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let n = self.piece.read(buffer)?;
+            if n > 0 || buffer.is_empty() {
+                return Ok(n);
+            }
+            match self.pieces.recv_timeout(PATIENCE) {
+                Ok(piece) => self.piece = io::Cursor::new(piece?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.stop.load(Ordering::Relaxed) != 0 {
+                // Not `Interrupted`, which readers try again.
+                return Err(io::Error::other("interrupted"));
+            }
+        }
+    }
+}
