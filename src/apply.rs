@@ -57,7 +57,8 @@ impl With {
 /// The edits that make `changes`, sorted and disjoint.
 pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
     let mut edits = Vec::with_capacity(changes.len() * 2);
-    let mut by_call: IdMap<&[u8], &Change> = IdMap::default();
+    // Ids are unique in a conversation only.
+    let mut by_call: IdMap<(u32, &[u8]), &Change> = IdMap::default();
     let mut by_line: IdMap<u32, (usize, &Change)> = IdMap::default();
     for change in changes {
         let block = transcript.block(change.block);
@@ -71,26 +72,35 @@ pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
             with,
         });
         if !block.call_id.is_empty() {
-            by_call.insert(transcript.bytes(block.line, block.call_id), change);
+            by_call.insert(
+                (
+                    change.conversation,
+                    transcript.bytes(block.line, block.call_id),
+                ),
+                change,
+            );
         }
         by_line.entry(block.line).or_insert((0, change)).0 += 1;
+    }
+    let mut owners: IdMap<u32, u32> = IdMap::default();
+    for (number, conversation) in (0..).zip(&transcript.conversations) {
+        owners.extend(conversation.mirrors.iter().map(|line| (*line, number)));
     }
     for mirror in transcript.mirrors() {
         let change = if mirror.of.is_empty() {
             // The mirror of a line repeats all results on it; it goes when all of them do.
-            let results = |line| {
-                let blocks = transcript.blocks_of_line(line);
-                blocks
-                    .filter(|b| transcript.block(*b).kind == BlockKind::Result)
-                    .count()
-            };
+            let blocks = transcript.blocks_of_line(mirror.line);
+            let results = blocks
+                .filter(|b| transcript.block(*b).kind == BlockKind::Result)
+                .count();
             by_line
                 .get(&mirror.line)
-                .filter(|(changed, _)| *changed == results(mirror.line))
+                .filter(|(changed, _)| *changed == results)
                 .map(|(_, change)| *change)
         } else {
-            by_call
-                .get(transcript.bytes(mirror.line, mirror.of))
+            let owner = owners.get(&mirror.line);
+            owner
+                .and_then(|owner| by_call.get(&(*owner, transcript.bytes(mirror.line, mirror.of))))
                 .copied()
         };
         if let Some(change) = change {
@@ -98,7 +108,6 @@ pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
         }
     }
     edits.sort_by_key(|edit| (edit.line, edit.span.start));
-    edits.dedup_by_key(|edit| (edit.line, edit.span));
     edits
 }
 

@@ -14,7 +14,7 @@ use crate::policy::Policy;
 use crate::settle::{self, Change, Why};
 use crate::text::{count, thousands};
 use crate::tokens::{Estimator, Sizes};
-use crate::transcript::{ConversationId, Transcript};
+use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
 
 /// What stays the same for all transcripts of a run.
@@ -148,7 +148,7 @@ impl<'p> Pipeline<'p> {
         first_line: u64,
         part: Part,
     ) -> Vec<ConversationOutcome> {
-        let outcome = |conversation| {
+        let outcome = |conversation: &Conversation| {
             let tokens = sizes.conversation(transcript, conversation);
             let id = match part {
                 Part::File => conversation.id.to_string(),
@@ -166,7 +166,14 @@ impl<'p> Pipeline<'p> {
             .to_owned();
             outcome
         };
-        transcript.conversations.iter().map(outcome).collect()
+        // A line that holds no conversation (blank, broken) is none in the report.
+        let counts = |c: &&Conversation| part == Part::File || !c.messages.is_empty();
+        transcript
+            .conversations
+            .iter()
+            .filter(counts)
+            .map(outcome)
+            .collect()
     }
 
     fn after(

@@ -55,6 +55,8 @@ pub struct Conversation {
     pub id: ConversationId,
     /// Its messages; the first is number 1 in a report.
     pub messages: Vec<Message>,
+    /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
+    pub mirrors: Vec<u32>,
     lines: Vec<u32>,
     blocks: Vec<u32>,
 }
@@ -65,6 +67,7 @@ impl Conversation {
         Conversation {
             id,
             messages: Vec::new(),
+            mirrors: Vec::new(),
             lines: Vec::new(),
             blocks: Vec::new(),
         }

@@ -233,11 +233,15 @@ fn renewed(listed: &Value, stats: &Value) -> Value {
             };
             Value::Object(listed.iter().filter_map(renew).collect::<Map<_, _>>())
         }
-        (Value::Array(listed), Value::Array(stats)) if listed.len() == stats.len() => listed
-            .iter()
-            .zip(stats)
-            .map(|(listed, stats)| renewed(listed, stats))
-            .collect(),
+        (Value::Array(listed), Value::Array(stats)) => {
+            // Entries that are new list what the last of the old ones did.
+            let last = listed.last().unwrap_or(&Value::Null);
+            let listed = listed.iter().chain(std::iter::repeat(last));
+            listed
+                .zip(stats)
+                .map(|(listed, stats)| renewed(listed, stats))
+                .collect()
+        }
         _ => stats.clone(),
     }
 }

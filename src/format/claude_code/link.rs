@@ -25,7 +25,9 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
             Some(root) => ConversationId::Sidechain(tree.id_of(root)),
         };
         let live = tree.live(&lines, root.is_none());
-        conversations.push(tree.conversation(id, &live));
+        let mut conversation = tree.conversation(id, &live);
+        conversation.mirrors = tree.mirrors(&lines, &live);
+        conversations.push(conversation);
     }
     conversations
 }
@@ -372,6 +374,38 @@ impl<'t, 'a> Tree<'t, 'a> {
             }
         }
         conversation
+    }
+
+    /// The mirrors of a branch that hang on live lines: a dead copy of a call has progress lines of its own.
+    fn mirrors(&self, branch: &[u32], live: &[u32]) -> Vec<u32> {
+        let live: IdSet<u32> = live.iter().copied().collect();
+        let mut hangs_on_live: IdMap<u32, bool> = IdMap::default();
+        let mut mirrors = Vec::new();
+        for line in branch
+            .iter()
+            .copied()
+            .filter(|line| self.line(*line).kind == LineKind::Mirror)
+        {
+            // Mirrors hang on mirrors; what the first of them hangs on decides.
+            let mut path = vec![line];
+            let mut seen = IdSet::from_iter([line]);
+            let is_live = loop {
+                let parent = self.parents[path[path.len() - 1] as usize];
+                if let Some(known) = hangs_on_live.get(&parent) {
+                    break *known;
+                }
+                let is_mirror = parent != NONE && self.line(parent).kind == LineKind::Mirror;
+                if !is_mirror || !seen.insert(parent) {
+                    break live.contains(&parent);
+                }
+                path.push(parent);
+            };
+            hangs_on_live.extend(path.into_iter().map(|line| (line, is_live)));
+            if is_live {
+                mirrors.push(line);
+            }
+        }
+        mirrors
     }
 
     fn group_kind(&self, line: u32, link: &Link) -> GroupKind {
