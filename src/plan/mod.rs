@@ -9,6 +9,7 @@ mod tools;
 use std::collections::HashMap;
 
 use crate::policy::{Layer, Policy, Shape as ClearShape};
+use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use tools::kind_of;
@@ -106,11 +107,14 @@ fn conversation_results(
             .get(transcript.bytes(result.line, result.call_id))
             .copied()
             .unwrap_or(own);
-        let tool = match String::from_utf8_lossy(named) {
+        let tool = match String::from_utf8_lossy(&unescape(named)) {
             name if name.is_empty() => "unknown".to_owned(),
             name => name.into_owned(),
         };
-        let demote = policy.has(Layer::Demote) && keeping == Keeping::Store && is_all_text(result);
+        let demote = policy.has(Layer::Demote)
+            && keeping == Keeping::Store
+            && is_all_text(result)
+            && !is_persisted(transcript, result);
         results.push(ResultPlan {
             conversation: number,
             message,
@@ -177,13 +181,16 @@ fn may_clear(transcript: &Transcript<'_>, result: &Block, policy: &Policy) -> bo
     };
     // Parts of unknown kinds (references to loaded tools) mean something to the agent.
     let known = result.others == 0 && policy.clear.shapes.contains(&shape);
+    known && !is_persisted(transcript, result)
+}
+
+fn is_persisted(transcript: &Transcript<'_>, result: &Block) -> bool {
     let first = transcript.texts(result).first();
-    known
-        && !first.is_some_and(|text| {
-            transcript
-                .bytes(result.line, text.span)
-                .starts_with(PERSISTED)
-        })
+    first.is_some_and(|text| {
+        transcript
+            .bytes(result.line, text.span)
+            .starts_with(PERSISTED)
+    })
 }
 
 #[cfg(test)]
