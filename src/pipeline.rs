@@ -100,7 +100,7 @@ impl<'p> Pipeline<'p> {
         let mut conversations = self.before(&transcript, &mut sizes, first_line, part);
 
         let plan = plan::plan(&transcript, self.policy, self.keeping);
-        let artifacts = artifacts::gather(&transcript, &plan, &sizes, &self.policy.demote);
+        let artifacts = artifacts::gather(&transcript, &plan, &sizes, self.policy);
         let changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
         if changes.is_empty() {
             return Compacted {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::plan::{Demote, Plan};
-use crate::policy;
+use crate::policy::{Policy, Substitutions};
 use crate::scan::unescape_into;
 use crate::store::{is_offload_name, offload_name};
 use crate::tokens::Sizes;
@@ -29,13 +29,14 @@ pub struct Demoted {
 }
 
 /// Gathers what `plan` needs. Results that are small enough are not looked at; what an earlier run left is passed over,
-/// since a preview would only become a preview of itself.
+/// since a preview would only become a preview of itself, and nobody wants a placeholder back.
 pub fn gather(
     transcript: &Transcript<'_>,
     plan: &Plan,
     sizes: &Sizes,
-    demote: &policy::Demote,
+    policy: &Policy,
 ) -> Artifacts {
+    let Policy { demote, clear, .. } = policy;
     let mut artifacts = Artifacts::default();
     for result in plan
         .results
@@ -49,11 +50,15 @@ pub fn gather(
         }
         let content = content(transcript, block);
         let text = String::from_utf8_lossy(&content);
-        if demote
+        let is_preview = demote
             .text
             .matches(&text)
-            .is_some_and(|values| is_offload_name(values.name))
-        {
+            .is_some_and(|values| is_offload_name(values.name));
+        let placeholder = clear.placeholder.render(&Substitutions {
+            tool: &result.tool(transcript),
+            ..Substitutions::default()
+        });
+        if is_preview || text == placeholder {
             continue;
         }
         let preview = text.chars().take(demote.preview_chars as usize).collect();

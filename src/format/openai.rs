@@ -1,7 +1,7 @@
 //! OpenAI chat completions: one message a line, or one conversation `{"messages": […]}` a line.
 
 use super::blocks;
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, LineKind, Marks, Record, Role, Shape};
 
 /// One line: a message, a conversation, or something else.
@@ -43,26 +43,55 @@ fn peek_messages(c: &Cursor<'_>) -> Parse<bool> {
     Ok(found)
 }
 
+/// What the keys of a message hold, but for the blocks that they add.
+#[derive(Default)]
+struct Fields<'a> {
+    object: Span,
+    role: Option<&'a [u8]>,
+    content: Option<blocks::Content>,
+    answers: Span,
+    name: Span,
+}
+
+/// The keys that add blocks.
+const ADDING: [&[u8]; 5] = [
+    b"content",
+    b"reasoning_content",
+    b"reasoning",
+    b"tool_calls",
+    b"function_call",
+];
+
 /// One message object; `None` where it has no role that is known.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<LineKind>> {
     let line = c.line();
     let (start, texts) = (record.block_mark(), record.text_mark());
-    let mut role = None;
-    let mut content = None;
-    let (mut answers, mut name) = (Span::default(), Span::default());
-    let object = c.object(|key, c| {
-        match key {
-            b"role" => role = c.string_or_skip()?.map(|t| t.span.of(line)),
-            b"content" => content = Some(contents(c, record)?),
-            b"tool_call_id" => answers = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
-            b"name" => name = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
-            b"reasoning_content" | b"reasoning" => thinking(c, record)?,
-            b"tool_calls" if c.kind()? == Kind::Array => drop(c.array(|c| call(c, record))?),
-            b"function_call" if c.kind()? == Kind::Object => function_call(c, record)?,
-            _ => drop(c.skip()?),
-        }
-        Ok(())
+    let before = c.clone();
+    let mut times = [0; ADDING.len()];
+    let mut read = fields(c, record, |key| {
+        times[key] += 1;
+        Wanted::Yes
     })?;
+    if times.iter().any(|times| *times > 1) {
+        // A key twice: the last one counts, and what the others have added goes.
+        record.forget(start, texts);
+        *c = before;
+        read = fields(c, record, |key| {
+            times[key] -= 1;
+            if times[key] == 0 {
+                Wanted::Yes
+            } else {
+                Wanted::No
+            }
+        })?;
+    }
+    let Fields {
+        object,
+        role,
+        content,
+        answers,
+        name,
+    } = read;
     let (role, is_result) = match role {
         Some(b"user") => (Role::User, false),
         Some(b"assistant") => (Role::Assistant, false),
@@ -88,6 +117,42 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
         .map_or(Marks::default(), blocks::echo);
     record.unit(role, object, span, echo, start);
     Ok(Some(LineKind::Message))
+}
+
+/// Whether the value of a key is read.
+#[derive(PartialEq, Eq)]
+enum Wanted {
+    Yes,
+    No,
+}
+
+/// Reads a message; `wanted` is asked before each key of [`ADDING`], by its number.
+fn fields<'a>(
+    c: &mut Cursor<'a>,
+    record: &mut Record<'_, '_>,
+    mut wanted: impl FnMut(usize) -> Wanted,
+) -> Parse<Fields<'a>> {
+    let line = c.line();
+    let mut read = Fields::default();
+    let span = |text: Option<Text>| text.map(|t| t.span).unwrap_or_default();
+    read.object = c.object(|key, c| {
+        let adding = ADDING.iter().position(|adding| *adding == key);
+        if adding.is_some_and(|key| wanted(key) == Wanted::No) {
+            return c.skip().map(drop);
+        }
+        match key {
+            b"role" => read.role = c.string_or_skip()?.map(|t| t.span.of(line)),
+            b"content" => read.content = Some(contents(c, record)?),
+            b"tool_call_id" => read.answers = span(c.string_or_skip()?),
+            b"name" => read.name = span(c.string_or_skip()?),
+            b"reasoning_content" | b"reasoning" => thinking(c, record)?,
+            b"tool_calls" if c.kind()? == Kind::Array => drop(c.array(|c| call(c, record))?),
+            b"function_call" if c.kind()? == Kind::Object => function_call(c, record)?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(read)
 }
 
 /// A message's content; every part of it becomes a block, until the role says that it is a result.
@@ -157,7 +222,10 @@ fn call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     block.value = c.object(|key, c| {
         match key {
             b"id" => block.call_id = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
-            b"function" | b"custom" if c.kind()? == Kind::Object => called(c, record, &mut block)?,
+            b"function" | b"custom" if c.kind()? == Kind::Object => {
+                record.forget_texts(texts);
+                called(c, record, &mut block)?;
+            }
             _ => drop(c.skip()?),
         }
         Ok(())
@@ -179,10 +247,12 @@ fn function_call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
 
 /// `{"name", "arguments"}` or `{"name", "input"}`.
 fn called(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, block: &mut Block) -> Parse<()> {
+    let texts = record.text_mark();
     c.object(|key, c| {
         match key {
             b"name" => block.tool = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
             b"arguments" | b"input" => {
+                record.forget_texts(texts);
                 if c.kind()? == Kind::String {
                     let text = c.string()?;
                     record.text(text);

@@ -164,6 +164,47 @@ fn openai_messages_are_read_alone_and_many_on_a_line() {
     assert_eq!(kinds(Format::OpenAi, &line), expected);
 }
 
+#[test]
+fn of_a_key_that_is_there_twice_the_last_one_counts() {
+    let texts = |format: Format, line: &str| -> Vec<(BlockKind, Vec<String>)> {
+        let transcript = format.read(line.as_bytes(), 1, &mut Warnings::default());
+        let blocks = transcript.blocks_of_line(0).map(|b| transcript.block(b));
+        let said = |text: &crate::scan::Text| {
+            let text = transcript.bytes(0, text.span);
+            String::from_utf8_lossy(text).into_owned()
+        };
+        blocks
+            .map(|b| (b.kind, transcript.texts(b).iter().map(said).collect()))
+            .collect()
+    };
+    let one = |kind, text: &str| (kind, vec![text.to_owned()]);
+    let cases = [
+        (
+            Format::Anthropic,
+            r#"{"role":"user","content":"old","content":"new"}"#,
+            vec![one(BlockKind::Text, "new")],
+        ),
+        (
+            Format::ClaudeCode,
+            r#"{"type":"user","uuid":"u","message":{"content":[{"type":"tool_result","tool_use_id":"a","content":"old","content":"new"}],"content":[{"type":"tool_result","tool_use_id":"a","content":"older","content":"newer"}]}}"#,
+            vec![one(BlockKind::Result, "newer")],
+        ),
+        (
+            Format::OpenAi,
+            r#"{"role":"tool","tool_call_id":"a","content":"old","name":"f","content":"new"}"#,
+            vec![one(BlockKind::Result, "new")],
+        ),
+        (
+            Format::OpenAi,
+            r#"{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}],"content":"old","reasoning":"r","tool_calls":[{"id":"c","function":{"arguments":"1","arguments":"2"}}],"content":null}"#,
+            vec![one(BlockKind::Thinking, "r"), one(BlockKind::Call, "2")],
+        ),
+    ];
+    for (format, line, expected) in cases {
+        assert_eq!(texts(format, line), expected, "{line}");
+    }
+}
+
 /// A session line: `kind:id<parent` and the rest as JSON members.
 fn session(lines: &[(&str, &str, &str, &str)]) -> String {
     lines

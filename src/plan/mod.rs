@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use crate::ids::IdMap;
 use crate::policy::{Layer, Policy, Shape as ClearShape};
+use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use tools::kind_of;
@@ -48,9 +49,14 @@ impl ResultPlan {
 /// The tool that a block of the input names, "unknown" where it names none.
 pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
     let block = transcript.block(block);
-    match String::from_utf8_lossy(block.tool.of(transcript.original_line(block.line))) {
-        name if name.is_empty() => Cow::Borrowed("unknown"),
-        name => name,
+    let name = match unescape(block.tool.of(transcript.original_line(block.line))) {
+        Cow::Borrowed(name) => String::from_utf8_lossy(name),
+        Cow::Owned(name) => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
+    };
+    if name.is_empty() {
+        Cow::Borrowed("unknown")
+    } else {
+        name
     }
 }
 
@@ -118,7 +124,10 @@ fn conversation_results(
         if result.kind != BlockKind::Result {
             continue;
         }
-        let demote = policy.has(Layer::Demote) && keeping == Keeping::Store && is_all_text(result);
+        let demote = policy.has(Layer::Demote)
+            && keeping == Keeping::Store
+            && is_all_text(result)
+            && !is_persisted(transcript, result);
         results.push(ResultPlan {
             conversation: number,
             message: message as u32,
@@ -180,13 +189,16 @@ fn may_clear(transcript: &Transcript<'_>, result: &Block, policy: &Policy) -> bo
     };
     // Parts of unknown kinds (references to loaded tools) mean something to the agent.
     let known = result.others == 0 && policy.clear.shapes.contains(&shape);
+    known && !is_persisted(transcript, result)
+}
+
+fn is_persisted(transcript: &Transcript<'_>, result: &Block) -> bool {
     let first = transcript.texts(result).first();
-    known
-        && !first.is_some_and(|text| {
-            transcript
-                .bytes(result.line, text.span)
-                .starts_with(PERSISTED)
-        })
+    first.is_some_and(|text| {
+        transcript
+            .bytes(result.line, text.span)
+            .starts_with(PERSISTED)
+    })
 }
 
 #[cfg(test)]

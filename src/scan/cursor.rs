@@ -81,7 +81,7 @@ const DEEP_LEVELS: usize = 127;
 const KEYS_COMPARED: usize = 32;
 
 /// A place in a line of JSON.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     line: &'a [u8],
     bytes: string::Bytes,

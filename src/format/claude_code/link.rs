@@ -130,6 +130,11 @@ impl<'t, 'a> Tree<'t, 'a> {
             return Vec::new();
         };
         let mut path = self.walk(leaf, NONE);
+        if !is_main {
+            // A subagent does not see the conversation that started it.
+            let is_own = |line: &&u32| self.has(**line, Marks::SIDECHAIN);
+            path.truncate(path.iter().take_while(is_own).count());
+        }
         path.reverse();
         self.restore_preserved(&mut path);
         self.gather(lines, path)

@@ -150,10 +150,14 @@ fn mark(c: &mut Cursor<'_>, link: &mut Link, mark: Marks) -> Parse<()> {
 
 /// The API message of a user or assistant line.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Parse<()> {
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
     c.object(|key, c| {
         match key {
             b"id" => link.message = string(c)?,
-            b"content" => link.content = blocks::content(c, record)?,
+            b"content" => {
+                record.forget(blocks, texts);
+                link.content = blocks::content(c, record)?;
+            }
             _ => drop(c.skip()?),
         }
         Ok(())
