@@ -198,8 +198,7 @@ fn walk(folder: &Path, skip: Option<&Path>, wanted: impl Fn(&Path, &str) -> bool
         })
         .filter(|path| {
             path.file_name()
-                .and_then(|n| n.to_str())
-                .is_some_and(|name| wanted(path, name))
+                .is_some_and(|name| wanted(path, &name.to_string_lossy()))
                 && path.is_file()
         })
         .collect()

@@ -12,7 +12,6 @@ mod sink;
 mod stdin;
 mod target;
 
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -148,8 +147,9 @@ fn attempt(run: &one::Run<'_>, target: &Target) -> Result<Outcome> {
     })
 }
 
-/// Whether the process (24) or the system (23) has no file handle left.
+/// Whether the process (24) or the system (23) may have had no file handle left; an error of a temporary file hides its
+/// number.
 fn lacks_handles(error: &Error) -> bool {
-    let code = error.source.as_ref().and_then(io::Error::raw_os_error);
-    matches!(code, Some(23 | 24))
+    let source = error.source.as_ref();
+    source.is_some_and(|source| matches!(source.raw_os_error(), None | Some(23 | 24)))
 }

@@ -1,0 +1,124 @@
+//! Which inputs a command line finds, and what they are taken for.
+
+use super::harness::{Place, gzip, sample};
+
+#[test]
+fn a_folder_twice_finds_no_outputs_and_no_store() {
+    let (before, _) = sample();
+    let place = Place::with(&[
+        ("a.jsonl", before.as_bytes()),
+        ("sub/b.jsonl.gz", &gzip(&before)),
+    ]);
+    let args = "compact . --set demote.min_tokens=300";
+    place.run(args).exits(0);
+    let first = place.all_files();
+    assert!(first.contains_key("sub/b.compact.jsonl.gz"));
+    place.run(args).exits(0).says(&["2 files"]);
+    assert_eq!(place.all_files(), first);
+}
+
+#[test]
+fn patterns_find_transcripts_and_not_our_outputs() {
+    let (before, _) = sample();
+    let place = Place::with(&[
+        ("a.jsonl", &before),
+        ("in/b.jsonl", &before),
+        ("in/no.txt", &before),
+    ]);
+    for _ in 0..2 {
+        let ran = place.run_args(&["compact", "*.jsonl", "in/**/*.jsonl", "--report", "r.json"]);
+        ran.exits(0);
+        let report = place.json("r.json");
+        let inputs: Vec<_> = report["files"].as_array().unwrap().iter().collect();
+        assert_eq!(inputs.len(), 2, "{report:#}");
+        assert_eq!(
+            (&inputs[0]["input"], &inputs[1]["input"]),
+            (&"a.jsonl".into(), &"in/b.jsonl".into())
+        );
+    }
+    place
+        .run_args(&["compact", "*.nothing"])
+        .exits(2)
+        .says(&["*.nothing: no file matches"]);
+}
+
+#[test]
+fn an_output_that_a_shell_pattern_names_beside_its_input_is_left_out() {
+    let (before, after) = sample();
+    let place = Place::with(&[("a.jsonl", &before)]);
+    place.run("compact a.jsonl").exits(0);
+    let expanded = "compact a.compact.jsonl a.jsonl --report r.json";
+    place
+        .run(expanded)
+        .exits(0)
+        .says(&["1 compacted, 1 skipped"]);
+    assert_eq!(place.text("a.compact.jsonl"), after);
+    assert!(
+        !place
+            .files()
+            .contains(&"a.compact.compact.jsonl".to_owned())
+    );
+    // By itself it is an input like any other.
+    place
+        .run("compact a.compact.jsonl")
+        .exits(0)
+        .says(&["1 unchanged"]);
+    assert_eq!(place.text("a.compact.compact.jsonl"), after);
+}
+
+#[test]
+fn lists_of_files_come_from_files_and_streams() {
+    let (before, after) = sample();
+    let place = Place::with(&[
+        ("a.jsonl", before.as_str()),
+        ("with space.jsonl", &before),
+        ("list", "a.jsonl\r\n\r\nwith space.jsonl\r\n"),
+    ]);
+    place
+        .run("compact --files-from list --out-dir one")
+        .exits(0);
+    place
+        .pipe(
+            "compact --files-from - --out-dir two",
+            "with space.jsonl\na.jsonl",
+        )
+        .exits(0);
+    for name in [
+        "one/a.jsonl",
+        "one/with space.jsonl",
+        "two/a.jsonl",
+        "two/with space.jsonl",
+    ] {
+        assert_eq!(place.text(name), after, "{name}");
+    }
+}
+
+#[test]
+fn a_format_that_the_user_names_wins() {
+    // Both message formats would do for these.
+    let plain = "{\"role\":\"user\",\"content\":\"hi\"}\n";
+    let place = Place::with(&[("in.jsonl", plain)]);
+    for (args, format) in [("", "anthropic"), (" --input-format openai", "openai")] {
+        place.run(&format!("compact in.jsonl{args}")).exits(0);
+        assert_eq!(
+            place.json("in.compact.stats.json")["files"][0]["format"],
+            format
+        );
+    }
+}
+
+#[test]
+fn formats_that_are_not_known_pass_through() {
+    let chat = "{\"conversations\":[{\"from\":\"human\",\"value\":\"hi\"}]}\n";
+    let place = Place::with(&[("in.jsonl", chat)]);
+    place
+        .run("compact in.jsonl")
+        .exits(0)
+        .says(&["unsupported"]);
+    assert_eq!(place.text("in.compact.jsonl"), chat);
+    let file = &place.json("in.compact.stats.json")["files"][0];
+    assert_eq!(
+        (&file["status"], &file["format"]),
+        (&"unsupported".into(), &"sharegpt".into())
+    );
+}

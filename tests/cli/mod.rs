@@ -1,0 +1,18 @@
+//! The program from outside: its files, its streams, its exit codes.
+//!
+//! Each test works in a folder of its own, in an environment that holds nothing but `PATH`.
+
+// Clippy lets tests unwrap, but not what tests call.
+#![allow(clippy::unwrap_used)]
+
+mod bytes;
+mod check;
+mod errors;
+mod harness;
+mod inputs;
+mod outputs;
+mod reports;
+mod signals;
+mod streams;
+mod undo;
+mod verify;

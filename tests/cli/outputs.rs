@@ -1,0 +1,310 @@
+//! Where outputs go, what they hold, and what is never replaced.
+
+use std::fs;
+
+use super::harness::{KEPT, Place, anthropic, anthropic_of, gzip, output, sample, samples, zstd};
+
+#[test]
+fn a_file_is_compacted_beside_itself_with_its_report() {
+    for (format, before, after) in samples() {
+        let place = Place::with(&[("in.jsonl", &before)]);
+        let ran = place
+            .run("compact in.jsonl")
+            .exits(0)
+            .says(&["in.jsonl", "compacted"]);
+        assert_eq!(ran.text(), "", "{format}");
+        assert_eq!(
+            place.files(),
+            ["in.compact.jsonl", "in.compact.stats.json", "in.jsonl"]
+        );
+        assert_eq!(place.text("in.jsonl"), before, "{format}");
+        assert_eq!(place.text("in.compact.jsonl"), after, "{format}");
+        let file = &place.json("in.compact.stats.json")["files"][0];
+        assert_eq!(file["format"], format);
+        assert_eq!(file["status"], "compacted");
+        assert_eq!(file["output"], "in.compact.jsonl");
+    }
+}
+
+#[test]
+fn a_named_output_gets_its_report_beside_it() {
+    let (before, after) = sample();
+    let place = Place::with(&[("in.jsonl", &before)]);
+    place
+        .run("compact in.jsonl -o new/folder/out.jsonl")
+        .exits(0);
+    assert_eq!(
+        place.files(),
+        [
+            "in.jsonl",
+            "new/folder/out.jsonl",
+            "new/folder/out.stats.json"
+        ]
+    );
+    assert_eq!(place.text("new/folder/out.jsonl"), after);
+}
+
+#[test]
+fn a_dash_writes_to_standard_output_and_nothing_else() {
+    let (before, after) = sample();
+    let place = Place::with(&[("in.jsonl", &before)]);
+    let ran = place
+        .run("compact in.jsonl -o -")
+        .exits(0)
+        .says(&["compacted"]);
+    assert_eq!(ran.text(), after);
+    assert_eq!(place.names(), ["in.jsonl"]);
+}
+
+#[test]
+fn an_output_folder_keeps_the_tree_with_one_report_at_its_top() {
+    let (before, after) = sample();
+    let place = Place::with(&[
+        ("in/a.jsonl", &before),
+        ("in/deep/er/b.jsonl", &before),
+        ("other.txt", &before),
+    ]);
+    place.run("compact in other.txt --out-dir out").exits(0);
+    let written = [
+        "out/a.jsonl",
+        "out/ctxpack.stats.json",
+        "out/deep/er/b.jsonl",
+        "out/other.txt",
+    ];
+    assert_eq!(place.files()[3..], written);
+    for name in ["out/a.jsonl", "out/deep/er/b.jsonl", "out/other.txt"] {
+        assert_eq!(place.text(name), after, "{name}");
+    }
+    let report = place.json("out/ctxpack.stats.json");
+    assert_eq!(report["totals"]["compacted"], 3);
+    assert_eq!(report["files"][1]["input"], "in/deep/er/b.jsonl");
+}
+
+#[test]
+fn a_stream_goes_through_and_leaves_nothing_behind() {
+    let (before, after) = sample();
+    for args in ["compact", "compact -", "compact - -o -"] {
+        let place = Place::new();
+        let ran = place.pipe(args, &before).exits(0);
+        assert_eq!(ran.text(), after, "{args}");
+        assert!(place.all_files().is_empty(), "{args}");
+    }
+}
+
+/// Eight results, of which the fourth is oversize by the policy that `--set` makes.
+fn with_an_oversize_result() -> String {
+    anthropic_of((0..KEPT + 3).map(|i| output(i).repeat(if i == 4 { 4 } else { 1 })))
+}
+
+#[test]
+fn what_only_a_store_could_give_back_stays_in_a_stream() {
+    let before = with_an_oversize_result();
+    let after = {
+        let mut lines: Vec<&str> = before.lines().collect();
+        let cleared = anthropic(KEPT + 3, 3);
+        let cleared: Vec<&str> = cleared.lines().collect();
+        // A line of the prompt, and two for each of the three results that are cleared.
+        lines[..7].copy_from_slice(&cleared[..7]);
+        lines.join("\n") + "\n"
+    };
+    let place = Place::new();
+    let args = "compact - --set demote.min_tokens=1000";
+    assert_eq!(place.pipe(args, &before).exits(0).text(), after);
+
+    let kept = place
+        .pipe(&format!("{args} --store store"), &before)
+        .exits(0);
+    assert!(
+        kept.text()
+            .contains("Output too large. Saved to: offloaded/")
+    );
+    let stored = place.all_files();
+    let contents: Vec<_> = stored
+        .iter()
+        .filter(|(name, _)| name.contains("offloaded/"))
+        .collect();
+    assert_eq!(contents.len(), 1);
+    assert_eq!(contents[0].1, output(4).repeat(4).as_bytes());
+}
+
+#[test]
+fn a_stream_that_has_a_store_can_be_undone() {
+    let (before, after) = sample();
+    for packed in [before.clone().into_bytes(), gzip(&before), zstd(&before)] {
+        let place = Place::new();
+        place
+            .pipe("compact - --store store -o out", &packed)
+            .exits(0);
+        if packed == before.as_bytes() {
+            assert_eq!(place.text("out"), after);
+        }
+        place.run("undo out --store store -o back").exits(0);
+        assert_eq!(place.read("back"), packed);
+    }
+}
+
+#[test]
+fn its_own_output_is_replaced_without_a_flag() {
+    let (before, after) = sample();
+    let place = Place::with(&[("in.jsonl", &before)]);
+    place.run("compact in.jsonl").exits(0);
+    place.run("compact in.jsonl --set clear.keep=4").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), anthropic(KEPT + 3, 4));
+    place.run("compact in.jsonl").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), after);
+}
+
+#[test]
+fn an_output_that_was_edited_is_kept_and_the_rest_is_done() {
+    let (before, after) = sample();
+    let place = Place::with(&[("a.jsonl", &before), ("b.jsonl", &before)]);
+    place.run("compact a.jsonl b.jsonl").exits(0);
+    place.append(
+        "a.compact.jsonl",
+        "{\"role\":\"user\",\"content\":\"my note\"}\n",
+    );
+    let edited = place.text("a.compact.jsonl");
+
+    let again = "compact a.jsonl b.jsonl --set clear.keep=4";
+    place.run(again).exits(3).says(&[
+        "a.jsonl: a.compact.jsonl: there is a file already",
+        "hint: --overwrite replaces it",
+        "b.jsonl  compacted",
+    ]);
+    assert_eq!(place.text("a.compact.jsonl"), edited);
+    assert_eq!(place.text("b.compact.jsonl"), anthropic(KEPT + 3, 4));
+
+    place.run("compact a.jsonl b.jsonl --overwrite").exits(0);
+    assert_eq!(place.text("a.compact.jsonl"), after);
+}
+
+#[test]
+fn files_of_others_are_never_replaced() {
+    let (before, _) = sample();
+    for (args, name) in [
+        ("compact in.jsonl", "in.compact.jsonl"),
+        ("compact in.jsonl -o notes.txt", "notes.txt"),
+        ("compact in.jsonl --out-dir out", "out/in.jsonl"),
+    ] {
+        let place = Place::with(&[("in.jsonl", before.as_str()), (name, "mine")]);
+        place
+            .run(args)
+            .exits(3)
+            .says(&[name, "there is a file already", "hint: --overwrite"]);
+        assert_eq!(place.text(name), "mine", "{args}");
+    }
+}
+
+#[test]
+fn outputs_that_would_be_one_file_are_refused_before_anything_is_written() {
+    let (before, _) = sample();
+    let place = Place::with(&[
+        ("a/x.jsonl", &before),
+        ("b/x.jsonl", &before),
+        ("in/a/x.jsonl", &before),
+        ("o/a/x.jsonl", &before),
+        ("x.jsonl", &before),
+    ]);
+    let untouched = place.all_files();
+    for (args, message) in [
+        (
+            "compact a/x.jsonl b/x.jsonl --out-dir out",
+            "the outputs of a/x.jsonl and of b/x.jsonl would be the same file",
+        ),
+        (
+            "compact a b --out-dir out",
+            "the outputs of a/x.jsonl and of b/x.jsonl would be the same file",
+        ),
+        (
+            "compact a/x.jsonl b/x.jsonl -o out.jsonl",
+            "-o takes one input, not 2",
+        ),
+        (
+            "compact a/x.jsonl b/x.jsonl -o -",
+            "-o takes one input, not 2",
+        ),
+        (
+            "compact x.jsonl -o ./x.jsonl --overwrite",
+            "x.jsonl: the output would replace its own input",
+        ),
+        (
+            "compact in o/a/x.jsonl --out-dir o --overwrite",
+            "o/a/x.jsonl: the output of in/a/x.jsonl would replace it, and it is an input too",
+        ),
+    ] {
+        place.run(args).exits(2).says(&[message, "hint: "]);
+        assert_eq!(place.all_files(), untouched, "{args}");
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn an_output_is_as_open_as_its_input() {
+        let (before, _) = sample();
+        for mode in [0o600, 0o640, 0o664] {
+            let place = Place::with(&[("in.jsonl", &before)]);
+            fs::set_permissions(place.path("in.jsonl"), fs::Permissions::from_mode(mode)).unwrap();
+            place.run("compact in.jsonl").exits(0);
+            let output = fs::metadata(place.path("in.compact.jsonl")).unwrap();
+            assert_eq!(output.mode() & 0o7777, mode);
+            let store = fs::metadata(place.path(".ctxpack")).unwrap();
+            assert_eq!(store.mode() & 0o7777, 0o700);
+        }
+    }
+
+    #[test]
+    fn an_output_that_is_a_link_keeps_pointing() {
+        let (before, after) = sample();
+        let place = Place::with(&[("in.jsonl", before.as_str()), ("far/real.jsonl", "old")]);
+        symlink("far/real.jsonl", place.path("out.jsonl")).unwrap();
+        place
+            .run("compact in.jsonl -o out.jsonl --overwrite")
+            .exits(0);
+        assert!(
+            fs::symlink_metadata(place.path("out.jsonl"))
+                .unwrap()
+                .is_symlink()
+        );
+        assert_eq!(place.text("far/real.jsonl"), after);
+    }
+
+    #[test]
+    fn an_output_with_another_name_is_not_torn_from_it() {
+        let (before, _) = sample();
+        let place = Place::with(&[("in.jsonl", before.as_str()), ("out.jsonl", "old")]);
+        fs::hard_link(place.path("out.jsonl"), place.path("other")).unwrap();
+        place
+            .run("compact in.jsonl -o out.jsonl --overwrite")
+            .exits(3)
+            .says(&["out.jsonl", "hard links", "hint: "]);
+        assert_eq!(
+            (place.text("out.jsonl"), place.text("other")),
+            ("old".into(), "old".into())
+        );
+    }
+
+    #[test]
+    fn what_a_killed_run_left_half_written_is_removed() {
+        let (before, _) = sample();
+        let place = Place::with(&[
+            ("in.jsonl", before.as_str()),
+            (".ctxpack-aB3dE6.tmp", "half"),
+            (".ctxpack/archive/.ctxpack-aB3dE6.tmp", "half"),
+            (".ctxpack-notes.tmp", "mine"),
+        ]);
+        place.run("compact in.jsonl --dry-run").exits(0);
+        assert!(place.path(".ctxpack-aB3dE6.tmp").exists());
+        place.run("compact in.jsonl").exits(0);
+        let left: Vec<_> = place
+            .names()
+            .into_iter()
+            .filter(|name| name.ends_with(".tmp"))
+            .collect();
+        assert_eq!(left, [".ctxpack-notes.tmp"]);
+    }
+}

@@ -1,0 +1,232 @@
+//! Reports: where they go, what they are called, and that they say what was done.
+
+use serde_json::Value;
+
+use super::harness::{Place, conversations, gzip, sample, samples};
+
+/// A batch in which inputs are compacted, unchanged, unsupported, broken and missing.
+fn mixed() -> Place {
+    let place = Place::new();
+    for (format, before, _) in samples() {
+        place.write(&format!("in/{format}.jsonl"), before);
+    }
+    place.write("in/lines.jsonl", conversations(9, 0));
+    place.write("in/short.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
+    place.write("in/garbage.jsonl", b"\xff\xfe\x00");
+    place.write("in/torn.jsonl.gz", &gzip("x".repeat(99))[..20]);
+    place
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_reports_the_same() {
+    for (to, code) in [
+        ("in", 3),
+        ("in gone.jsonl --out-dir out", 3),
+        ("in --store store", 3),
+        ("in/lines.jsonl -o out.jsonl", 0),
+        ("in/lines.jsonl -o -", 0),
+        ("in --policy none --out-dir out", 3),
+        ("in --set demote.min_tokens=300", 3),
+    ] {
+        let (place, apart) = (mixed(), Place::new());
+        let before = place.all_files();
+        place.run(&format!("compact {to} --dry-run")).exits(code);
+        let report = apart.path("dry.json");
+        let dry = format!("compact {to} -n --report");
+        let dry = dry.split(' ').chain(report.to_str());
+        place.run_args(&dry.collect::<Vec<_>>()).exits(code);
+        assert_eq!(place.all_files(), before, "{to}");
+        place
+            .run(&format!("compact {to} --report real.json"))
+            .exits(code);
+        assert_eq!(place.text("real.json"), apart.text("dry.json"), "{to}");
+    }
+}
+
+#[test]
+fn every_form_of_report_tells_of_the_same_run() {
+    let place = mixed();
+    let args = "compact in --out-dir out --report r.json --report r.jsonl --report sub/r.csv --report r.MD";
+    place
+        .run(args)
+        .exits(3)
+        .says(&["4 compacted, 1 unchanged, 1 failed, 1 unsupported"]);
+    let json = place.json("r.json");
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["policy"]["name"], "auto");
+    assert_eq!(json["totals"]["files"], 7);
+    let files = json["files"].as_array().unwrap();
+
+    let jsonl = place.text("r.jsonl");
+    let mut lines: Vec<Value> = jsonl
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let last = lines.pop().unwrap();
+    assert_eq!(&lines, files);
+    assert_eq!(last["totals"], json["totals"]);
+
+    let csv = place.text("sub/r.csv");
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 8);
+    for (row, file) in rows[1..].iter().zip(files) {
+        assert!(
+            row.starts_with(&format!("{},", file["input"].as_str().unwrap())),
+            "{row}"
+        );
+    }
+    let markdown = place.text("r.MD");
+    assert!(markdown.contains("in 7 files: 4 compacted"), "{markdown}");
+    // A report that was asked for takes the place of the one beside the outputs.
+    assert!(!place.files().contains(&"out/ctxpack.stats.json".to_owned()));
+}
+
+#[test]
+fn totals_are_the_sums_of_what_the_files_say() {
+    let place = mixed();
+    place.run("compact in --out-dir out").exits(3);
+    let report = place.json("out/ctxpack.stats.json");
+    let totals = &report["totals"];
+    for key in [
+        "bytes_before",
+        "bytes_after",
+        "tokens_before",
+        "tokens_after",
+        "messages_before",
+        "messages_after",
+    ] {
+        let sum: u64 = report["files"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| file[key].as_u64().unwrap())
+            .sum();
+        assert_eq!(totals[key], sum, "{key}");
+    }
+    let tokens = |key: &str| totals[key].as_u64().unwrap();
+    assert_eq!(
+        tokens("tokens_saved"),
+        tokens("tokens_before") - tokens("tokens_after")
+    );
+    for file in report["files"].as_array().unwrap() {
+        let size = |name: &Value| place.read(name.as_str().unwrap()).len();
+        if file["status"] != "failed" {
+            assert_eq!(file["bytes_before"], size(&file["input"]), "{file:#}");
+            assert_eq!(file["bytes_after"], size(&file["output"]), "{file:#}");
+        }
+    }
+}
+
+#[test]
+fn no_report_is_written_where_none_is_wanted() {
+    let (before, _) = sample();
+    let place = Place::with(&[("in.jsonl", &before)]);
+    place.run("compact in.jsonl --no-report").exits(0);
+    assert_eq!(place.files(), ["in.compact.jsonl", "in.jsonl"]);
+    place
+        .run("compact in.jsonl --no-report --out-dir out")
+        .exits(0);
+    assert_eq!(place.files()[2..], ["out/in.jsonl"]);
+    place
+        .run("compact in.jsonl --no-report --report r.json")
+        .exits(2)
+        .says(&["--no-report"]);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_anything_is() {
+    let (before, _) = sample();
+    let place = Place::with(&[("in.jsonl", before.as_str()), ("mine.json", "{}")]);
+    let untouched = place.all_files();
+    for (name, message) in [
+        ("r.html2", "cannot be told from its extension"),
+        ("report", "cannot be told from its extension"),
+        ("mine.json", "it is no report of ctxpack"),
+    ] {
+        let ran = place.run(&format!("compact in.jsonl --report {name}"));
+        ran.exits(2)
+            .says(&[&format!("{name}: "), message, "hint: "]);
+        assert_eq!(place.all_files(), untouched, "{name}");
+    }
+    place
+        .run("compact in.jsonl --report mine.json --overwrite")
+        .exits(0);
+    assert_eq!(place.json("mine.json")["totals"]["files"], 1);
+}
+
+#[test]
+fn a_report_beside_an_output_replaces_only_its_own_kind() {
+    let (before, after) = sample();
+    let place = Place::with(&[
+        ("a.jsonl", before.as_str()),
+        ("a.compact.stats.json", "my own figures"),
+        ("b.jsonl", &before),
+    ]);
+    for _ in 0..2 {
+        let ran = place.run("compact a.jsonl b.jsonl").exits(3);
+        ran.says(&[
+            "a.compact.stats.json: there is a file already",
+            "2 compacted",
+        ]);
+        assert_eq!(place.text("a.compact.jsonl"), after);
+        assert_eq!(place.text("a.compact.stats.json"), "my own figures");
+        assert_eq!(place.json("b.compact.stats.json")["totals"]["files"], 1);
+    }
+}
+
+#[test]
+fn two_outputs_that_differ_in_compression_share_their_report() {
+    let (before, _) = sample();
+    let place = Place::with(&[
+        ("a.jsonl", before.as_bytes()),
+        ("a.jsonl.gz", &gzip(&before)),
+    ]);
+    place.run("compact .").exits(0);
+    assert_eq!(
+        place.files(),
+        [
+            "a.compact.jsonl",
+            "a.compact.jsonl.gz",
+            "a.compact.stats.json",
+            "a.jsonl",
+            "a.jsonl.gz"
+        ]
+    );
+    assert_eq!(place.json("a.compact.stats.json")["totals"]["files"], 2);
+}
+
+#[test]
+fn settings_are_named_with_their_origin_and_change_the_hash() {
+    let (before, _) = sample();
+    let place = Place::with(&[("in.jsonl", &before)]);
+    place.run("compact in.jsonl --report plain.json").exits(0);
+    place
+        .run("compact in.jsonl --set clear.keep=2 --report set.json")
+        .exits(0);
+    let (plain, set) = (place.json("plain.json"), place.json("set.json"));
+    assert_eq!(plain["policy"]["overrides"], serde_json::json!([]));
+    assert_eq!(
+        set["policy"]["overrides"],
+        serde_json::json!([{"key": "clear.keep", "value": 2, "origin": "flag"}])
+    );
+    assert_ne!(plain["policy"]["hash"], set["policy"]["hash"]);
+}
+
+#[test]
+fn paths_are_reported_as_they_were_given() {
+    let place = mixed();
+    let args = "compact ./in --out-dir out --store store --set demote.min_tokens=300 --report r.json --report r.jsonl --report r.csv --report r.md";
+    place.run(args).exits(3);
+    let here = place.path("").canonicalize().unwrap();
+    let here = here.to_str().unwrap();
+    for (name, bytes) in place.all_files() {
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains(here),
+            "{name} names {here}"
+        );
+    }
+    assert_eq!(
+        place.json("r.json")["files"][0]["input"],
+        "./in/anthropic.jsonl"
+    );
+}

@@ -1,0 +1,211 @@
+//! Runs that are ended from outside: what they leave is whole, and the next run takes up the rest.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::harness::{Place, anthropic_of, output, sample};
+
+const FILES: usize = 400;
+
+/// A folder `in` whose batch takes seconds.
+fn large() -> Place {
+    let place = Place::new();
+    for i in 0..FILES {
+        let results = (0..9).map(|n| format!("{i} {}", output(n)).repeat(11));
+        place.write(&format!("in/{i:03}.jsonl"), anthropic_of(results));
+    }
+    place
+}
+
+/// Starts the batch and waits until some of it is done.
+fn begun(place: &Place) -> Child {
+    let child = place
+        .command("compact in --out-dir out --set demote.min_tokens=4000 -j 2")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while outputs(place).len() < 5 {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the run never began"
+        );
+        sleep(Duration::from_millis(2));
+    }
+    child
+}
+
+fn send(place: &Place, signal: &str, child: &Child) {
+    let id = child.id().to_string();
+    assert!(
+        place
+            .command_of("kill", &[signal, &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+/// Waits, but not for long; gives the exit code and what was said.
+fn ended(mut child: Child) -> (Option<i32>, String) {
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > Duration::from_secs(5) {
+            child.kill().unwrap();
+            panic!("the run did not end within five seconds");
+        }
+        sleep(Duration::from_millis(5));
+    }
+    let mut err = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
+    (child.wait().unwrap().code(), err)
+}
+
+/// The outputs that have their names.
+fn outputs(place: &Place) -> BTreeMap<String, Vec<u8>> {
+    let Ok(entries) = place.path("out").read_dir() else {
+        return BTreeMap::new();
+    };
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = names.filter(|name| name.ends_with(".jsonl"));
+    names
+        .map(|name| (name.clone(), place.read(&format!("out/{name}"))))
+        .collect()
+}
+
+fn leftovers(place: &Place) -> Vec<String> {
+    place
+        .names()
+        .into_iter()
+        .filter(|name| name.ends_with(".tmp"))
+        .collect()
+}
+
+/// Each output can be undone now; the same command does the rest, and gives those that there are as they are.
+fn can_be_undone_and_taken_up(place: &Place) {
+    let there = outputs(place);
+    assert!(
+        (1..FILES).contains(&there.len()),
+        "{} outputs: not in the middle",
+        there.len()
+    );
+    for name in there.keys() {
+        let undone = place.run(&format!("undo out/{name} -o -")).exits(0);
+        assert!(undone.out == place.read(&format!("in/{name}")), "{name}");
+    }
+    place
+        .run("compact in --out-dir out --set demote.min_tokens=4000 -j 2")
+        .exits(0)
+        .says(&["400 compacted"]);
+    let all = outputs(place);
+    assert_eq!(all.len(), FILES);
+    for (name, bytes) in &there {
+        assert!(all[name] == *bytes, "{name} was not whole");
+    }
+    assert_eq!(leftovers(place), [""; 0]);
+}
+
+#[test]
+fn a_signal_ends_a_batch_in_order() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let place = large();
+        let child = begun(&place);
+        send(&place, signal, &child);
+        let (ended_with, err) = ended(child);
+        assert_eq!(ended_with, Some(code), "{err}");
+        let done = outputs(&place).len();
+        assert!(
+            err.contains(&format!(
+                "interrupted: {done} inputs done, {} left\n",
+                FILES - done
+            )),
+            "{err}"
+        );
+        assert!(
+            err.contains("hint: run the same command again for the rest"),
+            "{err}"
+        );
+        assert_eq!(leftovers(&place), [""; 0]);
+        let report = place.json("out/ctxpack.stats.json");
+        assert_eq!(report["totals"]["files"], done);
+        can_be_undone_and_taken_up(&place);
+    }
+}
+
+#[test]
+fn a_killed_batch_leaves_whole_files_and_its_journal() {
+    let place = large();
+    let mut child = begun(&place);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Each of the two threads may have been writing an output and an offload.
+    let left = leftovers(&place);
+    assert!(left.len() <= 4, "{left:?}");
+    can_be_undone_and_taken_up(&place);
+}
+
+#[test]
+fn a_signal_is_heard_while_a_stream_is_silent() {
+    for args in [
+        "compact - -o out.jsonl",
+        "compact - --store store",
+        "compact",
+        "verify -",
+        "compact --files-from -",
+    ] {
+        let place = Place::new();
+        let mut child = place
+            .command(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(sample().0.as_bytes()).unwrap();
+        sleep(Duration::from_millis(200));
+        assert_eq!(child.try_wait().unwrap(), None, "{args}");
+        send(&place, "-INT", &child);
+        let (code, err) = ended(child);
+        assert_eq!(code, Some(130), "{args}: {err}");
+        drop(stdin);
+        let left: Vec<_> = place.names();
+        assert!(
+            left.is_empty() || left == ["store/lock"],
+            "{args}: {left:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_single_file_that_was_interrupted() {
+    let place = Place::with(&[("in.jsonl", anthropic_of((0..40_000).map(output)))]);
+    let child = place
+        .command("compact in.jsonl -o out.jsonl")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while leftovers(&place).is_empty() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the run never began"
+        );
+        sleep(Duration::from_millis(1));
+    }
+    send(&place, "-TERM", &child);
+    let (code, err) = ended(child);
+    assert_eq!(code, Some(143), "{err}");
+    assert_eq!(place.files(), ["in.jsonl"]);
+}

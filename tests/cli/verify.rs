@@ -1,0 +1,119 @@
+//! `verify` says what a provider would, and where.
+
+use serde_json::{Value, json};
+
+use super::harness::{Place, gzip, orphan, sample, samples};
+
+const WORDING: &str = "unexpected `tool_use_id` found in `tool_result` blocks";
+
+#[test]
+fn a_valid_history_is_passed_in_silence() {
+    for (format, before, after) in samples() {
+        let place = Place::with(&[("in.jsonl", &before), ("out.jsonl", &after)]);
+        let ran = place.run("verify in.jsonl out.jsonl").exits(0);
+        let errors = ran
+            .text()
+            .lines()
+            .filter(|line| line.contains(" error: "))
+            .count();
+        assert_eq!((errors, ran.err.as_str()), (0, ""), "{format}");
+    }
+}
+
+#[test]
+fn an_orphan_is_found_with_its_line_its_rule_and_the_providers_words() {
+    let place = Place::with(&[("in.jsonl", orphan())]);
+    let ran = place.run("verify in.jsonl").exits(1);
+    assert!(
+        ran.text().starts_with("in.jsonl:3: error: orphan-result: "),
+        "{}",
+        ran.text()
+    );
+    assert!(
+        ran.text().contains(WORDING) && ran.text().contains("toolu_lost"),
+        "{}",
+        ran.text()
+    );
+    assert_eq!(ran.err, "");
+
+    let streamed = place.pipe("verify -", orphan()).exits(1);
+    assert_eq!(streamed.text(), ran.text().replace("in.jsonl:", "-:"));
+}
+
+#[test]
+fn findings_as_json_are_one_object_a_line() {
+    let place = Place::with(&[("in.jsonl", orphan())]);
+    let ran = place.run("verify in.jsonl --format json").exits(1);
+    let mut findings: Vec<Value> = ran
+        .text()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let message = findings[0]["message"].take();
+    assert!(message.as_str().unwrap().contains(WORDING), "{message}");
+    assert_eq!(
+        findings,
+        [json!({
+            "path": "in.jsonl", "line": 3, "rule": "orphan-result", "severity": "error", "conversation": "main",
+            "id": "toolu_lost", "message": null,
+        })]
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_does_not_hide_the_others() {
+    let place = Place::with(&[
+        ("a.jsonl.gz", &gzip("x".repeat(99))[..20]),
+        ("b.jsonl", orphan().as_bytes()),
+    ]);
+    let ran = place
+        .run("verify a.jsonl.gz b.jsonl")
+        .exits(3)
+        .says(&["a.jsonl.gz: cannot unpack"]);
+    assert!(ran.text().starts_with("b.jsonl:3: "), "{}", ran.text());
+    place
+        .run("verify gone.jsonl")
+        .exits(2)
+        .says(&["gone.jsonl: no such file or folder"]);
+}
+
+#[test]
+fn compressed_files_folders_and_lists_are_checked_too() {
+    let place = Place::with(&[
+        ("in/a.jsonl.gz", gzip(orphan())),
+        ("in/b.jsonl", orphan().into()),
+        ("list", "in/b.jsonl\n".into()),
+    ]);
+    let ran = place.run("verify in").exits(1);
+    assert_eq!(ran.text().lines().count(), 2, "{}", ran.text());
+    let listed = place.run("verify --files-from list").exits(1);
+    assert!(
+        listed.text().starts_with("in/b.jsonl:3: "),
+        "{}",
+        listed.text()
+    );
+}
+
+#[test]
+fn what_is_not_supported_is_said_not_to_be_checked() {
+    let place = Place::with(&[(
+        "in.jsonl",
+        "{\"conversations\":[{\"from\":\"human\",\"value\":\"hi\"}]}\n",
+    )]);
+    let ran = place.run("verify in.jsonl").exits(0);
+    assert_eq!(
+        ran.text(),
+        "in.jsonl: not checked: sharegpt is not supported\n"
+    );
+}
+
+#[test]
+fn findings_that_the_input_has_do_not_keep_it_from_being_compacted() {
+    let (before, after) = sample();
+    let place = Place::with(&[("in.jsonl", orphan() + &before)]);
+    place.run("compact in.jsonl").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), orphan() + &after);
+    let file = &place.json("in.compact.stats.json")["files"][0];
+    assert_eq!(file["findings_before"], file["findings_after"]);
+    assert_ne!(file["findings_before"], 0);
+}
