@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | [`scan`] | bytes to lines to spans: the hot path |
 //! | [`transcript`] | the model: lines, blocks, conversations |
-//! | [`format`] | which format it is; one reader a format |
+//! | [`mod@format`] | which format it is; one reader a format |
 //! | [`policy`] | every key of a policy; the presets |
 //! | [`tokens`] | estimates |
 //! | [`plan`] | which results each layer looks at |

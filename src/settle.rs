@@ -156,7 +156,7 @@ impl Settle<'_, '_> {
         let estimator = self.sizes.estimator();
         let new = estimator.content(&text, shape);
         let (before, after) = (estimator.tokens(now.size), estimator.tokens(new));
-        (after < before).then(|| Change {
+        (after < before).then_some(Change {
             conversation: result.conversation,
             message: result.message,
             block: result.block,

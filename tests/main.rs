@@ -1,1 +1,14 @@
+//! All tests from outside, in one binary: a module an area.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on fails"
+)]
+
+// The program as a user meets it: files, exit codes, words.
+mod cli;
+// What always holds, as properties over generated transcripts.
+mod invariants;
+// The order of imports, and that pure rooms stay pure.
+mod layering;

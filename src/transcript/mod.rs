@@ -52,7 +52,7 @@ pub struct Line {
     pub kind: LineKind,
     /// What is odd about its bytes.
     pub oddities: Oddities,
-    /// Its blocks in [`Transcript::blocks`].
+    /// Its blocks, by their numbers in the transcript.
     blocks: (u32, u32),
 }
 
@@ -248,7 +248,7 @@ pub struct Unit {
     pub object: Span,
     /// Its content value.
     pub content: Span,
-    /// Its blocks in [`Transcript::blocks`].
+    /// Its blocks, by their numbers in the transcript.
     pub blocks: (u32, u32),
     /// The text begins as an injected reminder does.
     pub echo: Marks,

@@ -1,0 +1,276 @@
+//! A transcript as a file, with a policy to compact it by.
+
+use std::fmt;
+use std::path::Path;
+
+use ctxpack::batch::compact_bytes;
+use ctxpack::format::{Detected, Detector, Format, Layout};
+use ctxpack::outcome::Outcome;
+use ctxpack::pipeline::Pipeline;
+use ctxpack::plan::Keeping;
+use ctxpack::policy::Policy;
+use proptest::prelude::*;
+
+use super::tape::Tape;
+use super::text::Mode;
+use super::{anthropic, claude_code, openai, policies};
+
+/// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
+const TAPE: usize = 900;
+
+/// One transcript, one policy.
+#[derive(Clone)]
+pub(super) struct Case {
+    pub format: Format,
+    pub layout: Layout,
+    pub bytes: Vec<u8>,
+    /// The lines that a model sees, in its order, conversation by conversation. Nobody knows them in noise.
+    pub live: Vec<Vec<usize>>,
+    pub policy: Policy,
+    pub keeping: Keeping,
+}
+
+/// Which transcripts a property is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Those that keep all rules.
+    Valid,
+    /// Those too that break some, or are broken themselves.
+    Any,
+}
+
+impl Case {
+    /// Transcripts of one format with any policy.
+    pub(super) fn of(format: Format, kind: Kind) -> impl Strategy<Value = Case> {
+        (Tape::of_up_to(TAPE), Tape::of_up_to(32)).prop_map(move |(mut tape, mut policy)| {
+            let mode = if kind == Kind::Any && tape.one_in(2) {
+                Mode::Noisy
+            } else {
+                Mode::Clean
+            };
+            let written = Written::new(&mut tape, format, mode);
+            let framed = frame(&mut tape, &written.lines, mode, Rubbish::Sometimes);
+            let mut bytes = framed.bytes;
+            if mode == Mode::Noisy && tape.one_in(3) {
+                mutate(&mut tape, &mut bytes);
+            }
+            let place = |line: usize| framed.places[line];
+            let live = written.live.into_iter();
+            Case {
+                format,
+                layout: written.layout,
+                bytes,
+                live: live.map(|c| c.into_iter().map(place).collect()).collect(),
+                keeping: if policy.one_in(8) {
+                    Keeping::Nothing
+                } else {
+                    Keeping::Store
+                },
+                policy: policies::any(&mut policy),
+            }
+        })
+    }
+
+    /// What a run makes of it.
+    pub(super) fn compact(&self) -> Run {
+        self.compact_bytes(&self.bytes)
+    }
+
+    /// What a run with the same policy makes of other bytes.
+    pub(super) fn compact_bytes(&self, bytes: &[u8]) -> Run {
+        compact(bytes, &self.policy, self.keeping)
+    }
+}
+
+/// What a run made of some bytes.
+#[derive(Debug, PartialEq)]
+pub(super) struct Run {
+    /// What it took them for.
+    pub detected: Option<(Format, Layout)>,
+    pub outcome: Outcome,
+    pub bytes: Vec<u8>,
+}
+
+/// What a run makes of some bytes.
+pub(super) fn compact(bytes: &[u8], policy: &Policy, keeping: Keeping) -> Run {
+    let pipeline = Pipeline::new(policy, keeping).unwrap();
+    let (outcome, output) = compact_bytes(Path::new("in.jsonl"), bytes, &pipeline);
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    Run {
+        detected: match detector.decide() {
+            Detected::Known(format, layout) => Some((format, layout)),
+            Detected::Unsupported(_) => None,
+        },
+        outcome,
+        bytes: output,
+    }
+}
+
+/// Shown when a property fails: the file, a Rust literal a line, and the keys of the policy that vary.
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:?} {:?} {:?}", self.format, self.layout, self.keeping)?;
+        literals(f, &self.bytes)?;
+        const VARIED: [&str; 5] = ["layers", "tokens.", "demote.", "clear.", "tools."];
+        for (key, value) in self.policy.keys().unwrap() {
+            if VARIED.iter().any(|varied| key.starts_with(varied)) {
+                write!(f, "  {key}={value}")?;
+            }
+        }
+        writeln!(f)?;
+        write!(f, "  live: {:?}", self.live)
+    }
+}
+
+fn literals(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    let mut lines = bytes.split_inclusive(|b| *b == b'\n');
+    lines.try_for_each(|line| writeln!(f, "  b\"{}\"", line.escape_ascii()))
+}
+
+/// The lines of a transcript before they are put into a file.
+pub(super) struct Written {
+    pub layout: Layout,
+    pub lines: Vec<Vec<u8>>,
+    pub live: Vec<Vec<usize>>,
+}
+
+impl Written {
+    pub(super) fn new(tape: &mut Tape, format: Format, mode: Mode) -> Written {
+        let (layout, lines) = match format {
+            Format::Anthropic => (Layout::File, anthropic::lines(tape, mode)),
+            Format::OpenAi if tape.one_in(3) => (Layout::Line, openai::conversations(tape, mode)),
+            Format::OpenAi => (Layout::File, openai::lines(tape, mode)),
+            Format::ClaudeCode => {
+                let claude_code::Session { lines, live } = claude_code::session(tape, mode);
+                let layout = Layout::File;
+                return Written {
+                    layout,
+                    lines,
+                    live,
+                };
+            }
+        };
+        let live = match layout {
+            Layout::File => vec![(0..lines.len()).collect()],
+            Layout::Line => (0..lines.len()).map(|line| vec![line]).collect(),
+        };
+        Written {
+            layout,
+            lines,
+            live,
+        }
+    }
+}
+
+/// Lines that hold no object, as they are found between those that do.
+const RUBBISH: [&[u8]; 13] = [
+    b"",
+    b"  \t",
+    b"// Source: https://example.com",
+    b"# comment",
+    b"42",
+    b"\"a string\"",
+    b"[1, {\"role\": \"user\"}]",
+    b"null",
+    b"not json",
+    b"{\"a\":",
+    b"{\"a\":1} {\"b\":2}",
+    b"{'a': 1}",
+    b"\xff\xfe\x00{}",
+];
+
+/// Whether there are lines of rubbish between the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rubbish {
+    Sometimes,
+    Often,
+    Never,
+}
+
+/// A file, and the place of each line in it.
+pub(super) struct Framed {
+    pub bytes: Vec<u8>,
+    pub places: Vec<usize>,
+}
+
+impl fmt::Debug for Framed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        literals(f, &self.bytes)
+    }
+}
+
+/// Puts lines into a file, with its byte order mark, its line endings, and what else is found there.
+pub(super) fn frame(tape: &mut Tape, lines: &[Vec<u8>], mode: Mode, rubbish: Rubbish) -> Framed {
+    let mut bytes = Vec::new();
+    let mut places = Vec::with_capacity(lines.len());
+    let mut count = 0;
+    if tape.one_in(12) {
+        bytes.extend_from_slice(b"\xef\xbb\xbf");
+    }
+    let ends: [&[u8]; 2] = [b"\n", b"\r\n"];
+    let mut end = tape.pick(&ends);
+    let rare = match rubbish {
+        Rubbish::Sometimes => tape.between(8, 60),
+        Rubbish::Often | Rubbish::Never => 3,
+    };
+    for line in lines {
+        while rubbish != Rubbish::Never && tape.one_in(rare) {
+            bytes.extend_from_slice(RUBBISH[tape.below(RUBBISH.len())]);
+            bytes.extend_from_slice(end);
+            count += 1;
+        }
+        if mode == Mode::Noisy {
+            end = tape.pick(&ends);
+        }
+        bytes.extend_from_slice(line);
+        bytes.extend_from_slice(end);
+        places.push(count);
+        count += 1;
+    }
+    if tape.one_in(4) {
+        bytes.truncate(bytes.len() - end.len());
+    }
+    Framed { bytes, places }
+}
+
+/// What happens to files: bytes get lost, doubled or changed, and the end is missing.
+fn mutate(tape: &mut Tape, bytes: &mut Vec<u8>) {
+    for _ in 0..tape.between(1, 4) {
+        let at = tape.below(bytes.len().clamp(1, usize::from(u16::MAX)));
+        let to = (at + tape.between(0, 12)).min(bytes.len());
+        let at = at.min(to);
+        match tape.below(4) {
+            0 => drop(bytes.drain(at..to)),
+            1 => {
+                let again = bytes[at..to].to_vec();
+                drop(bytes.splice(at..at, again));
+            }
+            2 => {
+                let new = tape.pick(b"\"{}[],:\\\n\r\0\xff u01");
+                drop(bytes.splice(at..to.min(at + 1), [new]));
+            }
+            _ => bytes.truncate(to),
+        }
+    }
+}
+
+/// A file as others see it: its byte order mark, and each line with its ending.
+#[expect(clippy::type_complexity, reason = "a mark, and lines with their ends")]
+pub(super) fn split(bytes: &[u8]) -> (&[u8], Vec<(&[u8], &[u8])>) {
+    let mark = if bytes.starts_with(b"\xef\xbb\xbf") {
+        3
+    } else {
+        0
+    };
+    let (mark, rest) = bytes.split_at(mark);
+    let lines = rest.split_inclusive(|b| *b == b'\n').map(|line| {
+        let end = match line {
+            [.., b'\r', b'\n'] => 2,
+            [.., b'\n'] => 1,
+            _ => 0,
+        };
+        line.split_at(line.len() - end)
+    });
+    (mark, lines.collect())
+}

@@ -1,0 +1,180 @@
+//! A second reader of JSON, so that what the program's own reader gets wrong is not taken for right here.
+//!
+//! Plain recursion over bytes into a tree of spans. Reads what `serde_json` cannot hold (lone surrogates, duplicate
+//! keys, bytes that are not UTF-8); a caller asks `serde_json` first whether a line is JSON at all.
+
+use std::ops::Range;
+
+/// A value and where it stands in its line.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    /// From its first byte to behind its last one.
+    pub span: Range<usize>,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a value is.
+#[derive(Debug, Clone)]
+pub(super) enum Kind {
+    /// Keys as they read, in the order in which they stand.
+    Object(Vec<(String, Node)>),
+    List(Vec<Node>),
+    Text,
+    /// A number, `true`, `false` or `null`.
+    Plain,
+}
+
+/// The object on a line; `None` where there is none.
+pub(super) fn object(line: &[u8]) -> Option<Node> {
+    // What `serde_json` skips it checks like everything else, but for the meaning of surrogates.
+    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
+    let mut at = 0;
+    let node = is_json.then(|| value(line, &mut at))?;
+    matches!(node.kind, Kind::Object(_)).then_some(node)
+}
+
+fn value(line: &[u8], at: &mut usize) -> Node {
+    white(line, at);
+    let start = *at;
+    let kind = match line[start] {
+        b'{' => {
+            let mut entries = Vec::new();
+            items(line, at, |at| {
+                let key = value(line, at);
+                white(line, at);
+                *at += 1;
+                entries.push((key.said(line), value(line, at)));
+            });
+            Kind::Object(entries)
+        }
+        b'[' => {
+            let mut list = Vec::new();
+            items(line, at, |at| list.push(value(line, at)));
+            Kind::List(list)
+        }
+        b'"' => {
+            *at += 1;
+            while line[*at] != b'"' {
+                *at += if line[*at] == b'\\' { 2 } else { 1 };
+            }
+            *at += 1;
+            Kind::Text
+        }
+        _ => {
+            let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+            *at += line[start..].iter().take_while(|b| is_part(b)).count();
+            Kind::Plain
+        }
+    };
+    Node {
+        span: start..*at,
+        kind,
+    }
+}
+
+/// Reads from an opening bracket to behind its closing one.
+fn items(line: &[u8], at: &mut usize, mut item: impl FnMut(&mut usize)) {
+    *at += 1;
+    loop {
+        white(line, at);
+        match line[*at] {
+            b'}' | b']' => break,
+            b',' => *at += 1,
+            _ => item(at),
+        }
+    }
+    *at += 1;
+}
+
+fn white(line: &[u8], at: &mut usize) {
+    while matches!(line.get(*at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        *at += 1;
+    }
+}
+
+impl Node {
+    /// The value under a key; of two the last one counts.
+    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+        let Kind::Object(entries) = &self.kind else {
+            return None;
+        };
+        let entry = entries.iter().rfind(|(name, _)| name == key)?;
+        Some(&entry.1)
+    }
+
+    /// The elements of a list; none where it is something else.
+    pub(super) fn list(&self) -> &[Node] {
+        match &self.kind {
+            Kind::List(list) => list,
+            Kind::Object(_) | Kind::Text | Kind::Plain => &[],
+        }
+    }
+
+    /// Whether it is a string.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.kind, Kind::Text)
+    }
+
+    /// Whether it is a list.
+    pub(super) fn is_list(&self) -> bool {
+        matches!(self.kind, Kind::List(_))
+    }
+
+    /// Its bytes.
+    pub(super) fn of<'l>(&self, line: &'l [u8]) -> &'l [u8] {
+        &line[self.span.clone()]
+    }
+
+    /// What a string says; nothing where it is none. A lone surrogate says U+FFFD, as an invalid byte does.
+    pub(super) fn said(&self, line: &[u8]) -> String {
+        String::from_utf8_lossy(&self.said_bytes(line)).into_owned()
+    }
+
+    /// What a string says, invalid bytes as they stand.
+    pub(super) fn said_bytes(&self, line: &[u8]) -> Vec<u8> {
+        if !self.is_text() {
+            return Vec::new();
+        }
+        let raw = &line[self.span.start + 1..self.span.end - 1];
+        let mut said = Vec::with_capacity(raw.len());
+        let mut at = 0;
+        while at < raw.len() {
+            if raw[at] != b'\\' {
+                said.push(raw[at]);
+                at += 1;
+                continue;
+            }
+            let c = match raw[at + 1] {
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'n' => '\n',
+                b'r' => '\r',
+                b't' => '\t',
+                b'u' => {
+                    let (c, length) = unit(raw, at);
+                    at += length - 2;
+                    c
+                }
+                other => char::from(other),
+            };
+            at += 2;
+            said.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        said
+    }
+}
+
+/// The character of a `\u` escape, and how many bytes it takes.
+fn unit(raw: &[u8], at: usize) -> (char, usize) {
+    let hex = |at: usize| {
+        let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let units: Vec<u16> = [at, at + 6].into_iter().map_while(hex).collect();
+    match char::decode_utf16(units).next() {
+        Some(Ok(c)) if c.len_utf16() == 2 => (c, 12),
+        Some(Ok(c)) => (c, 6),
+        Some(Err(_)) | None => (char::REPLACEMENT_CHARACTER, 6),
+    }
+}

@@ -1,0 +1,480 @@
+//! The promises that hold for every transcript under every policy.
+//!
+//! Generators write transcripts of all formats, the odd things of real files included; policies have limits so low that
+//! small transcripts are changed by them. What came out is read by a second reader ([`view`]), which shares no code
+//! with the program. The number of cases is that of `PROPTEST_CASES`, else 2 000 for each property and format.
+
+mod anthropic;
+mod case;
+mod claude_code;
+mod json;
+mod openai;
+mod policies;
+mod replaced;
+mod tape;
+mod text;
+mod view;
+
+use ctxpack::format::{Format, Layout, Warnings};
+use ctxpack::outcome::Status;
+use ctxpack::pipeline::{Input, Part, Pipeline};
+use ctxpack::plan::Keeping;
+use ctxpack::policy::Layer;
+use ctxpack::scan::{Cursor, unescape};
+use ctxpack::store::offload_name;
+use ctxpack::verify::{Finding, Severity, new_findings, verify};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use case::{Case, Framed, Kind, Rubbish, Run, Written, compact, frame, split};
+use replaced::{Changed, Replaced, Tools, changed_results};
+use tape::Tape;
+use text::Mode;
+use view::{LineView, view};
+
+fn config() -> ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok();
+    ProptestConfig {
+        cases: cases.and_then(|n| n.parse().ok()).unwrap_or(2_000),
+        // A failure is shown whole; it becomes a test of its own where it is mended.
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    }
+}
+
+/// A test of a property for each format.
+macro_rules! every_format {
+    ($($property:ident: $kind:ident)*) => {$(
+        mod $property {
+            use super::*;
+
+            proptest! {
+                #![proptest_config(config())]
+
+                #[test]
+                fn anthropic(case in Case::of(Format::Anthropic, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn openai(case in Case::of(Format::OpenAi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn claude_code(case in Case::of(Format::ClaudeCode, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+            }
+        }
+    )*};
+}
+
+every_format! {
+    generators_keep_the_rules: Valid
+    without_layers_nothing_changes: Any
+    only_results_change: Any
+    replacements_are_what_the_policy_says: Any
+    demoted_content_can_be_found: Any
+    what_was_said_stays: Any
+    the_newest_and_the_dead_stay: Valid
+    pairs_stay_pairs: Any
+    no_rule_is_broken: Any
+    never_more_tokens: Any
+    a_second_run_changes_nothing: Any
+    the_same_bytes_every_time: Any
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// The only format that has them.
+    #[test]
+    fn mirrors_follow_their_results(case in Case::of(Format::ClaudeCode, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+}
+
+/// The generators write what they say they do: else the other properties would prove little.
+fn generators_keep_the_rules(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let mut errors = findings(case.format, case.layout, &case.bytes);
+    errors.retain(|f| f.severity == Severity::Error);
+    prop_assert_eq!(errors, []);
+    // A conversation of nothing but plain words could be of either message format.
+    if run.detected != Some((case.format, case.layout)) {
+        let views = views(case.format, &case.bytes).into_iter().flatten();
+        prop_assert_eq!(views.map(|v| v.results.len()).sum::<usize>(), 0);
+    }
+    Ok(())
+}
+
+/// Invariant 1, on transcripts; on any bytes at all below.
+fn without_layers_nothing_changes(case: &Case) -> TestCaseResult {
+    let run = compact(&case.bytes, &policies::none(&case.policy), case.keeping);
+    prop_assert!(run.bytes == case.bytes);
+    prop_assert!(is_unchanged(&run));
+    Ok(())
+}
+
+/// Invariant 2: line by line, all bytes are the same but those of results' contents and of what repeats these.
+fn only_results_change(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let Some((format, _)) = run.detected else {
+        prop_assert!(run.bytes == case.bytes);
+        return Ok(());
+    };
+    let ((mark, before), (mark_after, after)) = (split(&case.bytes), split(&run.bytes));
+    prop_assert_eq!(mark, mark_after);
+    prop_assert_eq!(before.len(), after.len());
+    for ((before, end), (after, end_after)) in before.into_iter().zip(after) {
+        prop_assert_eq!(end, end_after);
+        if before != after {
+            replaced::same_but_for_results(format, before, after)?;
+        }
+    }
+    Ok(())
+}
+
+/// A replaced content is the placeholder with the tool's name, or the preview with the name of what it was.
+fn replacements_are_what_the_policy_says(case: &Case) -> TestCaseResult {
+    for result in changed_results(case, &case.compact()) {
+        match result.replaced {
+            None => return Err(TestCaseError::fail(format!("neither: {result:?}"))),
+            Some(Replaced::Cleared) => prop_assert!(case.policy.has(Layer::Clear)),
+            Some(Replaced::Demoted) => {
+                prop_assert!(case.policy.has(Layer::Demote));
+                prop_assert_eq!(case.keeping, Keeping::Store);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Invariant 7, as far as it does not need a disk: what is named by its hash is given to the store.
+fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let Some((format, layout)) = run.detected else {
+        return Ok(());
+    };
+    let mut wanted: Vec<(String, Vec<u8>)> = changed_results(case, &run)
+        .into_iter()
+        .filter(|result| result.replaced == Some(Replaced::Demoted))
+        .map(|result| (offload_name(&result.before), result.before))
+        .collect();
+    let pipeline = Pipeline::new(&case.policy, case.keeping).unwrap();
+    let mut kept = Vec::new();
+    for (bytes, first_line, part) in transcripts(layout, &case.bytes) {
+        let input = Input {
+            format,
+            bytes,
+            first_line,
+            part,
+        };
+        let compacted = pipeline.compact(input, &mut Warnings::default());
+        kept.extend(
+            compacted
+                .offloads()
+                .map(|(name, content)| (name.to_owned(), content)),
+        );
+    }
+    wanted.sort_unstable();
+    kept.sort_unstable();
+    prop_assert!(wanted == kept);
+    Ok(())
+}
+
+/// What repeats a result outside of the messages is shortened when the result is, and only then.
+fn mirrors(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let changed = changed_results(case, &run);
+    let longest = changed
+        .iter()
+        .map(|c| c.first_line)
+        .max()
+        .unwrap_or(0)
+        .max(256);
+    let (_, before) = split(&case.bytes);
+    let (_, after) = split(&run.bytes);
+    let views = views(case.format, &case.bytes)
+        .into_iter()
+        .zip(views(case.format, &run.bytes));
+    for (line, (old, new)) in views.enumerate() {
+        let (Some(old), Some(new)) = (old, new) else {
+            continue;
+        };
+        let here = changed.iter().filter(|c| c.line == line).count();
+        for (mirror, new) in old.mirrors.iter().zip(&new.mirrors) {
+            let goes = match &mirror.of {
+                None => here > 0 && here == old.results.len(),
+                // Where history was written again, the same id has a dead copy with progress lines of its own.
+                Some(of) => hangs_on(&before, line).is_some_and(|owner| {
+                    let window = case.live.iter().find(|window| window.contains(&owner));
+                    let is_in = |c: &Changed| window.is_some_and(|window| window.contains(&c.line));
+                    changed.iter().any(|c| c.id == *of && is_in(c))
+                }),
+            };
+            let was = mirror.node.of(before[line].0);
+            let is = new.node.of(after[line].0);
+            if goes {
+                prop_assert!(is.len() <= was.len().min(longest));
+            } else {
+                prop_assert_eq!(was, is);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The line that a progress line hangs on, past other progress lines.
+fn hangs_on(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
+    // Not by `serde_json`, which refuses half of a surrogate pair.
+    let member = |line: usize, wanted: &[u8]| {
+        let mut value = None;
+        let mut cursor = Cursor::new(lines[line].0);
+        cursor
+            .object(|key, c| {
+                let text = c.string_or_skip()?;
+                if key == wanted {
+                    value = text.map(|text| unescape(text.span.of(lines[line].0)).into_owned());
+                }
+                Ok(())
+            })
+            .ok()?;
+        value
+    };
+    let mut at = line;
+    for _ in 0..lines.len() {
+        let parent = member(at, b"parentUuid");
+        // A line written twice counts where it was written last.
+        at = (0..lines.len())
+            .rev()
+            .find(|l| parent.is_some() && member(*l, b"uuid") == parent)?;
+        if member(at, b"type").as_deref() != Some(b"progress") {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Invariants 3 and 11: no message but results changes, so the last answer and the system's words do not.
+fn what_was_said_stays(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let format = run.detected.map_or(case.format, |(format, _)| format);
+    let said = |line| -> Vec<&[u8]> {
+        let spans = view(format, line).map(|v| v.said).unwrap_or_default();
+        spans.into_iter().map(|span| &line[span]).collect()
+    };
+    for ((before, _), (after, _)) in split(&case.bytes).1.into_iter().zip(split(&run.bytes).1) {
+        if before != after {
+            prop_assert_eq!(said(before), said(after));
+        }
+    }
+    Ok(())
+}
+
+/// The newest results of the policy's kinds are not cleared, nor are those of other kinds; what no model sees is not
+/// touched at all.
+fn the_newest_and_the_dead_stay(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let changed = changed_results(case, &run);
+    let live = case.live.concat();
+    for result in &changed {
+        prop_assert!(
+            live.contains(&result.line),
+            "a dead line was edited: {result:?}"
+        );
+    }
+    let tools = Tools::of(case, &run);
+    let views = views(case.format, &case.bytes);
+    for conversation in &case.live {
+        let mut newer = 0;
+        for line in conversation.iter().rev() {
+            let results = views[*line].iter().flat_map(|view| &view.results);
+            for (at, result) in results.enumerate().collect::<Vec<_>>().into_iter().rev() {
+                let now = changed.iter().find(|c| (c.line, c.at) == (*line, at));
+                let cleared = now.filter(|c| c.replaced == Some(Replaced::Cleared));
+                let counts = tools.is_of_policy(case, *line, result);
+                if newer < case.policy.clear.keep || !counts {
+                    prop_assert!(cleared.is_none(), "with {newer} newer ones: {cleared:?}");
+                }
+                newer += u64::from(counts);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Invariant 3: every call and every result has the id that it had, in the order in which they stood.
+fn pairs_stay_pairs(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let format = run.detected.map_or(case.format, |(format, _)| format);
+    let ids = |bytes| {
+        let views = views(format, bytes).into_iter().flatten();
+        let ids = views.map(|view| {
+            let results = view.results.into_iter().map(|result| result.id);
+            (view.calls, results.collect::<Vec<_>>())
+        });
+        ids.collect::<Vec<_>>()
+    };
+    prop_assert_eq!(ids(&case.bytes), ids(&run.bytes));
+    Ok(())
+}
+
+/// Invariant 3: nothing is found that the input lacks, and no result has to be thrown away for it.
+fn no_rule_is_broken(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    prop_assert!(
+        run.outcome.status != Status::Rejected,
+        "{:?}",
+        run.outcome.error
+    );
+    if let Some((format, layout)) = run.detected {
+        let before = findings(format, layout, &case.bytes);
+        let after = findings(format, layout, &run.bytes);
+        prop_assert_eq!(new_findings(&before, &after), Vec::<&Finding>::new());
+    }
+    Ok(())
+}
+
+/// Invariant 4, for each conversation; and who counts the output afresh comes to the same figures.
+fn never_more_tokens(case: &Case) -> TestCaseResult {
+    let Run { outcome, bytes, .. } = case.compact();
+    for conversation in &outcome.conversations {
+        prop_assert!(conversation.tokens_after <= conversation.tokens_before);
+        prop_assert_eq!(conversation.messages_after, conversation.messages_before);
+    }
+    let again = compact(&bytes, &policies::none(&case.policy), case.keeping).outcome;
+    let said = outcome
+        .conversations
+        .iter()
+        .map(|c| (&c.id, c.tokens_after));
+    let counted = again.conversations.iter().map(|c| (&c.id, c.tokens_before));
+    prop_assert_eq!(said.collect::<Vec<_>>(), counted.collect::<Vec<_>>());
+    prop_assert_eq!(outcome.bytes_after, bytes.len() as u64);
+    prop_assert_eq!(&outcome.hash_after, &again.hash_before);
+    Ok(())
+}
+
+/// Invariant 5.
+fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
+    let once = case.compact();
+    let twice = case.compact_bytes(&once.bytes);
+    prop_assert!(
+        once.bytes == twice.bytes,
+        "{:?}",
+        twice.outcome.conversations
+    );
+    prop_assert!(is_unchanged(&twice));
+    Ok(())
+}
+
+/// Invariant 6, as far as one process can tell; and a conversation does not depend on its neighbours.
+fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    prop_assert!(run == case.compact());
+    if let Some((format, Layout::Line)) = run.detected {
+        let pipeline = Pipeline::new(&case.policy, case.keeping).unwrap();
+        let (mark, lines) = split(&case.bytes);
+        let mut alone = mark.to_vec();
+        for (bytes, end) in lines {
+            let input = Input {
+                format,
+                bytes,
+                first_line: 1,
+                part: Part::Line,
+            };
+            let compacted = pipeline.compact(input, &mut Warnings::default());
+            compacted
+                .pieces()
+                .for_each(|piece| alone.extend_from_slice(piece));
+            alone.extend_from_slice(end);
+        }
+        prop_assert!(run.bytes == alone);
+    }
+    Ok(())
+}
+
+fn is_unchanged(run: &Run) -> bool {
+    matches!(run.outcome.status, Status::Unchanged | Status::Unsupported)
+}
+
+/// What is on each line.
+fn views(format: Format, bytes: &[u8]) -> Vec<Option<LineView>> {
+    let lines = split(bytes).1.into_iter();
+    lines.map(|(line, _)| view(format, line)).collect()
+}
+
+/// The transcripts of a file, as a run takes them apart.
+fn transcripts(layout: Layout, bytes: &[u8]) -> Vec<(&[u8], u64, Part)> {
+    match layout {
+        Layout::File => vec![(bytes, 1, Part::File)],
+        Layout::Line => {
+            let lines = split(bytes).1.into_iter().zip(1..);
+            lines
+                .map(|((line, _), number)| (line, number, Part::Line))
+                .collect()
+        }
+    }
+}
+
+fn findings(format: Format, layout: Layout, bytes: &[u8]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (bytes, first_line, _) in transcripts(layout, bytes) {
+        let transcript = format.read(bytes, first_line, &mut Warnings::default());
+        findings.extend(verify(format, &transcript));
+    }
+    findings
+}
+
+mod isolated {
+    use super::*;
+
+    /// The same lines with rubbish between them and without.
+    fn both(format: Format) -> impl Strategy<Value = (Case, Framed)> {
+        let lines = Tape::of_up_to(600).prop_map(move |mut tape| {
+            let written = Written::new(&mut tape, format, Mode::Clean);
+            let frame =
+                |tape: &mut Tape, rubbish| frame(tape, &written.lines, Mode::Clean, rubbish);
+            let clean = frame(&mut tape.clone(), Rubbish::Never).bytes;
+            (clean, frame(&mut tape, Rubbish::Often))
+        });
+        (Case::of(format, Kind::Valid), lines)
+            .prop_map(|(case, (bytes, framed))| (Case { bytes, ..case }, framed))
+    }
+
+    fn check((case, framed): (Case, Framed)) -> TestCaseResult {
+        let (alone, among) = (case.compact(), case.compact_bytes(&framed.bytes));
+        let (_, alone) = split(&alone.bytes);
+        let (_, among) = split(&among.bytes);
+        let (_, before) = split(&framed.bytes);
+        prop_assert_eq!(before.len(), among.len());
+        let mut expected: Vec<&[u8]> = before.into_iter().map(|(line, _)| line).collect();
+        for (place, (line, _)) in framed.places.into_iter().zip(alone) {
+            expected[place] = line;
+        }
+        let among: Vec<&[u8]> = among.into_iter().map(|(line, _)| line).collect();
+        prop_assert!(expected == among);
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(config())]
+
+        #[test]
+        fn anthropic(both in both(Format::Anthropic)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn openai(both in both(Format::OpenAi)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn claude_code(both in both(Format::ClaudeCode)) {
+            check(both)?;
+        }
+    }
+}

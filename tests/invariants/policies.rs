@@ -1,0 +1,104 @@
+//! Policies of every kind that the two silent layers know, with limits low enough to matter in small transcripts.
+
+use std::sync::LazyLock;
+
+use ctxpack::policy::{
+    Layer, Method, Per, Policy, Rounding, Scope, Shape, Template, ToolKind, Unit, presets,
+};
+
+use super::tape::Tape;
+
+static PRESETS: LazyLock<Vec<Policy>> = LazyLock::new(|| presets().unwrap());
+
+const PLACEHOLDERS: [&str; 6] = [
+    "[Output of {tool} cleared - run it again if needed]",
+    "[Output compacted - re-read if needed]",
+    "-",
+    "\"{tool}\"\n\\ 世🎉\u{1}",
+    "{tool} {tool}",
+    "cleared, and this is a placeholder that is longer than many of the results that it could take the place of, so \
+     that it is often not worth it: {tool} had said something here which nobody will ever want to read again, I hope. \
+     It goes on for more than the 256 bytes that a mirror of a result may keep.",
+];
+
+const DEMOTED: [&str; 5] = [
+    "Output too large. Saved to: {name}\nPreview:\n{preview}...",
+    "-> {name}",
+    "{tool} said: {preview}\n({name})",
+    "\"{name}\"\n{preview}",
+    "{name} {tool}\t{preview}\u{1}\\",
+];
+
+const KINDS: [ToolKind; 7] = [
+    ToolKind::Shell,
+    ToolKind::Read,
+    ToolKind::Write,
+    ToolKind::Edit,
+    ToolKind::Search,
+    ToolKind::Web,
+    ToolKind::Other,
+];
+
+/// The policy that changes nothing, counting as `policy` does.
+pub(super) fn none(policy: &Policy) -> Policy {
+    let mut none = named("none");
+    none.tokens = policy.tokens.clone();
+    none
+}
+
+fn named(name: &str) -> Policy {
+    let mut presets = PRESETS.iter();
+    presets.find(|p| p.name == name).unwrap().clone()
+}
+
+/// Any policy whose layers leave every line where it is.
+pub(super) fn any(tape: &mut Tape) -> Policy {
+    let mut policy = named(tape.pick(&["auto", "layered", "none"]));
+    let layers: [&[Layer]; 4] = [
+        &[Layer::Demote, Layer::Clear],
+        &[Layer::Clear],
+        &[Layer::Demote],
+        &[],
+    ];
+    policy.layers = layers[[0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3][tape.below(12)]].to_vec();
+
+    let clear = &mut policy.clear;
+    clear.keep = [0, 1, 3, 5, 2, 4][tape.below(6)];
+    clear.min_tokens = [0, 0, 30, 250][tape.below(4)] + tape.below(51) as u64;
+    clear.min_chars = [0, 0, 0, 40][tape.below(4)] + [0, tape.below(161) as u64][tape.below(2)];
+    if tape.one_in(2) {
+        clear.tools = tape.subset(&KINDS);
+    } else if tape.one_in(2) {
+        clear.tools = Vec::new();
+    }
+    clear.shapes = match tape.below(6) {
+        4 => vec![Shape::String],
+        5 => tape.subset(&[Shape::String, Shape::List]),
+        _ => vec![Shape::String, Shape::List],
+    };
+    clear.placeholder = Template::from(tape.pick(&PLACEHOLDERS).to_owned());
+
+    let demote = &mut policy.demote;
+    demote.min_tokens = [50, 50, 50, 100, 400, 1_950][tape.below(6)] + tape.below(51) as u64;
+    demote.preview_chars = tape.between(10, 200) as u64;
+    demote.text = Template::from(tape.pick(&DEMOTED).to_owned());
+
+    let tokens = &mut policy.tokens;
+    tokens.method = tape.pick(&[Method::Chars, Method::Classes]);
+    tokens.unit = tape.pick(&[Unit::Scalar, Unit::Utf16]);
+    tokens.rounding = tape.pick(&[Rounding::Floor, Rounding::Ceil]);
+    tokens.per = tape.pick(&[Per::Message, Per::Conversation]);
+    tokens.scope = tape.pick(&[
+        Scope::Content,
+        Scope::MessageJson,
+        Scope::HistoryJson,
+        Scope::Strings,
+        Scope::RoleContent,
+    ]);
+    tokens.chars_per_token = tape.pick(&[4.0, 3.0, 1.0, 3.5]);
+    tokens.image_tokens = tape.pick(&[1_600, 0, 5]);
+    if tape.one_in(4) {
+        policy.tools.read = vec!["mcp__db__query".to_owned(), "Bash".to_owned()];
+    }
+    policy
+}

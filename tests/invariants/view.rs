@@ -1,0 +1,179 @@
+//! What is on a line, read a second time: results, calls, who speaks, and what repeats a result.
+//!
+//! Knows the formats by their documents, not by the program's readers.
+
+use std::ops::Range;
+
+use ctxpack::format::Format;
+
+use super::json::{self, Kind, Node};
+
+/// A tool result.
+#[derive(Debug, Clone)]
+pub(super) struct ResultView {
+    /// The id of the call that it answers; empty in the older form of OpenAI.
+    pub id: String,
+    /// The tool, where the result says it itself.
+    pub tool: String,
+    /// Its content, if it has one.
+    pub content: Option<Node>,
+}
+
+/// A string or a list outside of the messages that repeats a result.
+#[derive(Debug, Clone)]
+pub(super) struct MirrorView {
+    /// Where it stands.
+    pub node: Node,
+    /// The id of its call; none: the results on the same line.
+    pub of: Option<String>,
+}
+
+/// A line.
+#[derive(Debug, Default)]
+pub(super) struct LineView {
+    /// Its results, in order.
+    pub results: Vec<ResultView>,
+    /// Ids and names of its calls, in order.
+    pub calls: Vec<(String, String)>,
+    /// Messages without any result: nothing in them may ever change.
+    pub said: Vec<Range<usize>>,
+    pub mirrors: Vec<MirrorView>,
+}
+
+/// What is on a line; `None` where there is no object on it.
+pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
+    let root = json::object(line)?;
+    let mut view = LineView::default();
+    match format {
+        Format::Anthropic => view.anthropic(line, &root),
+        Format::OpenAi => match root.get("messages") {
+            Some(messages) if messages.is_list() => {
+                let messages = messages.list().iter();
+                messages.for_each(|message| view.openai(line, message));
+            }
+            Some(_) | None => view.openai(line, &root),
+        },
+        Format::ClaudeCode => view.claude_code(line, &root),
+    }
+    Some(view)
+}
+
+/// What the string under a key says.
+fn say(line: &[u8], node: &Node, key: &str) -> String {
+    node.get(key).map(|n| n.said(line)).unwrap_or_default()
+}
+
+impl LineView {
+    fn anthropic(&mut self, line: &[u8], message: &Node) {
+        let (results, blocks) = (self.results.len(), message.get("content"));
+        for block in blocks.map(Node::list).unwrap_or_default() {
+            let say = |key| say(line, block, key);
+            match say("type").as_str() {
+                "tool_use" => self.calls.push((say("id"), say("name"))),
+                "tool_result" => self.results.push(ResultView {
+                    id: say("tool_use_id"),
+                    tool: String::new(),
+                    content: block.get("content").cloned(),
+                }),
+                _ => {}
+            }
+        }
+        if self.results.len() == results {
+            self.said.push(message.span.clone());
+        }
+    }
+
+    fn openai(&mut self, line: &[u8], message: &Node) {
+        let say = |key| say(line, message, key);
+        if matches!(say("role").as_str(), "tool" | "function") {
+            self.results.push(ResultView {
+                id: say("tool_call_id"),
+                tool: say("name"),
+                content: message.get("content").cloned(),
+            });
+            return;
+        }
+        self.said.push(message.span.clone());
+        for call in message
+            .get("tool_calls")
+            .map(Node::list)
+            .unwrap_or_default()
+        {
+            let called = call.get("function").or(call.get("custom"));
+            let name = called.map(|called| self::say(line, called, "name"));
+            self.calls
+                .push((self::say(line, call, "id"), name.unwrap_or_default()));
+        }
+        if let Some(call) = message.get("function_call") {
+            self.calls
+                .push((String::new(), self::say(line, call, "name")));
+        }
+    }
+
+    fn claude_code(&mut self, line: &[u8], root: &Node) {
+        let kind = say(line, root, "type");
+        if kind == "progress" {
+            let of = say(line, root, "parentToolUseID");
+            if let Some(data) = root.get("data").filter(|_| !of.is_empty()) {
+                self.mirror(data, Some(&of));
+            }
+        }
+        if kind != "user" && kind != "assistant" {
+            return;
+        }
+        if let Some(message) = root.get("message") {
+            self.anthropic(line, message);
+        }
+        if let Some(mirror) = root.get("toolUseResult") {
+            self.mirror(mirror, None);
+        }
+    }
+
+    fn mirror(&mut self, node: &Node, of: Option<&String>) {
+        match &node.kind {
+            Kind::Object(entries) => {
+                for (_, value) in entries {
+                    self.mirror(value, of);
+                }
+            }
+            Kind::Text | Kind::List(_) => self.mirrors.push(MirrorView {
+                node: node.clone(),
+                of: of.cloned(),
+            }),
+            Kind::Plain => {}
+        }
+    }
+}
+
+/// What a result says: its texts, a line each where there are several.
+pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
+    if content.is_text() {
+        return content.said_bytes(line);
+    }
+    let texts: Vec<Vec<u8>> = content
+        .list()
+        .iter()
+        .filter_map(|part| match say(line, part, "type").as_str() {
+            _ if part.is_text() => Some(part),
+            "text" | "input_text" | "output_text" => part.get("text"),
+            "refusal" => part.get("refusal"),
+            _ => None,
+        })
+        .filter(|text| text.is_text())
+        .map(|text| text.said_bytes(line))
+        .collect();
+    texts.join(&b'\n')
+}
+
+/// Whether all parts of a content are texts.
+pub(super) fn is_all_text(line: &[u8], content: &Node) -> bool {
+    let is_text = |part: &Node| {
+        let kind = say(line, part, "type");
+        part.is_text()
+            || matches!(
+                kind.as_str(),
+                "text" | "input_text" | "output_text" | "refusal"
+            )
+    };
+    content.is_text() || content.is_list() && content.list().iter().all(is_text)
+}
