@@ -19,12 +19,19 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let branches = tree.branches();
     let mut conversations = Vec::new();
-    for (root, lines) in branches {
+    // A line is part of one conversation; the main one comes first, and the agent follows its chain wherever it leads.
+    let mut taken: IdSet<u32> = IdSet::default();
+    for (root, mut lines) in branches {
+        lines.retain(|line| !taken.contains(line));
+        if root.is_some() && lines.is_empty() {
+            continue;
+        }
         let id = match root {
             None => ConversationId::Main,
             Some(root) => ConversationId::Sidechain(tree.id_of(root)),
         };
         let live = tree.live(&lines, root.is_none());
+        taken.extend(&live);
         let mut conversation = tree.conversation(id, &live);
         conversation.mirrors = tree.mirrors(&lines, &live);
         conversations.push(conversation);
@@ -132,11 +139,13 @@ impl<'t, 'a> Tree<'t, 'a> {
         let mut path = self.walk(leaf, NONE);
         if !is_main {
             // A subagent does not see the conversation that started it.
-            let is_own = |line: &&u32| self.has(**line, Marks::SIDECHAIN);
+            let is_own = |line: &&u32| lines.binary_search(line).is_ok();
             path.truncate(path.iter().take_while(is_own).count());
         }
         path.reverse();
-        self.restore_preserved(&mut path);
+        if is_main {
+            self.restore_preserved(&mut path);
+        }
         self.gather(lines, path)
     }
 
