@@ -12,3 +12,5 @@ mod cli;
 mod invariants;
 // The order of imports, and that pure rooms stay pure.
 mod layering;
+// What the README says, as far as it can be run.
+mod readme;
