@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::format::{MirrorCut, mirror_cuts};
+use crate::format::{Dead, Figure, MirrorCut, mirror_cuts};
 use crate::ids::IdMap;
 use crate::scan::Span;
 use crate::settle::Change;
@@ -32,6 +32,8 @@ pub enum With {
     TextBlock(String),
     /// An empty list.
     EmptyList,
+    /// A JSON value as it is to stand.
+    Raw(Vec<u8>),
 }
 
 impl With {
@@ -44,6 +46,7 @@ impl With {
                 out.extend_from_slice(b"}]");
             }
             With::EmptyList => out.extend_from_slice(b"[]"),
+            With::Raw(value) => out.extend_from_slice(value),
         }
     }
 
@@ -54,7 +57,7 @@ impl With {
     }
 }
 
-/// The edits that make `changes`, sorted and disjoint.
+/// The edits that make `changes`.
 pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
     let mut edits = Vec::with_capacity(changes.len() * 2);
     // Ids are unique in a conversation only.
@@ -107,8 +110,31 @@ pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
             mirror_edits(transcript, mirror, change, &mut edits);
         }
     }
-    edits.sort_by_key(|edit| (edit.line, edit.span.start));
     edits
+}
+
+/// The edits that mend links to lines which leave.
+pub fn relinked(dead: &Dead) -> impl Iterator<Item = Edit> + '_ {
+    dead.relinks.iter().map(|relink| {
+        let with = match &relink.to {
+            Some(id) => [b"\"", id.as_slice(), b"\""].concat(),
+            None => b"null".to_vec(),
+        };
+        Edit {
+            line: relink.line,
+            span: relink.span,
+            with: With::Raw(with),
+        }
+    })
+}
+
+/// The edits that correct recorded figures.
+pub fn refigured(figures: Vec<Figure>) -> impl Iterator<Item = Edit> {
+    figures.into_iter().map(|figure| Edit {
+        line: figure.line,
+        span: figure.span,
+        with: With::Raw(figure.value.to_string().into_bytes()),
+    })
 }
 
 /// Shortens a mirror of a changed result; a preview is not put into it, only the text's first line.
@@ -134,8 +160,9 @@ fn mirror_edits(
     }
 }
 
-/// The new bytes of every edited line. `edits` are sorted and disjoint.
-pub fn apply(transcript: &Transcript<'_>, edits: &[Edit]) -> BTreeMap<u32, Vec<u8>> {
+/// The new bytes of every edited line. `edits` are disjoint.
+pub fn apply(transcript: &Transcript<'_>, mut edits: Vec<Edit>) -> BTreeMap<u32, Vec<u8>> {
+    edits.sort_by_key(|edit| (edit.line, edit.span.start));
     let mut lines = BTreeMap::new();
     for edits in edits.chunk_by(|a, b| a.line == b.line) {
         let line = transcript.line(edits[0].line);

@@ -4,12 +4,14 @@
 //! that breaks a rule which the input kept, or that has more tokens than the input, is rejected here, and the input
 //! stands.
 
-use crate::apply;
+use std::collections::BTreeSet;
+
+use crate::apply::{self, Edit};
 use crate::artifacts;
 use crate::error::Result;
 use crate::format::{Format, Warnings};
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection};
-use crate::plan::{self, Keeping, tool_named_by};
+use crate::plan::{self, Keeping, Plan, tool_named_by};
 use crate::policy::Policy;
 use crate::settle::{self, Change, Why};
 use crate::text::{count, thousands};
@@ -52,6 +54,8 @@ pub enum Part {
 pub struct Compacted<'a> {
     transcript: Transcript<'a>,
     changes: Vec<Change>,
+    /// How many lines have left.
+    dropped: usize,
     /// Findings of the input.
     pub findings_before: u64,
     /// Findings of the result; those of the input where it was rejected.
@@ -99,33 +103,43 @@ impl<'p> Pipeline<'p> {
         let findings = verify(format, &transcript);
         let mut conversations = self.before(&transcript, &mut sizes, first_line, part);
 
-        let plan = plan::plan(&transcript, self.policy, self.keeping);
+        let plan = plan::plan(format, &transcript, self.policy, self.keeping);
         let artifacts = artifacts::gather(&transcript, &plan, &sizes, self.policy);
         let changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
-        if changes.is_empty() {
+        let dropped = plan.dead.lines.len();
+        if changes.is_empty() && dropped == 0 {
             return Compacted {
                 transcript,
                 changes,
+                dropped,
                 findings_before: errors(&findings),
                 findings_after: errors(&findings),
                 conversations,
                 rejection: None,
             };
         }
-        let edits = apply::edits(&transcript, &changes);
-        let lines = apply::apply(&transcript, &edits);
-        drop(edits);
-        format.edit(&mut transcript, lines);
+        let lines = apply::apply(
+            &transcript,
+            self.edits(format, &transcript, &plan, &changes),
+        );
+        format.edit(&mut transcript, lines, &plan.dead.lines);
 
         let after = verify(format, &transcript);
         self.after(
             &transcript,
             &mut sizes,
+            &plan,
             &changes,
             first_line,
             &mut conversations,
         );
         let rejection = reject(&findings, &after, &conversations, first_line);
+        if rejection.is_some() {
+            conversations = conversations
+                .into_iter()
+                .map(ConversationOutcome::left_alone)
+                .collect();
+        }
         let findings_after = errors(if rejection.is_some() {
             &findings
         } else {
@@ -134,11 +148,39 @@ impl<'p> Pipeline<'p> {
         Compacted {
             transcript,
             changes,
+            dropped,
             findings_before: errors(&findings),
             findings_after,
             conversations,
             rejection,
         }
+    }
+
+    /// All edits: what was changed, links to what leaves, and figures that an agent would act on.
+    fn edits(
+        &self,
+        format: Format,
+        transcript: &Transcript<'_>,
+        plan: &Plan,
+        changes: &[Change],
+    ) -> Vec<Edit> {
+        let mut edits = apply::edits(transcript, changes);
+        edits.extend(apply::relinked(&plan.dead));
+        for (number, conversation) in (0u32..).zip(&transcript.conversations) {
+            let of_this = changes
+                .iter()
+                .filter(|change| change.conversation == number);
+            let saved = of_this
+                .map(|change| change.tokens_before - change.tokens_after)
+                .sum();
+            edits.extend(apply::refigured(format.corrected_usage(
+                transcript,
+                conversation,
+                saved,
+            )));
+        }
+        edits.retain(|edit| !plan.dead.lines.contains(&edit.line));
+        edits
     }
 
     fn before(
@@ -180,13 +222,34 @@ impl<'p> Pipeline<'p> {
         &self,
         transcript: &Transcript<'_>,
         sizes: &mut Sizes,
+        plan: &Plan,
         changes: &[Change],
         first_line: u64,
         outcomes: &mut [ConversationOutcome],
     ) {
-        for (conversation, outcome) in transcript.conversations.iter().zip(outcomes.iter_mut()) {
-            outcome.tokens_after = sizes.conversation(transcript, conversation);
-            outcome.messages_after = conversation.messages.len() as u64;
+        // A conversation that left with the task that it belonged to has nothing any more.
+        for outcome in outcomes.iter_mut() {
+            (outcome.tokens_after, outcome.messages_after) = (0, 0);
+        }
+        let only = outcomes.len() == 1;
+        for conversation in &transcript.conversations {
+            let id = conversation.id.to_string();
+            if let Some(outcome) = outcomes.iter_mut().find(|outcome| only || outcome.id == id) {
+                outcome.tokens_after = sizes.conversation(transcript, conversation);
+                outcome.messages_after = conversation.messages.len() as u64;
+            }
+        }
+        if let Some(main) = outcomes.first_mut() {
+            main.actions
+                .extend(runs(&plan.dead.lines).map(|(line, lines)| Action {
+                    kind: ActionKind::Drop,
+                    line: u64::from(line) + first_line,
+                    message: 0,
+                    tool: None,
+                    reason: format!("{} that no model sees any more", count(lines, "line")),
+                    tokens_before: 0,
+                    tokens_after: 0,
+                }));
         }
         for change in changes {
             let (kind, reason) = match change.why {
@@ -218,7 +281,7 @@ impl<'p> Pipeline<'p> {
 impl<'a> Compacted<'a> {
     /// Whether the output differs from the input.
     pub fn is_changed(&self) -> bool {
-        self.rejection.is_none() && !self.changes.is_empty()
+        self.rejection.is_none() && (!self.changes.is_empty() || self.dropped > 0)
     }
 
     /// The output's bytes, in pieces; the input's where nothing changed or the result was rejected.
@@ -250,6 +313,19 @@ impl<'a> Compacted<'a> {
     pub fn transcript(&self) -> &Transcript<'a> {
         &self.transcript
     }
+}
+
+/// Consecutive lines: the first of each run, and how many.
+fn runs(lines: &BTreeSet<u32>) -> impl Iterator<Item = (u32, u64)> + '_ {
+    let mut lines = lines.iter().copied().peekable();
+    std::iter::from_fn(move || {
+        let first = lines.next()?;
+        let mut number = 1;
+        while lines.next_if_eq(&(first + number)).is_some() {
+            number += 1;
+        }
+        Some((first, u64::from(number)))
+    })
 }
 
 fn errors(findings: &[Finding]) -> u64 {
@@ -288,13 +364,20 @@ fn reject(
     })
 }
 
-/// `3 results cleared, 1 demoted`.
+/// `3 results cleared, 1 result demoted, dead lines dropped`.
 fn in_words(actions: &[Action]) -> String {
     let number = |kind| actions.iter().filter(|a| a.kind == kind).count() as u64;
-    let (cleared, demoted) = (number(ActionKind::Clear), number(ActionKind::Demote));
-    match (cleared, demoted) {
-        (0, demoted) => format!("{} demoted", count(demoted, "result")),
-        (cleared, 0) => format!("{} cleared", count(cleared, "result")),
-        (cleared, demoted) => format!("{} cleared, {demoted} demoted", count(cleared, "result")),
+    let mut words = Vec::new();
+    for (kind, what) in [
+        (ActionKind::Clear, "cleared"),
+        (ActionKind::Demote, "demoted"),
+    ] {
+        if number(kind) > 0 {
+            words.push(format!("{} {what}", count(number(kind), "result")));
+        }
     }
+    if number(ActionKind::Drop) > 0 {
+        words.push("dead lines dropped".to_owned());
+    }
+    words.join(", ")
 }

@@ -12,10 +12,12 @@ mod detect;
 mod line;
 mod openai;
 
-use crate::scan::{RawLine, lines};
-use crate::transcript::{ConversationId, LineKind, Record, Transcript};
+use std::collections::{BTreeMap, BTreeSet};
 
-pub use claude_code::{MirrorCut, mirror_cuts};
+use crate::scan::{RawLine, lines};
+use crate::transcript::{Conversation, ConversationId, LineKind, Record, Transcript};
+
+pub use claude_code::{Dead, Figure, MirrorCut, Relink, mirror_cuts};
 pub use detect::{Detected, Detector, Layout};
 pub use line::{LineWarning, WarningKind, Warnings};
 
@@ -69,14 +71,37 @@ impl Format {
         transcript.push_line(raw, |bytes, record| self.line(bytes, record, warnings));
     }
 
-    /// Gives lines new bytes, reads them and forms the conversations again.
+    /// What of a transcript no model will see again; nothing in formats where every line is live.
+    pub fn dead(self, transcript: &Transcript<'_>) -> Dead {
+        match self {
+            Format::Anthropic | Format::OpenAi => Dead::default(),
+            Format::ClaudeCode => claude_code::dead(transcript),
+        }
+    }
+
+    /// Recorded figures that an agent would act on, after `saved` tokens have left a conversation.
+    pub fn corrected_usage(
+        self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        saved: u64,
+    ) -> Vec<Figure> {
+        match self {
+            Format::Anthropic | Format::OpenAi => Vec::new(),
+            Format::ClaudeCode => claude_code::corrected(transcript, conversation, saved),
+        }
+    }
+
+    /// Gives lines new bytes, takes others out, reads the new ones and forms the conversations again.
     pub fn edit(
         self,
         transcript: &mut Transcript<'_>,
-        new: std::collections::BTreeMap<u32, Vec<u8>>,
+        new: BTreeMap<u32, Vec<u8>>,
+        dropped: &BTreeSet<u32>,
     ) {
         // The new bytes are made of read bytes and JSON strings; what was odd in them has been said.
         let mut said = Warnings::default();
+        transcript.drop_lines(dropped);
         transcript.replace_lines(new, |bytes, record| self.line(bytes, record, &mut said));
         self.link(transcript);
     }

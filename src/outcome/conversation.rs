@@ -64,7 +64,8 @@ impl ConversationOutcome {
     }
 
     /// The same conversation with what is true of the input, and without what was done to it.
-    pub(super) fn left_alone(self) -> Self {
+    #[must_use]
+    pub fn left_alone(self) -> Self {
         ConversationOutcome {
             usage: self.usage,
             threshold: self.threshold,

@@ -8,8 +8,9 @@ mod tools;
 
 use std::borrow::Cow;
 
+use crate::format::{Dead, Format};
 use crate::ids::IdMap;
-use crate::policy::{Layer, Policy, Shape as ClearShape};
+use crate::policy::{History, Layer, Policy, Shape as ClearShape};
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
@@ -20,6 +21,8 @@ pub use tools::kind_of;
 pub struct Plan {
     /// One entry for each live result that a layer looks at, in the order of conversations and messages.
     pub results: Vec<ResultPlan>,
+    /// The lines that leave, and the links to mend.
+    pub dead: Dead,
 }
 
 /// What the layers would do to one result.
@@ -91,8 +94,16 @@ pub enum Keeping {
 }
 
 /// Plans one transcript.
-pub fn plan(transcript: &Transcript<'_>, policy: &Policy, keeping: Keeping) -> Plan {
+pub fn plan(
+    format: Format,
+    transcript: &Transcript<'_>,
+    policy: &Policy,
+    keeping: Keeping,
+) -> Plan {
     let mut plan = Plan::default();
+    if policy.has(Layer::Drop) && policy.history == History::Drop {
+        plan.dead = format.dead(transcript);
+    }
     if !policy.has(Layer::Demote) && !policy.has(Layer::Clear) {
         return plan;
     }
@@ -106,6 +117,9 @@ pub fn plan(transcript: &Transcript<'_>, policy: &Policy, keeping: Keeping) -> P
             &mut plan.results,
         );
     }
+    // What leaves needs no other change.
+    let Plan { results, dead } = &mut plan;
+    results.retain(|result| !dead.lines.contains(&transcript.block(result.block).line));
     plan
 }
 

@@ -55,6 +55,8 @@ pub struct Conversation {
     pub id: ConversationId,
     /// Its messages; the first is number 1 in a report.
     pub messages: Vec<Message>,
+    /// All live lines in the order of the conversation, with those that are no messages; empty where every line is live.
+    pub path: Vec<u32>,
     /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
     pub mirrors: Vec<u32>,
     lines: Vec<u32>,
@@ -67,6 +69,7 @@ impl Conversation {
         Conversation {
             id,
             messages: Vec::new(),
+            path: Vec::new(),
             mirrors: Vec::new(),
             lines: Vec::new(),
             blocks: Vec::new(),

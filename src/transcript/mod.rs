@@ -12,7 +12,7 @@
 mod conversation;
 mod records;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use conversation::{Conversation, ConversationId, Message, Typed};
 pub use records::Record;
@@ -28,6 +28,8 @@ pub struct Transcript<'a> {
     lines: Vec<Line>,
     /// New bytes of edited lines, without their endings.
     edited: BTreeMap<u32, Vec<u8>>,
+    /// The lines that are edited or dropped.
+    touched: BTreeSet<u32>,
     blocks: Vec<Block>,
     texts: Vec<Text>,
     mirrors: Vec<Mirror>,
@@ -52,8 +54,19 @@ pub struct Line {
     pub kind: LineKind,
     /// What is odd about its bytes.
     pub oddities: Oddities,
+    /// Whether it is still there.
+    pub presence: Presence,
     /// Its blocks, by their numbers in the transcript.
     blocks: (u32, u32),
+}
+
+/// Whether a line is still there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It is part of the output.
+    Kept,
+    /// It has left, and says nothing any more.
+    Dropped,
 }
 
 /// What a line is to a compactor.
@@ -225,6 +238,8 @@ impl Marks {
     pub const ATTACHMENT: Marks = Marks(128);
     /// An answer that the agent made up itself (an API error).
     pub const SYNTHETIC: Marks = Marks(256);
+    /// A copy of a request.
+    pub const REQUEST: Marks = Marks(512);
 
     /// Whether `other` is in the set.
     pub fn has(self, other: Marks) -> bool {
@@ -349,26 +364,27 @@ impl<'a> Transcript<'a> {
     /// The whole transcript as it is now, in pieces: long runs of untouched bytes, and edited lines.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let mut at = 0;
-        let mut edited = self.edited.iter();
+        let mut touched = self.touched.iter();
         let mut pending: Option<&[u8]> = None;
         std::iter::from_fn(move || {
             if let Some(new) = pending.take() {
                 return Some(new);
             }
-            match edited.next() {
-                Some((line, new)) => {
-                    let Line { start, len, .. } = self.lines[*line as usize];
-                    let run = &self.base[at..start];
-                    at = start + len as usize;
-                    pending = Some(new);
-                    Some(run)
-                }
-                None => {
-                    let rest = &self.base[at..];
-                    at = self.base.len();
-                    (!rest.is_empty()).then_some(rest)
-                }
+            let Some(line) = touched.next() else {
+                let rest = &self.base[at..];
+                at = self.base.len();
+                return (!rest.is_empty()).then_some(rest);
+            };
+            let Line {
+                start, len, eol, ..
+            } = self.lines[*line as usize];
+            let run = &self.base[at..start];
+            at = start + len as usize;
+            match self.lines[*line as usize].presence {
+                Presence::Kept => pending = self.edited.get(line).map(Vec::as_slice),
+                Presence::Dropped => at += eol.bytes().len(),
             }
+            Some(run)
         })
     }
 }

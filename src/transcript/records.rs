@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Block, BlockKind, Line, LineKind, Link, Marks, Mirror, Role, Transcript, Unit};
+use super::{
+    Block, BlockKind, Line, LineKind, Link, Marks, Mirror, Presence, Role, Transcript, Unit,
+};
 use crate::scan::{Oddities, RawLine, Span, Text};
 
 /// Where a format's reader puts what it finds on one line.
@@ -127,6 +129,7 @@ impl<'a> Transcript<'a> {
             base,
             lines: Vec::new(),
             edited: BTreeMap::new(),
+            touched: BTreeSet::new(),
             blocks: Vec::new(),
             texts: Vec::new(),
             mirrors: Vec::new(),
@@ -153,6 +156,7 @@ impl<'a> Transcript<'a> {
             eol: raw.eol,
             kind: LineKind::Bad,
             oddities: Oddities::default(),
+            presence: Presence::Kept,
             blocks: (blocks, blocks),
         });
         if bytes.len() <= Span::MAX_LINE {
@@ -174,10 +178,29 @@ impl<'a> Transcript<'a> {
         for (line, bytes) in new {
             self.record(line, |record| read(&bytes, record));
             self.edited.insert(line, bytes);
+            self.touched.insert(line);
         }
         // New records went to the end; both lists are in the order of their lines.
         self.mirrors.sort_by_key(|m| m.line);
         self.units.sort_by_key(|u| u.line);
+    }
+
+    /// Takes lines out. They keep their numbers, and have no record any more.
+    ///
+    /// The conversations still speak of them until the format forms them again.
+    pub fn drop_lines(&mut self, lines: &BTreeSet<u32>) {
+        self.mirrors.retain(|m| !lines.contains(&m.line));
+        self.units.retain(|u| !lines.contains(&u.line));
+        for line in lines {
+            let slot = &mut self.lines[*line as usize];
+            slot.presence = Presence::Dropped;
+            slot.kind = LineKind::Session;
+            slot.blocks = (0, 0);
+            if let Some(link) = self.links.get_mut(*line as usize) {
+                *link = Link::default();
+            }
+        }
+        self.touched.extend(lines);
     }
 
     fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {

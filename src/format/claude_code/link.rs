@@ -12,7 +12,7 @@ use crate::transcript::{
 };
 
 /// No line.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// The conversations of a session: the main one, then inline sidechains in the order of their first lines.
 pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
@@ -34,13 +34,14 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
         taken.extend(&live);
         let mut conversation = tree.conversation(id, &live);
         conversation.mirrors = tree.mirrors(&lines, &live);
+        conversation.path = live;
         conversations.push(conversation);
     }
     conversations
 }
 
 /// The chained lines of a session and how they hang together.
-struct Tree<'t, 'a> {
+pub(super) struct Tree<'t, 'a> {
     transcript: &'t Transcript<'a>,
     /// Of each line, the line that its `parentUuid` names.
     parents: Vec<u32>,
@@ -48,7 +49,7 @@ struct Tree<'t, 'a> {
 }
 
 impl<'t, 'a> Tree<'t, 'a> {
-    fn new(transcript: &'t Transcript<'a>) -> Self {
+    pub(super) fn new(transcript: &'t Transcript<'a>) -> Self {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if !link.id.is_empty() {
@@ -73,6 +74,16 @@ impl<'t, 'a> Tree<'t, 'a> {
             parents,
             by_id,
         }
+    }
+
+    /// The line that a line's `parentUuid` names, or [`NONE`].
+    pub(super) fn parent(&self, line: u32) -> u32 {
+        self.parents[line as usize]
+    }
+
+    /// The line of that id.
+    pub(super) fn named(&self, id: &[u8]) -> Option<u32> {
+        self.by_id.get(id).copied()
     }
 
     fn link(&self, line: u32) -> &'t Link {

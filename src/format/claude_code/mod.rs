@@ -2,12 +2,19 @@
 //!
 //! One API message is spread over several lines (a block each) and interleaved with the results of its calls; lines
 //! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
-//! `record` says what is on a line, `link` which lines form a live window, `mirror` what repeats a result.
+//! `record` says what is on a line, `link` which lines form a live window, `mirror` what repeats a result, `history` what may
+//! leave, `usage` what a provider counted.
 
+mod history;
 mod link;
 mod mirror;
 mod record;
+mod usage;
 
+pub(super) use history::dead;
+pub use history::{Dead, Relink};
 pub(super) use link::link;
 pub use mirror::{MirrorCut, mirror_cuts};
 pub(super) use record::line;
+pub use usage::Figure;
+pub(super) use usage::corrected;

@@ -125,10 +125,11 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                 | b"agent-name"
                 | b"tools-used"
                 | b"cost-state"
-                | b"atis-latch"
-                | b"api-request"
-                | b"api-request-shape"
-                | b"api-request-blob" => LineKind::Session,
+                | b"atis-latch" => LineKind::Session,
+                b"api-request" | b"api-request-shape" | b"api-request-blob" => {
+                    link.marks.insert(Marks::REQUEST);
+                    LineKind::Session
+                }
                 _ => LineKind::Unknown,
             }
         }

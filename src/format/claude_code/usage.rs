@@ -1,0 +1,102 @@
+//! What a provider counted for the last answer of a conversation, and what it would count now.
+//!
+//! Agents compact again at once when this figure says that the window is full, and a compaction makes it wrong. It is
+//! lowered by what was saved, first where it was read from a cache, then where it was written to one, then in the rest.
+
+use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{Conversation, Marks, Role, Transcript};
+
+/// A figure that changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// The line that it stands on.
+    pub line: u32,
+    /// The number.
+    pub span: Span,
+    /// What it shall be.
+    pub value: u64,
+}
+
+/// The parts of a recorded usage that fill the window, in the order in which they are lowered.
+const PARTS: [&[u8]; 3] = [
+    b"cache_read_input_tokens",
+    b"cache_creation_input_tokens",
+    b"input_tokens",
+];
+
+/// The figures of the last answer after `saved` tokens have left the window.
+pub(in super::super) fn corrected(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    saved: u64,
+) -> Vec<Figure> {
+    let is_real = |line: &u32| {
+        !transcript.links()[*line as usize]
+            .marks
+            .has(Marks::SYNTHETIC)
+    };
+    let last = conversation.messages.iter().rev().find(|message| {
+        message.role == Role::Assistant && conversation.lines(message).iter().all(is_real)
+    });
+    let mut figures = Vec::new();
+    for line in last
+        .map(|message| conversation.lines(message))
+        .unwrap_or_default()
+    {
+        let mut left = saved;
+        let bytes = transcript.line(*line);
+        let mut parts = [None; PARTS.len()];
+        // The line was read before; should it fail all the same, nothing is corrected.
+        if read(&mut Cursor::new(bytes), &mut parts).is_err() {
+            continue;
+        }
+        for (span, value) in parts.into_iter().flatten() {
+            let lowered = left.min(value);
+            left -= lowered;
+            if lowered > 0 {
+                figures.push(Figure {
+                    line: *line,
+                    span,
+                    value: value - lowered,
+                });
+            }
+        }
+    }
+    figures
+}
+
+/// Finds the parts of `message.usage`, a span and a value each.
+fn read(c: &mut Cursor<'_>, parts: &mut [Option<(Span, u64)>; PARTS.len()]) -> Parse<()> {
+    let line = c.line();
+    within(c, b"message", |c| {
+        within(c, b"usage", |c| {
+            c.object(|key, c| {
+                let span = c.skip()?;
+                if let Some(part) = PARTS.iter().position(|part| *part == key) {
+                    let number = std::str::from_utf8(span.of(line))
+                        .ok()
+                        .and_then(|number| number.parse().ok());
+                    parts[part] = number.map(|number| (span, number));
+                }
+                Ok(())
+            })
+            .map(drop)
+        })
+    })
+}
+
+/// Reads one member of an object, if it is an object itself, and skips the others.
+fn within(
+    c: &mut Cursor<'_>,
+    name: &[u8],
+    mut inside: impl FnMut(&mut Cursor<'_>) -> Parse<()>,
+) -> Parse<()> {
+    c.object(|key, c| {
+        if key == name && c.kind()? == Kind::Object {
+            inside(c)
+        } else {
+            c.skip().map(drop)
+        }
+    })
+    .map(drop)
+}
