@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use crate::format::{Dead, Figure, MirrorCut, mirror_cuts};
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdSet};
 use crate::scan::Span;
 use crate::settle::Change;
 use crate::text::push_json_string;
-use crate::transcript::{BlockKind, Mirror, Shape, Transcript};
+use crate::transcript::{Block, BlockKind, Mirror, Shape, Transcript};
 
 /// A replacement within a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,17 +63,22 @@ pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
     // Ids are unique in a conversation only.
     let mut by_call: IdMap<(u32, &[u8]), &Change> = IdMap::default();
     let mut by_line: IdMap<u32, (usize, &Change)> = IdMap::default();
+    let copies = copies(transcript, changes);
     for change in changes {
         let block = transcript.block(change.block);
-        let with = match block.shape {
-            Shape::List => With::TextBlock(change.text.clone()),
-            Shape::String | Shape::Absent | Shape::Other => With::Text(change.text.clone()),
-        };
-        edits.push(Edit {
-            line: block.line,
-            span: block.content,
-            with,
-        });
+        edits.push(replaced(block, &change.text));
+        for copy in copies.get(&change.block).into_iter().flatten() {
+            let copy = transcript.block(*copy);
+            let edit = replaced(copy, &change.text);
+            // A copy that says something else does not get the name of what stood here.
+            let may = !change.why.names_content()
+                || transcript.bytes(copy.line, copy.content)
+                    == transcript.bytes(block.line, block.content);
+            if may && edit.with.len() < copy.content.len as usize {
+                edits.push(edit);
+                by_line.entry(copy.line).or_insert((0, change)).0 += 1;
+            }
+        }
         if !block.call_id.is_empty() {
             by_call.insert(
                 (
@@ -111,6 +116,33 @@ pub fn edits(transcript: &Transcript<'_>, changes: &[Change]) -> Vec<Edit> {
         }
     }
     edits
+}
+
+/// The blocks that repeat what is changed, by what they repeat.
+fn copies(transcript: &Transcript<'_>, changes: &[Change]) -> IdMap<u32, Vec<u32>> {
+    let changed: IdSet<u32> = changes.iter().map(|change| change.block).collect();
+    let mut copies: IdMap<u32, Vec<u32>> = IdMap::default();
+    for conversation in &transcript.conversations {
+        for (copy, of) in &conversation.copies {
+            if changed.contains(of) {
+                copies.entry(*of).or_default().push(*copy);
+            }
+        }
+    }
+    copies
+}
+
+/// The content of a result becomes `text`, in the shape that it has.
+fn replaced(block: &Block, text: &str) -> Edit {
+    let with = match block.shape {
+        Shape::List => With::TextBlock(text.to_owned()),
+        Shape::String | Shape::Absent | Shape::Other => With::Text(text.to_owned()),
+    };
+    Edit {
+        line: block.line,
+        span: block.content,
+        with,
+    }
 }
 
 /// The edits that mend links to lines which leave.

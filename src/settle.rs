@@ -47,6 +47,16 @@ pub enum Why {
     },
 }
 
+impl Why {
+    /// Whether the new text names the place of what was there.
+    pub fn names_content(self) -> bool {
+        match self {
+            Why::Oversize { .. } => true,
+            Why::Old { .. } => false,
+        }
+    }
+}
+
 /// Settles `plan`: at most one change for each of its results, in its order.
 pub fn settle(
     transcript: &Transcript<'_>,

@@ -291,7 +291,7 @@ fn split_messages_and_parallel_results_come_together() {
 }
 
 #[test]
-fn abandoned_branches_and_rewritten_history_are_dead() {
+fn of_rewritten_history_what_shares_a_message_id_is_sent_too() {
     let text = session(&[
         ("user", "u", "", &user("go")),
         (
@@ -307,7 +307,26 @@ fn abandoned_branches_and_rewritten_history_are_dead() {
         ("assistant", "a1'", "u'", &call("m1", "t1")),
         ("user", "r1'", "a1'", &result("t1")),
     ]);
-    assert_eq!(live(&text), ["main: u' a1' r1'"]);
+    // The abandoned answer and the first question are dead.
+    assert_eq!(live(&text), ["main: u' a1'+a1 r1+r1'"]);
+    let warnings = &mut Warnings::default();
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, warnings);
+    let main = &transcript.conversations[0];
+    let line_of = |block: u32| transcript.block(block).line;
+    let mut copies: Vec<_> = main
+        .copies
+        .iter()
+        .map(|(c, of)| (line_of(*c), line_of(*of)))
+        .collect();
+    copies.sort_unstable();
+    // Each call and each result is sent once: that on the path.
+    assert_eq!(copies, [(2, 5), (3, 6)]);
+    assert_eq!(
+        main.all_blocks()
+            .map(|(_, b)| line_of(b))
+            .collect::<Vec<_>>(),
+        [4, 5, 6]
+    );
 }
 
 #[test]
@@ -321,8 +340,66 @@ fn the_leaf_pointer_decides_where_it_points_into_the_file() {
     assert_eq!(live(&lines), ["main: u1 other"]);
     let pointed = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u2\"}}\n");
     assert_eq!(live(&pointed), ["main: u1 u2 u3"]);
+    let above = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u1\"}}\n");
+    assert_eq!(live(&above), ["main: u1 other"]);
+    // The very last pointer counts, though it points nowhere.
     let stale = format!("{pointed}{{\"type\":\"last-prompt\",\"leafUuid\":\"gone\"}}\n");
-    assert_eq!(live(&stale), ["main: u1 u2 u3"]);
+    assert_eq!(live(&stale), ["main: u1 other"]);
+}
+
+#[test]
+fn progress_and_unknown_lines_are_passed_but_are_no_leaf() {
+    let mut lines = vec![
+        ("user", "u1", "", user("one")),
+        ("progress", "p", "u1", "\"data\":{}".to_owned()),
+        ("survey-mark", "k", "p", "\"mark\":1".to_owned()),
+        ("user", "u2", "k", user("two")),
+        ("user", "other", "u1", user("other")),
+        ("progress", "p2", "u2", "\"data\":{}".to_owned()),
+    ];
+    let live_of = |lines: &[(&str, &str, &str, String)]| {
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|(k, i, p, r)| (*k, *i, *p, r.as_str()))
+            .collect();
+        live(&session(&lines))
+    };
+    assert_eq!(live_of(&lines), ["main: u1 other"]);
+    lines.push((
+        "system",
+        "s",
+        "p2",
+        "\"subtype\":\"turn_duration\"".to_owned(),
+    ));
+    assert_eq!(live_of(&lines), ["main: u1 u2"]);
+    // A note of its own that nothing leads to: the newest words are the leaf.
+    lines[6].2 = "";
+    assert_eq!(live_of(&lines), ["main: u1 other"]);
+}
+
+#[test]
+fn a_parent_that_is_not_there_is_bridged_for_five_seconds() {
+    let at = |text, time| format!(r#"{},"timestamp":"2026-03-09T{time}Z""#, user(text));
+    let with = |parent, time, kind| {
+        live(&session(&[
+            ("user", "u1", "", &at("one", "10:59:58.000")),
+            (kind, "t", "u1", &at("two", "10:59:59.000")),
+            ("user", "u3", parent, &at("three", time)),
+        ]))
+    };
+    // What describes the session has no place in the chain, whatever its ids.
+    for kind in ["custom-title", "file-history-snapshot"] {
+        assert_eq!(with("t", "10:59:59.500", kind), ["main: u1 u3"]);
+    }
+    for (time, lives) in [
+        ("11:00:04.000", "main: u1 t u3"),
+        ("11:00:04.001", "main: u3"),
+        // Nothing bridges back in time, or without a time.
+        ("10:59:58.999", "main: u3"),
+        ("soon", "main: u3"),
+    ] {
+        assert_eq!(with("gone", time, "user"), [lives], "{time}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A context window's worth of messages.
 
 use super::{Marks, Role, Transcript};
+use crate::ids::IdMap;
 use crate::scan::Span;
 
 /// Which conversation of its transcript.
@@ -59,6 +60,8 @@ pub struct Conversation {
     pub path: Vec<u32>,
     /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
     pub mirrors: Vec<u32>,
+    /// Blocks on live lines that repeat a block of a message, and that block: an agent sends one of the two.
+    pub copies: IdMap<u32, u32>,
     lines: Vec<u32>,
     blocks: Vec<u32>,
 }
@@ -70,6 +73,7 @@ impl Conversation {
             id,
             messages: Vec::new(),
             path: Vec::new(),
+            copies: IdMap::default(),
             mirrors: Vec::new(),
             lines: Vec::new(),
             blocks: Vec::new(),

@@ -240,6 +240,8 @@ impl Marks {
     pub const SYNTHETIC: Marks = Marks(256);
     /// A copy of a request.
     pub const REQUEST: Marks = Marks(512);
+    /// Of a type at which a conversation can go on.
+    pub const NODE: Marks = Marks(1024);
 
     /// Whether `other` is in the set.
     pub fn has(self, other: Marks) -> bool {

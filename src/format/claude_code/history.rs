@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::link::{NONE, Tree};
+use super::tree::{NONE, Tree};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span, unescape};
 use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Transcript};
@@ -31,8 +31,18 @@ pub struct Relink {
 }
 
 /// The dead lines of a session.
+///
+/// None where no line follows another, or where nobody speaks in the main conversation: such a file was not written by
+/// an agent as it stands, and to take away all but its last line would be to guess.
 pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     let tree = Tree::new(transcript);
+    let follows = |line| tree.parent(line) != NONE;
+    let speaks = |main: &Conversation| main.messages.iter().any(|m| !main.blocks(m).is_empty());
+    if !(0..transcript.lines().len() as u32).any(follows)
+        || !transcript.conversations.first().is_some_and(speaks)
+    {
+        return Dead::default();
+    }
     let mut live: BTreeSet<u32> = BTreeSet::new();
     for conversation in &transcript.conversations {
         if !is_of_dead_task(transcript, conversation) {

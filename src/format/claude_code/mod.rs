@@ -2,13 +2,17 @@
 //!
 //! One API message is spread over several lines (a block each) and interleaved with the results of its calls; lines
 //! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
-//! `record` says what is on a line, `link` which lines form a live window, `mirror` what repeats a result, `history` what may
+//! `record` says what is on a line, `tree` how lines hang together, `link` which
+//! of them form a live window, `messages` what messages they form, `mirror` what repeats a result, `history` what may
 //! leave, `usage` what a provider counted.
 
 mod history;
 mod link;
+mod messages;
 mod mirror;
+mod preserved;
 mod record;
+mod tree;
 mod usage;
 
 pub(super) use history::dead;

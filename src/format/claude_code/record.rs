@@ -86,6 +86,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
             {
                 link.marks.insert(Marks::ECHO);
             }
+            link.marks.insert(Marks::NODE);
             if let Some(value) = parts.tool_use_result {
                 record.mirror(value, Span::default());
             }
@@ -94,7 +95,10 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
         other => {
             record.forget(blocks, texts);
             match other {
-                b"attachment" => attachment(record, &mut link, parts.attachment, line),
+                b"attachment" => {
+                    link.marks.insert(Marks::NODE);
+                    attachment(record, &mut link, parts.attachment, line)
+                }
                 b"progress" => {
                     if let Some(data) = parts.data.filter(|_| !parts.call.is_empty()) {
                         record.mirror(data, parts.call);
@@ -102,6 +106,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                     LineKind::Mirror
                 }
                 b"system" => {
+                    link.marks.insert(Marks::NODE);
                     if parts.subtype.of(line) == b"compact_boundary" {
                         link.marks.insert(Marks::BOUNDARY);
                     }
@@ -125,8 +130,13 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                 | b"agent-name"
                 | b"tools-used"
                 | b"cost-state"
-                | b"atis-latch" => LineKind::Session,
+                | b"atis-latch" => {
+                    // Whatever ids it carries: the agents do not go on through it.
+                    link = Link::default();
+                    LineKind::Session
+                }
                 b"api-request" | b"api-request-shape" | b"api-request-blob" => {
+                    link = Link::default();
                     link.marks.insert(Marks::REQUEST);
                     LineKind::Session
                 }

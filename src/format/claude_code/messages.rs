@@ -1,0 +1,177 @@
+//! Live lines form messages.
+//!
+//! An answer is spread over lines, a block each, and interleaved with the results of its calls. Where an agent keeps a
+//! part twice it sends one of the two; the other is a copy.
+
+use super::link::Window;
+use super::tree::{NONE, Tree};
+use crate::ids::{IdMap, IdSet};
+use crate::scan::Span;
+use crate::transcript::{
+    BlockKind, Conversation, ConversationId, LineKind, Link, Marks, Role, Typed,
+};
+
+impl Tree<'_, '_> {
+    /// Forms messages of live lines.
+    pub(super) fn conversation(&self, id: ConversationId, window: &Window) -> Conversation {
+        let mut groups: Vec<Group> = Vec::new();
+        for line in window.lines.iter().copied() {
+            if self.line(line).kind != LineKind::Message {
+                continue;
+            }
+            let link = self.link(line);
+            let kind = self.group_kind(line, link);
+            // Attachments stand between results; they don't end a group.
+            let mut open = groups
+                .iter_mut()
+                .rev()
+                .filter(|g| g.kind != GroupKind::Attachment);
+            let joined = match kind {
+                GroupKind::Results => open.next().filter(|g| g.kind == GroupKind::Results),
+                GroupKind::Answer if !link.message.is_empty() => open
+                    .find(|g| g.kind != GroupKind::Results)
+                    .filter(|g| g.kind == GroupKind::Answer && self.same_message(g.lines[0], line)),
+                GroupKind::Answer | GroupKind::Words | GroupKind::Attachment => None,
+            };
+            match joined {
+                Some(group) => group.lines.push(line),
+                None => groups.push(Group {
+                    kind,
+                    lines: vec![line],
+                }),
+            }
+        }
+        let mut conversation = Conversation::new(id);
+        conversation.copies = self.copies(window);
+        for Group { kind, lines } in groups {
+            let is_sent = |block: &u32| !conversation.copies.contains_key(block);
+            let blocks_of = |line: u32| self.transcript.blocks_of_line(line).filter(is_sent);
+            if lines
+                .iter()
+                .all(|line| window.gathered.contains(line) && blocks_of(*line).next().is_none())
+            {
+                continue;
+            }
+            let blocks: Vec<Vec<u32>> = lines.iter().map(|l| blocks_of(*l).collect()).collect();
+            let role = if kind == GroupKind::Answer {
+                Role::Assistant
+            } else {
+                Role::User
+            };
+            let content = if let [line] = lines[..] {
+                self.link(line).content
+            } else {
+                Span::default()
+            };
+            let injected = [Marks::META, Marks::SUMMARY, Marks::ECHO];
+            let typed = if kind == GroupKind::Words
+                && !injected.iter().any(|mark| self.has(lines[0], *mark))
+            {
+                self.transcript.is_typed(role, &blocks[0])
+            } else {
+                Typed::No
+            };
+            let message = conversation.push(role, Span::default(), content);
+            conversation.messages[message].typed = typed;
+            for (line, blocks) in lines.iter().zip(blocks) {
+                conversation.extend(*line, blocks);
+            }
+        }
+        conversation
+    }
+
+    /// The calls and results that are in the window twice, and what is sent in their place.
+    ///
+    /// Where history was written again under the ids of its API messages, the agents send the words of both and each
+    /// call and each result once. Here the one on the path counts, else the first; versions differ in which they take.
+    fn copies(&self, window: &Window) -> IdMap<u32, u32> {
+        let mut copies = IdMap::default();
+        if window.gathered.is_empty() {
+            return copies;
+        }
+        let mut sent: IdMap<(BlockKind, &[u8]), u32> = IdMap::default();
+        let is_gathered = |line: &u32| window.gathered.contains(line);
+        let on_path = window.lines.iter().filter(|line| !is_gathered(line));
+        let off_path = window.lines.iter().filter(|line| is_gathered(line));
+        for line in on_path.chain(off_path) {
+            for b in self.transcript.blocks_of_line(*line) {
+                let block = self.transcript.block(b);
+                let is_tied = matches!(block.kind, BlockKind::Call | BlockKind::Result);
+                if !is_tied || block.call_id.is_empty() {
+                    continue;
+                }
+                let id = (block.kind, self.transcript.bytes(*line, block.call_id));
+                let first = *sent.entry(id).or_insert(b);
+                if first != b && is_gathered(line) {
+                    copies.insert(b, first);
+                }
+            }
+        }
+        copies
+    }
+
+    /// The mirrors of a branch that hang on live lines: a dead copy of a call has progress lines of its own.
+    pub(super) fn mirrors(&self, branch: &[u32], live: &[u32]) -> Vec<u32> {
+        let live: IdSet<u32> = live.iter().copied().collect();
+        let mut hangs_on_live: IdMap<u32, bool> = IdMap::default();
+        let mut mirrors = Vec::new();
+        for line in branch
+            .iter()
+            .copied()
+            .filter(|line| self.line(*line).kind == LineKind::Mirror)
+        {
+            // Mirrors hang on mirrors; what the first of them hangs on decides.
+            let mut path = vec![line];
+            let mut seen = IdSet::from_iter([line]);
+            let is_live = loop {
+                let parent = self.parent(path[path.len() - 1]);
+                if let Some(known) = hangs_on_live.get(&parent) {
+                    break *known;
+                }
+                let is_mirror = parent != NONE && self.line(parent).kind == LineKind::Mirror;
+                if !is_mirror || !seen.insert(parent) {
+                    break live.contains(&parent);
+                }
+                path.push(parent);
+            };
+            hangs_on_live.extend(path.into_iter().map(|line| (line, is_live)));
+            if is_live {
+                mirrors.push(line);
+            }
+        }
+        mirrors
+    }
+
+    fn group_kind(&self, line: u32, link: &Link) -> GroupKind {
+        if link.marks.has(Marks::ATTACHMENT) {
+            return GroupKind::Attachment;
+        }
+        if link.role == Some(Role::Assistant) {
+            return GroupKind::Answer;
+        }
+        if self.is_results(line) {
+            GroupKind::Results
+        } else {
+            GroupKind::Words
+        }
+    }
+
+    fn same_message(&self, a: u32, b: u32) -> bool {
+        self.transcript.bytes(a, self.link(a).message)
+            == self.transcript.bytes(b, self.link(b).message)
+    }
+}
+
+/// Lines that form one message.
+struct Group {
+    kind: GroupKind,
+    lines: Vec<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GroupKind {
+    Answer,
+    Results,
+    Words,
+    Attachment,
+}

@@ -1,0 +1,195 @@
+//! How the lines of a session hang together: whose parent a line is, and which sidechain it is on.
+//!
+//! The agents find a parent by its id. Where no line has that id they go on with the line before it in the file, if that
+//! was written at most five seconds earlier. Lines that describe the session have no place in the chain, whatever ids
+//! they carry; a type that nobody here knows has one, because a newer agent may well go on through it.
+//!
+//! Never says what a model sees: that is `link`.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::ids::{IdMap, IdSet};
+use crate::scan::{Cursor, Kind};
+use crate::transcript::{BlockKind, Line, LineKind, Link, Marks, Transcript};
+
+/// No line.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// How much earlier the line before may have been written that takes the place of a parent which is not there (as both
+/// 2.1.112 and 2.1.330 behave: 5.000 s is bridged, 5.100 s is not).
+const BRIDGE: SignedDuration = SignedDuration::from_secs(5);
+
+/// The chained lines of a session.
+pub(super) struct Tree<'t, 'a> {
+    pub(super) transcript: &'t Transcript<'a>,
+    /// Of each line, the line that it follows.
+    parents: Vec<u32>,
+    by_id: IdMap<&'t [u8], u32>,
+}
+
+impl<'t, 'a> Tree<'t, 'a> {
+    pub(super) fn new(transcript: &'t Transcript<'a>) -> Self {
+        let mut by_id = IdMap::default();
+        for (line, link) in (0u32..).zip(transcript.links()) {
+            if !link.id.is_empty() {
+                // A line written twice counts where it was written last.
+                by_id.insert(transcript.bytes(line, link.id), line);
+            }
+        }
+        let mut tree = Tree {
+            transcript,
+            parents: Vec::with_capacity(transcript.links().len()),
+            by_id,
+        };
+        // The newest line so far of the main conversation, and of the sidechains.
+        let mut before = [NONE; 2];
+        for (line, link) in (0u32..).zip(transcript.links()) {
+            if link.id.is_empty() {
+                tree.parents.push(NONE);
+                continue;
+            }
+            let before = &mut before[usize::from(link.marks.has(Marks::SIDECHAIN))];
+            let named = tree.named(transcript.bytes(line, link.parent));
+            let parent = named.unwrap_or_else(|| {
+                if link.parent.is_empty() {
+                    NONE
+                } else {
+                    tree.bridge(*before, line)
+                }
+            });
+            tree.parents.push(parent);
+            *before = line;
+        }
+        tree
+    }
+
+    /// `before` where it takes the place of the parent of `line`.
+    fn bridge(&self, before: u32, line: u32) -> u32 {
+        if before == NONE {
+            return NONE;
+        }
+        let (Some(earlier), Some(later)) = (self.timestamp(before), self.timestamp(line)) else {
+            return NONE;
+        };
+        let gap = later.duration_since(earlier);
+        if SignedDuration::ZERO <= gap && gap <= BRIDGE {
+            before
+        } else {
+            NONE
+        }
+    }
+
+    fn timestamp(&self, line: u32) -> Option<Timestamp> {
+        let bytes = self.transcript.line(line);
+        let mut timestamp = None;
+        let read = Cursor::new(bytes).object(|key, c| {
+            match (key, c.kind()?) {
+                (b"timestamp", Kind::String) => timestamp = Some(c.string()?.span),
+                _ => drop(c.skip()?),
+            }
+            Ok(())
+        });
+        read.ok()?;
+        std::str::from_utf8(timestamp?.of(bytes)).ok()?.parse().ok()
+    }
+
+    pub(super) fn link(&self, line: u32) -> &'t Link {
+        &self.transcript.links()[line as usize]
+    }
+
+    pub(super) fn line(&self, line: u32) -> &'t Line {
+        &self.transcript.lines()[line as usize]
+    }
+
+    pub(super) fn has(&self, line: u32, marks: Marks) -> bool {
+        self.link(line).marks.has(marks)
+    }
+
+    /// The line that a line follows, or [`NONE`].
+    pub(super) fn parent(&self, line: u32) -> u32 {
+        self.parents[line as usize]
+    }
+
+    /// The chained line of that id.
+    pub(super) fn named(&self, id: &[u8]) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    /// A line's own id, for people.
+    pub(super) fn id_of(&self, line: u32) -> String {
+        String::from_utf8_lossy(self.transcript.bytes(line, self.link(line).id)).into_owned()
+    }
+
+    /// The line itself and what it hangs on, up to the root.
+    pub(super) fn ancestry(&self, line: u32) -> impl Iterator<Item = u32> + '_ {
+        // No chain is longer than the file; one that is has a loop.
+        std::iter::successors(Some(line), |line| {
+            Some(self.parent(*line)).filter(|parent| *parent != NONE)
+        })
+        .take(self.parents.len())
+    }
+
+    /// The call ids of a line's blocks of one kind.
+    pub(super) fn calls(
+        &self,
+        line: u32,
+        kind: BlockKind,
+    ) -> impl Iterator<Item = &'t [u8]> + use<'t, 'a> {
+        let transcript = self.transcript;
+        transcript.blocks_of_line(line).filter_map(move |b| {
+            let block = transcript.block(b);
+            (block.kind == kind && !block.call_id.is_empty())
+                .then(|| transcript.bytes(line, block.call_id))
+        })
+    }
+
+    /// Whether a line holds results and nothing else.
+    pub(super) fn is_results(&self, line: u32) -> bool {
+        let mut blocks = self.transcript.blocks_of_line(line).peekable();
+        self.line(line).kind == LineKind::Message
+            && blocks.peek().is_some()
+            && blocks.all(|b| self.transcript.block(b).kind == BlockKind::Result)
+    }
+
+    /// The chained lines of the main conversation (`None`) and of each sidechain by its first line.
+    ///
+    /// A file of nothing but sidechain lines is one conversation.
+    pub(super) fn branches(&self) -> BTreeMap<Option<u32>, Vec<u32>> {
+        let chained = || {
+            (0u32..)
+                .zip(self.transcript.links())
+                .filter(|(_, link)| !link.id.is_empty())
+                .map(|(l, _)| l)
+        };
+        let all_aside = chained().all(|line| self.has(line, Marks::SIDECHAIN));
+        let mut branches = BTreeMap::from([(None, Vec::new())]);
+        let mut roots = IdMap::default();
+        for line in chained() {
+            let root = (!all_aside && self.has(line, Marks::SIDECHAIN))
+                .then(|| self.root_aside(line, &mut roots));
+            branches.entry(root).or_insert_with(Vec::new).push(line);
+        }
+        branches
+    }
+
+    /// The first line of the sidechain that `line` is on.
+    fn root_aside(&self, line: u32, known: &mut IdMap<u32, u32>) -> u32 {
+        let mut path = vec![line];
+        let mut seen = IdSet::from_iter([line]);
+        let root = loop {
+            let last = path[path.len() - 1];
+            if let Some(root) = known.get(&last) {
+                break *root;
+            }
+            let parent = self.parent(last);
+            if parent == NONE || !self.has(parent, Marks::SIDECHAIN) || !seen.insert(parent) {
+                break last;
+            }
+            path.push(parent);
+        };
+        known.extend(path.into_iter().map(|line| (line, root)));
+        root
+    }
+}
