@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::progress::Bar;
+use super::shorthand::Shorthands;
 use super::{Context, Fault, PolicyArgs, Voice, all_paths, format_named};
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
@@ -34,6 +35,8 @@ pub(super) struct Compact {
     out_dir: Option<PathBuf>,
     #[command(flatten)]
     policy: PolicyArgs,
+    #[command(flatten)]
+    shorthands: Shorthands,
     /// Read inputs as this format: anthropic, openai, claude-code
     #[arg(long, value_name = "NAME")]
     input_format: Option<String>,
@@ -62,7 +65,7 @@ pub(super) struct Compact {
 
 impl Compact {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let effective = self.policy.resolve()?;
+        let effective = self.policy.resolve_with(self.shorthands.settings())?;
         let formats = self
             .reports
             .iter()

@@ -5,6 +5,7 @@
 mod check;
 mod compact;
 mod progress;
+mod shorthand;
 mod undo;
 mod verify;
 
@@ -79,10 +80,16 @@ struct PolicyArgs {
 impl PolicyArgs {
     /// The policy in effect.
     fn resolve(&self) -> Result<Effective> {
+        self.resolve_with(std::iter::empty())
+    }
+
+    /// The policy in effect, with what other flags set.
+    fn resolve_with(&self, more: impl Iterator<Item = Setting>) -> Result<Effective> {
         let settings = self
             .settings
             .iter()
             .map(|setting| setting_of(setting))
+            .chain(more.map(Ok))
             .collect::<Result<Vec<_>>>()?;
         policy::resolve(load_policy(&self.policy)?, &settings)
     }

@@ -1,7 +1,8 @@
 //! A context window's worth of messages.
 
 use super::{Marks, Role, Transcript};
-use crate::ids::IdMap;
+use std::collections::BTreeMap;
+
 use crate::scan::Span;
 
 /// Which conversation of its transcript.
@@ -58,10 +59,12 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// All live lines in the order of the conversation, with those that are no messages; empty where every line is live.
     pub path: Vec<u32>,
+    /// The line at which it would go on, in formats whose lines form a tree.
+    pub leaf: Option<u32>,
     /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
     pub mirrors: Vec<u32>,
     /// Blocks on live lines that repeat a block of a message, and that block: an agent sends one of the two.
-    pub copies: IdMap<u32, u32>,
+    pub copies: BTreeMap<u32, u32>,
     lines: Vec<u32>,
     blocks: Vec<u32>,
 }
@@ -73,7 +76,8 @@ impl Conversation {
             id,
             messages: Vec::new(),
             path: Vec::new(),
-            copies: IdMap::default(),
+            leaf: None,
+            copies: BTreeMap::new(),
             mirrors: Vec::new(),
             lines: Vec::new(),
             blocks: Vec::new(),

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::tree::{NONE, Tree};
-use crate::ids::IdSet;
+use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span, unescape};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Transcript};
 
 /// Dead lines, and links to mend when they leave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,65 +50,91 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
             live.extend(&conversation.mirrors);
         }
     }
-    let links = || (0u32..).zip(transcript.links());
-    let is_dead = |(line, link): &(u32, &Link)| !link.id.is_empty() && !live.contains(line);
-    let mut dead = Dead {
-        lines: links().filter(is_dead).map(|(line, _)| line).collect(),
-        relinks: Vec::new(),
-    };
-    if dead.lines.is_empty() {
-        return dead;
+    let mut lines = dead_lines(&tree, &live);
+    if lines.is_empty() {
+        return Dead::default();
     }
     // Copies of requests repeat what leaves.
-    dead.lines.extend(
-        links()
-            .filter(|(_, link)| link.marks.has(Marks::REQUEST))
-            .map(|(line, _)| line),
-    );
-    let last = transcript
-        .conversations
-        .first()
-        .and_then(|main| main.path.last())
-        .copied();
-    let id = |line: u32| {
-        transcript
-            .bytes(line, transcript.links()[line as usize].id)
-            .to_vec()
-    };
-    for (line, link) in
-        links().filter(|(line, link)| !link.parent.is_empty() && !dead.lines.contains(line))
-    {
-        let to = if link.marks.has(Marks::LEAF) {
-            let target = tree.named(transcript.bytes(line, link.parent));
-            if target.is_none_or(|target| !dead.lines.contains(&target)) {
-                continue;
-            }
-            last
+    let links = (0u32..).zip(transcript.links());
+    let requests = links.filter(|(_, link)| link.marks.has(Marks::REQUEST));
+    lines.extend(requests.map(|(line, _)| line));
+    Dead {
+        relinks: relinks(&tree, &lines, &live),
+        lines,
+    }
+}
+
+/// What speaks outside of every live window, and what hangs on that alone.
+///
+/// A line that says nothing stays with the live line that it hangs on. One that hangs on nothing leaves when something
+/// dead hangs on it.
+fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let speaks = |line: u32| tree.link(line).role.is_some() || tree.has(line, Marks::BOUNDARY);
+    let links = (0u32..).zip(tree.transcript.links());
+    let outside = links.filter(|(line, link)| !link.id.is_empty() && !live.contains(line));
+    let (mut dead, silent): (BTreeSet<u32>, BTreeSet<u32>) = outside
+        .map(|(line, _)| line)
+        .partition(|line| speaks(*line));
+    let stops = |line: u32| live.contains(&line) || speaks(line);
+    let mut known = IdMap::default();
+    let roots: IdSet<u32> = dead
+        .iter()
+        .map(|line| tree.climb(*line, &mut known, stops))
+        .filter(|above| above.stop == NONE)
+        .map(|above| above.last)
+        .collect();
+    for line in silent {
+        let above = tree.climb(line, &mut known, stops);
+        let leaves = if above.stop == NONE {
+            roots.contains(&above.last)
         } else {
-            let parent = tree.parent(line);
-            if parent == NONE || !dead.lines.contains(&parent) {
-                continue;
-            }
-            let ancestors = std::iter::successors(Some(parent), |line| {
-                Some(tree.parent(*line)).filter(|line| *line != NONE)
-            });
-            // No chain is longer than the file; one that is has a loop.
-            ancestors
-                .take(transcript.lines().len())
-                .find(|line| !dead.lines.contains(line))
+            !live.contains(&above.stop)
         };
-        let Span { start, len } = link.parent;
-        let span = Span {
-            start: start - 1,
-            len: len + 2,
-        };
-        dead.relinks.push(Relink {
-            line,
-            span,
-            to: to.map(id),
-        });
+        if leaves {
+            dead.insert(line);
+        }
     }
     dead
+}
+
+/// The links of what stays that have to name another line when `dead` lines leave.
+fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> Vec<Relink> {
+    let transcript = tree.transcript;
+    let main = transcript.conversations.first();
+    let leaf = main.and_then(|main| main.leaf);
+    let mut relinks = Vec::new();
+    for (line, link) in (0u32..).zip(transcript.links()) {
+        if link.parent.is_empty() || dead.contains(&line) {
+            continue;
+        }
+        let named = tree.named(transcript.bytes(line, link.parent));
+        let to = if link.marks.has(Marks::LEAF) {
+            if named.is_none_or(|target| live.contains(&target)) {
+                continue;
+            }
+            leaf
+        } else {
+            let parent = tree.parent(line);
+            let is_whole = parent != NONE && !dead.contains(&parent);
+            // A parent that is not there and not bridged: with other neighbours it might be, so it is none from now on.
+            if is_whole || link.id.is_empty() {
+                continue;
+            }
+            tree.ancestry(line)
+                .skip(1)
+                .find(|line| !dead.contains(line))
+        };
+        let Span { start, len } = link.parent;
+        relinks.push(Relink {
+            line,
+            span: Span {
+                start: start - 1,
+                len: len + 2,
+            },
+            to: to.map(|to| transcript.bytes(to, tree.link(to).id).to_vec()),
+        });
+    }
+    relinks
 }
 
 /// Whether a sidechain is that of a task whose call has left the live windows.

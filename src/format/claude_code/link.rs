@@ -5,7 +5,7 @@
 //! sends is live.
 
 use super::preserved::Preserved;
-use super::tree::{NONE, Tree};
+use super::tree::{Above, NONE, Tree};
 use crate::ids::{IdMap, IdSet};
 use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Role, Transcript};
 
@@ -29,6 +29,7 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
         taken.extend(&window.lines);
         let mut conversation = tree.conversation(id, &window);
         conversation.mirrors = tree.mirrors(&lines, &window.lines);
+        conversation.leaf = window.leaf;
         conversation.path = window.lines;
         conversations.push(conversation);
     }
@@ -39,6 +40,8 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
 pub(super) struct Window {
     /// In the order of the conversation.
     pub(super) lines: Vec<u32>,
+    /// Where it would go on.
+    pub(super) leaf: Option<u32>,
     /// Those of them that hang off the path.
     pub(super) gathered: IdSet<u32>,
 }
@@ -54,6 +57,7 @@ impl Tree<'_, '_> {
         let Some(leaf) = leaf else {
             return Window {
                 lines: Vec::new(),
+                leaf: None,
                 gathered: IdSet::default(),
             };
         };
@@ -185,10 +189,12 @@ impl Tree<'_, '_> {
                 Some(Role::Assistant | Role::System | Role::Tool) | None => {}
             }
         }
+        let leaf = path.last().copied();
         let mut gathered = IdSet::default();
         if siblings.is_empty() && answers.is_empty() {
             return Window {
                 lines: path,
+                leaf,
                 gathered,
             };
         }
@@ -221,7 +227,11 @@ impl Tree<'_, '_> {
                 }
             }
         }
-        Window { lines, gathered }
+        Window {
+            lines,
+            leaf,
+            gathered,
+        }
     }
 
     /// The answers of a path: the lines of each, by its last line.
@@ -248,28 +258,13 @@ impl Tree<'_, '_> {
     }
 
     /// The answer that a line of results hangs on, over other results and lines that are no messages; or [`NONE`].
-    fn caller(&self, line: u32, known: &mut IdMap<u32, u32>) -> u32 {
-        let mut path = vec![line];
-        let mut seen = IdSet::from_iter([line]);
-        let caller = loop {
-            let above = self.parent(path[path.len() - 1]);
-            if above == NONE {
-                break NONE;
-            }
-            match self.link(above).role {
-                Some(Role::Assistant) => break above,
-                Some(Role::User) if !self.is_results(above) => break NONE,
-                Some(Role::User | Role::System | Role::Tool) | None => {}
-            }
-            if let Some(caller) = known.get(&above) {
-                break *caller;
-            }
-            if !seen.insert(above) {
-                break NONE;
-            }
-            path.push(above);
-        };
-        known.extend(path.into_iter().map(|line| (line, caller)));
-        caller
+    fn caller(&self, line: u32, known: &mut IdMap<u32, Above>) -> u32 {
+        let stops = |above| self.link(above).role.is_some() && !self.is_results(above);
+        let stop = self.climb(line, known, stops).stop;
+        if stop != NONE && self.link(stop).role == Some(Role::Assistant) {
+            stop
+        } else {
+            NONE
+        }
     }
 }

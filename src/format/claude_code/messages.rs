@@ -3,8 +3,10 @@
 //! An answer is spread over lines, a block each, and interleaved with the results of its calls. Where an agent keeps a
 //! part twice it sends one of the two; the other is a copy.
 
+use std::collections::BTreeMap;
+
 use super::link::Window;
-use super::tree::{NONE, Tree};
+use super::tree::Tree;
 use crate::ids::{IdMap, IdSet};
 use crate::scan::Span;
 use crate::transcript::{
@@ -84,8 +86,8 @@ impl Tree<'_, '_> {
     ///
     /// Where history was written again under the ids of its API messages, the agents send the words of both and each
     /// call and each result once. Here the one on the path counts, else the first; versions differ in which they take.
-    fn copies(&self, window: &Window) -> IdMap<u32, u32> {
-        let mut copies = IdMap::default();
+    fn copies(&self, window: &Window) -> BTreeMap<u32, u32> {
+        let mut copies = BTreeMap::new();
         if window.gathered.is_empty() {
             return copies;
         }
@@ -113,7 +115,7 @@ impl Tree<'_, '_> {
     /// The mirrors of a branch that hang on live lines: a dead copy of a call has progress lines of its own.
     pub(super) fn mirrors(&self, branch: &[u32], live: &[u32]) -> Vec<u32> {
         let live: IdSet<u32> = live.iter().copied().collect();
-        let mut hangs_on_live: IdMap<u32, bool> = IdMap::default();
+        let mut known = IdMap::default();
         let mut mirrors = Vec::new();
         for line in branch
             .iter()
@@ -121,20 +123,8 @@ impl Tree<'_, '_> {
             .filter(|line| self.line(*line).kind == LineKind::Mirror)
         {
             // Mirrors hang on mirrors; what the first of them hangs on decides.
-            let mut path = vec![line];
-            let mut seen = IdSet::from_iter([line]);
-            let is_live = loop {
-                let parent = self.parent(path[path.len() - 1]);
-                if let Some(known) = hangs_on_live.get(&parent) {
-                    break *known;
-                }
-                let is_mirror = parent != NONE && self.line(parent).kind == LineKind::Mirror;
-                if !is_mirror || !seen.insert(parent) {
-                    break live.contains(&parent);
-                }
-                path.push(parent);
-            };
-            hangs_on_live.extend(path.into_iter().map(|line| (line, is_live)));
+            let is_no_mirror = |above| self.line(above).kind != LineKind::Mirror;
+            let is_live = live.contains(&self.climb(line, &mut known, is_no_mirror).stop);
             if is_live {
                 mirrors.push(line);
             }

@@ -175,21 +175,44 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The first line of the sidechain that `line` is on.
-    fn root_aside(&self, line: u32, known: &mut IdMap<u32, u32>) -> u32 {
+    fn root_aside(&self, line: u32, known: &mut IdMap<u32, Above>) -> u32 {
+        self.climb(line, known, |above| !self.has(above, Marks::SIDECHAIN))
+            .last
+    }
+
+    /// Goes from parent to parent up to a line that `stops`. `known` keeps what was found, for this `stops` alone.
+    pub(super) fn climb(
+        &self,
+        line: u32,
+        known: &mut IdMap<u32, Above>,
+        stops: impl Fn(u32) -> bool,
+    ) -> Above {
         let mut path = vec![line];
         let mut seen = IdSet::from_iter([line]);
-        let root = loop {
+        let found = loop {
             let last = path[path.len() - 1];
-            if let Some(root) = known.get(&last) {
-                break *root;
+            if let Some(found) = known.get(&last) {
+                break *found;
             }
-            let parent = self.parent(last);
-            if parent == NONE || !self.has(parent, Marks::SIDECHAIN) || !seen.insert(parent) {
-                break last;
+            let above = self.parent(last);
+            if above == NONE || stops(above) {
+                break Above { last, stop: above };
             }
-            path.push(parent);
+            if !seen.insert(above) {
+                break Above { last, stop: NONE };
+            }
+            path.push(above);
         };
-        known.extend(path.into_iter().map(|line| (line, root)));
-        root
+        known.extend(path.into_iter().map(|line| (line, found)));
+        found
     }
+}
+
+/// Where a climb ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Above {
+    /// The last line that did not stop it.
+    pub(super) last: u32,
+    /// The line that stopped it, or [`NONE`].
+    pub(super) stop: u32,
 }
