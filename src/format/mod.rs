@@ -11,6 +11,7 @@ mod claude_code;
 mod detect;
 mod line;
 mod openai;
+mod usage;
 
 use crate::scan::{RawLine, lines};
 use crate::transcript::{ConversationId, LineKind, Record, Transcript};
