@@ -25,13 +25,15 @@
 //! | [`apply`] | changes become edits, edits become lines |
 //! | [`verify`] | the providers' rules |
 //! | [`pipeline`] | one transcript through these stages |
+//! | [`stats`] | what a transcript is made of |
 //! | [`store`] | atomic files, archive, records, undo |
 //! | [`outcome`], [`report`] | what happened, added up and rendered |
 //! | [`batch`] | many inputs in parallel |
 //! | [`cli`] | the commands |
 //!
-//! Imports go strictly downward: cli, batch, report, pipeline, then settle, apply, artifacts and verify, then plan, store and
-//! outcome, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that pure rooms stay pure.
+//! Imports go strictly downward: cli, batch, report, pipeline and stats, then settle, apply, artifacts and verify, then plan,
+//! store and outcome, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that pure rooms stay
+//! pure.
 //!
 //! # What always holds
 //!
@@ -53,6 +55,7 @@ pub mod policy;
 pub mod report;
 pub mod scan;
 pub mod settle;
+pub mod stats;
 pub mod store;
 pub mod text;
 pub mod tokens;

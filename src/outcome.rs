@@ -11,9 +11,10 @@ use serde::ser::{SerializeStruct, Serializer};
 
 use crate::error::{Error, ErrorKind};
 
+pub use crate::tokens::Usage;
+
 pub use conversation::{
     Action, ActionKind, ConversationOutcome, Restored, RestoredFrom, SummaryOutcome, TargetOutcome,
-    Usage,
 };
 pub use totals::{Totals, ratio};
 

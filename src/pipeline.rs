@@ -15,7 +15,7 @@ use crate::plan::{self, Keeping, Plan, tool_named_by};
 use crate::policy::Policy;
 use crate::settle::{self, Change, Why};
 use crate::text::{count, thousands};
-use crate::tokens::{Estimator, Sizes};
+use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
 
@@ -96,12 +96,12 @@ impl<'p> Pipeline<'p> {
             format,
             bytes,
             first_line,
-            part,
+            part: _,
         } = input;
         let mut transcript = format.read(bytes, first_line, warnings);
         let mut sizes = Sizes::new(self.estimator.clone());
         let findings = verify(format, &transcript);
-        let mut conversations = self.before(&transcript, &mut sizes, first_line, part);
+        let mut conversations = self.before(&transcript, &mut sizes, input);
 
         let plan = plan::plan(format, &transcript, self.policy, self.keeping);
         let artifacts = artifacts::gather(&transcript, &plan, &sizes, self.policy);
@@ -187,9 +187,14 @@ impl<'p> Pipeline<'p> {
         &self,
         transcript: &Transcript<'_>,
         sizes: &mut Sizes,
-        first_line: u64,
-        part: Part,
+        input: Input<'_>,
     ) -> Vec<ConversationOutcome> {
+        let Input {
+            format,
+            first_line,
+            part,
+            ..
+        } = input;
         let outcome = |conversation: &Conversation| {
             let tokens = sizes.conversation(transcript, conversation);
             let id = match part {
@@ -199,6 +204,7 @@ impl<'p> Pipeline<'p> {
             let messages = conversation.messages.len() as u64;
             let mut outcome =
                 ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);
+            outcome.usage = usage(format, transcript, conversation, sizes);
             outcome.threshold = self.policy.threshold();
             outcome.reason = if self.policy.layers.is_empty() {
                 "no layer is on"

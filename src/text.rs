@@ -23,6 +23,25 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// JSON text that steers no terminal: what [`printable`] makes visible is escaped, and so reads back the same. Line ends
+/// stay: in JSON, they stand between values only.
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    let steers = |c: char| c != '\n' && steers_terminal(c);
+    if !json.chars().any(steers) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if steers(c) {
+            // All of them are in strings and within the first plane.
+            out.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 fn steers_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -129,6 +148,15 @@ mod tests {
             printable("a\u{1b}[31mb\nc\u{9b}\u{202e}"),
             "a\\u{1b}[31mb c\\u{9b}\\u{202e}"
         );
+    }
+
+    #[test]
+    fn json_that_steers_no_terminal_reads_back_the_same() {
+        let json = "{\n  \"a\": \"\u{7f}\u{9b}\u{202e}\u{e9}\"\n}";
+        let shown = printable_json(json);
+        assert_eq!(shown, "{\n  \"a\": \"\\u007f\\u009b\\u202e\u{e9}\"\n}");
+        let read = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap();
+        assert_eq!(read(&shown), read(json));
     }
 
     #[test]

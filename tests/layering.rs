@@ -10,7 +10,8 @@ const FLOORS: [&[&str]; 16] = [
     &["cli"],
     &["batch"],
     &["report"],
-    &["pipeline"],
+    // A transcript is compacted, or only counted.
+    &["pipeline", "stats"],
     // The stages. Edits are made of settled changes, those of what artifacts gathered for a plan.
     &["apply", "verify"],
     &["settle"],
@@ -29,7 +30,7 @@ const FLOORS: [&[&str]; 16] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 13] = [
+const PURE: [&str; 14] = [
     "apply",
     "verify",
     "settle",
@@ -43,6 +44,7 @@ const PURE: [&str; 13] = [
     "scan",
     "text",
     "pipeline",
+    "stats",
 ];
 
 /// What reaches outside of the program, or depends on when and where it runs.

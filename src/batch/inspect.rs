@@ -79,7 +79,7 @@ pub fn compact_bytes(path: &Path, bytes: &[u8], pipeline: &Pipeline<'_>) -> (Out
 }
 
 /// The transcripts of a file, with the number of their first line.
-fn each(bytes: &[u8], layout: Layout, mut one: impl FnMut(&[u8], u64, Part)) {
+pub(super) fn each(bytes: &[u8], layout: Layout, mut one: impl FnMut(&[u8], u64, Part)) {
     match layout {
         Layout::File => one(bytes, 1, Part::File),
         Layout::Line => {

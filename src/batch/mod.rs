@@ -9,6 +9,7 @@ mod input;
 mod inspect;
 mod one;
 mod sink;
+mod stats;
 mod stdin;
 mod target;
 
@@ -26,6 +27,7 @@ use crate::policy::Effective;
 
 pub use find::{FileSource, Found, Source, find};
 pub use inspect::{Inspected, compact_bytes, inspect};
+pub use stats::stats;
 pub use stdin::Stdin;
 pub use target::{Destination, Target, Targets};
 

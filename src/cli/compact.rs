@@ -127,11 +127,7 @@ impl Compact {
                 Effect::Write
             },
             format: format_named(self.input_format.as_deref())?,
-            jobs: if self.jobs == 0 {
-                std::thread::available_parallelism().map_or(1, usize::from)
-            } else {
-                self.jobs
-            },
+            jobs: threads(self.jobs),
             stop: context.stop.clone(),
         })
     }
@@ -273,7 +269,16 @@ fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
     }
 }
 
-fn width() -> usize {
+/// `--jobs`; 0 = one for each processor.
+pub(super) fn threads(jobs: usize) -> usize {
+    if jobs > 0 {
+        return jobs;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Columns of the terminal.
+pub(super) fn width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());

@@ -6,10 +6,10 @@ mod check;
 mod compact;
 mod progress;
 mod shorthand;
+mod stats;
 mod undo;
 mod verify;
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::policy::{self, Effective, Setting};
-use crate::text::printable;
+use crate::text::{printable, printable_json};
 
 /// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
 #[derive(Debug, Parser)]
@@ -50,6 +50,8 @@ pub struct Cli {
 enum Command {
     /// Compact transcripts
     Compact(compact::Compact),
+    /// Count tokens by role, tool and file
+    Stats(stats::Stats),
     /// Check histories against their provider's rules
     Verify(verify::Verify),
     /// Give back the original bytes of compacted files
@@ -266,6 +268,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     };
     let result = match cli.command {
         Command::Compact(args) => args.run(&context),
+        Command::Stats(args) => args.run(&context),
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),
@@ -283,17 +286,9 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     context.interrupted().unwrap_or(code)
 }
 
-/// JSON on one line that steers no terminal: what `printable` makes visible is escaped, and so reads back the same.
+/// JSON on one line that steers no terminal.
 fn json_line(value: &serde_json::Value) -> String {
-    let mut line = String::new();
-    for c in value.to_string().chars() {
-        match printable(c.encode_utf8(&mut [0; 4])) {
-            Cow::Borrowed(same) => line.push_str(same),
-            // All of them are in strings and within the first plane.
-            Cow::Owned(_) => line.push_str(&format!("\\u{:04x}", c as u32)),
-        }
-    }
-    line
+    printable_json(&value.to_string()).into_owned()
 }
 
 /// Data for stdout; a reader that has gone is no fault.

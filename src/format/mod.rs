@@ -11,6 +11,7 @@ mod claude_code;
 mod detect;
 mod line;
 mod openai;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 

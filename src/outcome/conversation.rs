@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::tokens::Usage;
+
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConversationOutcome {
@@ -81,17 +83,6 @@ impl ConversationOutcome {
             )
         }
     }
-}
-
-/// How a provider's count relates to the estimate: `recorded` ≈ `overhead` + `factor` × content.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Usage {
-    /// Tokens that the provider counted last.
-    pub recorded: u64,
-    /// Tokens that are not in the file: system prompt, tool schemas.
-    pub overhead: u64,
-    /// The provider's tokens for each estimated one.
-    pub factor: f64,
 }
 
 /// The cap on a conversation's live tokens, and whether it holds.

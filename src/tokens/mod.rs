@@ -8,6 +8,7 @@
 
 mod classes;
 mod json;
+mod usage;
 
 use std::iter::Sum;
 use std::ops::AddAssign;
@@ -16,6 +17,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Shape, Transcript};
+
+pub use usage::{Usage, usage};
 
 /// A measure before rounding, in the estimator's unit, and the flat tokens of what has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

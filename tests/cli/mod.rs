@@ -13,6 +13,7 @@ mod inputs;
 mod outputs;
 mod reports;
 mod signals;
+mod stats;
 mod streams;
 mod undo;
 mod verify;

@@ -1,0 +1,152 @@
+//! What a provider counted for the request behind an answer, where the transcript has kept that.
+//!
+//! A second look at the lines that need it: reading a transcript passes the figures by, since few ask for them.
+
+use super::Format;
+use crate::scan::{Cursor, Kind, Parse};
+use crate::transcript::{Conversation, Marks, Message, Role, Transcript};
+
+/// The figures that add up to a request's tokens, in Anthropic's words.
+const ANTHROPIC: [&[u8]; 3] = [
+    b"input_tokens",
+    b"cache_creation_input_tokens",
+    b"cache_read_input_tokens",
+];
+/// The figure that holds them all, in OpenAI's.
+const OPENAI: &[u8] = b"prompt_tokens";
+
+impl Format {
+    /// The tokens of the request that `message` answers, as the provider counted them; `None` where nothing, or
+    /// nothing but zeros, is recorded.
+    ///
+    /// An answer over several lines has it on each of them; the last one counts.
+    pub fn recorded(
+        self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> Option<u64> {
+        if message.role != Role::Assistant {
+            return None;
+        }
+        let lines = conversation.lines(message).iter().rev();
+        let tokens = lines.copied().find_map(|line| match self {
+            Format::Anthropic | Format::OpenAi => usage(transcript.bytes(line, message.object)),
+            Format::ClaudeCode => {
+                let link = transcript.links().get(line as usize)?;
+                // An answer that the agent made up was no request.
+                let asked = !link.marks.has(Marks::SYNTHETIC);
+                asked.then(|| in_message(transcript.line(line))).flatten()
+            }
+        });
+        tokens.filter(|tokens| *tokens > 0)
+    }
+}
+
+/// The usage of the message on a line.
+fn in_message(line: &[u8]) -> Option<u64> {
+    let mut tokens = None;
+    read(line, |key, c| match (key, c.kind()?) {
+        (b"message", Kind::Object) => {
+            tokens = None;
+            c.object(|key, c| of_usage(key, c, &mut tokens)).map(drop)
+        }
+        _ => c.skip().map(drop),
+    });
+    tokens
+}
+
+/// The usage of a message object.
+fn usage(object: &[u8]) -> Option<u64> {
+    let mut tokens = None;
+    read(object, |key, c| of_usage(key, c, &mut tokens));
+    tokens
+}
+
+/// Reads an object that was read before; one without the word is not looked into.
+fn read(object: &[u8], each: impl FnMut(&[u8], &mut Cursor<'_>) -> Parse<()>) {
+    if memchr::memmem::find(object, b"\"usage\"").is_some() {
+        // It was read before; should it fail all the same, what came first counts.
+        let _ = Cursor::new(object).object(each);
+    }
+}
+
+fn of_usage(key: &[u8], c: &mut Cursor<'_>, tokens: &mut Option<u64>) -> Parse<()> {
+    if key != b"usage" || c.kind()? != Kind::Object {
+        return c.skip().map(drop);
+    }
+    let (mut parts, mut whole) = (None, None);
+    let line = c.line();
+    c.object(|key, c| {
+        let number = c.skip()?.of(line);
+        let number = || std::str::from_utf8(number).ok()?.parse::<u64>().ok();
+        if key == OPENAI {
+            whole = number();
+        } else if ANTHROPIC.contains(&key) {
+            parts = number()
+                .map(|n| n.saturating_add(parts.unwrap_or(0)))
+                .or(parts);
+        }
+        Ok(())
+    })?;
+    *tokens = whole.or(parts);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Warnings;
+
+    fn recorded(format: Format, text: &str) -> Vec<Option<u64>> {
+        let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+        let conversation = &transcript.conversations[0];
+        let each = conversation.messages.iter();
+        each.map(|m| format.recorded(&transcript, conversation, m))
+            .collect()
+    }
+
+    #[test]
+    fn parts_of_a_request_are_added_and_the_whole_stands_for_itself() {
+        let text = concat!(
+            r#"{"role":"user","content":"a","usage":{"input_tokens":9}}"#,
+            "\n",
+            r#"{"role":"assistant","content":"a","usage":{"input_tokens":3,"output_tokens":99,"cache_read_input_tokens":40,"cache_creation_input_tokens":500,"cache_creation":{"input_tokens":7}}}"#,
+            "\n",
+            r#"{"role":"assistant","content":"a","usage":{"prompt_tokens":70,"completion_tokens":5,"input_tokens":1}}"#,
+            "\n",
+            r#"{"role":"assistant","content":"{\"usage\":{\"input_tokens\":1}}"}"#,
+            "\n",
+            r#"{"role":"assistant","content":"a","usage":{"input_tokens":0}}"#,
+            "\n",
+            r#"{"role":"assistant","content":"a","usage":{"input_tokens":"many","x":1.5}}"#,
+            "\n",
+        );
+        let expected = [None, Some(543), Some(70), None, None, None];
+        assert_eq!(recorded(Format::Anthropic, text), expected);
+        assert_eq!(recorded(Format::OpenAi, text), expected);
+    }
+
+    #[test]
+    fn an_answer_over_several_lines_is_one_request_and_one_made_up_is_none() {
+        let line = |id: u32, message: &str, extra: &str, usage: &str| {
+            format!(
+                "{{\"parentUuid\":\"{}\",\"uuid\":\"{id}\",\"sessionId\":\"s\",\"type\":\"assistant\"{extra},\"message\":{{\"id\":\"{message}\",\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t{id}\",\"name\":\"n\",\"input\":{{\"usage\":{{\"input_tokens\":1}}}}}}],\"usage\":{usage}}}}}\n",
+                id - 1
+            )
+        };
+        let text = line(1, "m1", "", r#"{"input_tokens":10}"#)
+            + &line(2, "m1", "", r#"{"input_tokens":11}"#)
+            + &line(3, "m2", "", r#"{"input_tokens":20}"#)
+            + &line(
+                4,
+                "m3",
+                ",\"isApiErrorMessage\":true",
+                r#"{"input_tokens":30}"#,
+            );
+        assert_eq!(
+            recorded(Format::ClaudeCode, &text),
+            [Some(11), Some(20), None]
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! What transcripts are made of, for people (a table) and for programs (JSON).
+//!
+//! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::{PolicyRef, SCHEMA_VERSION};
+use crate::stats::{FileStats, Totals};
+use crate::text::printable_json;
+
+pub use table::write as write_stats_table;
+
+/// What a run has counted. The fields are the JSON's keys, in its order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stats {
+    schema_version: u32,
+    version: &'static str,
+    policy: PolicyRef,
+    /// The name of the estimator that counted the tokens.
+    estimator: &'static str,
+    /// The tokens above which the policy summarises, if it does at all.
+    threshold: Option<u64>,
+    totals: Totals,
+    files: Vec<FileStats>,
+}
+
+impl Stats {
+    /// The sums over `files`, which are in path order, with the `top` largest consumers; `policy` has counted them.
+    pub fn new(
+        policy: PolicyRef,
+        estimator: &'static str,
+        threshold: Option<u64>,
+        files: Vec<FileStats>,
+        top: usize,
+    ) -> Self {
+        Stats {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION"),
+            policy,
+            estimator,
+            threshold,
+            totals: Totals::of(&files, top),
+            files,
+        }
+    }
+}
+
+/// Writes one indented JSON object, and a line end after it.
+///
+/// Errors are the writer's.
+pub fn write_stats_json(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(stats)?;
+    writeln!(out, "{}", printable_json(&json))
+}

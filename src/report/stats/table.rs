@@ -1,0 +1,262 @@
+//! The tables that a person sees: inputs, then the shares of all of them together.
+//!
+//! Aligned by character count; without colour. Of long lists the largest are shown; the JSON has all.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use super::Stats;
+use crate::report::cells::{elide, size};
+use crate::stats::{By, Consumer, Counted, Counts, FileStats, PathCount, ToolCount, Weigh};
+use crate::text::{count, printable, thousands};
+
+/// A batch of up to this many inputs is shown whole; of a longer one, so many of the largest.
+const FILES_SHOWN: usize = 20;
+/// The column that gives way is never cut shorter than this.
+const NAME_MIN: usize = 16;
+/// The longest place of a consumer, in characters.
+const PLACE_MAX: usize = 40;
+
+/// Writes the tables with rows of at most `width` characters, and up to `top` tools, paths and consumers.
+///
+/// Errors are the writer's.
+pub fn write(stats: &Stats, top: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let counts = &stats.totals.counts;
+    let mut shown: Vec<&FileStats> = stats.files.iter().collect();
+    // Stable, so that equal ones come in path order; then all of them do again.
+    shown.sort_by_key(|file| Reverse(file.counts.live.tokens));
+    shown.truncate(FILES_SHOWN);
+    shown.sort_by(|a, b| a.path.cmp(&b.path));
+
+    files(stats, &shown).write(width, out)?;
+    if stats.totals.counted == 0 {
+        return Ok(());
+    }
+    writeln!(out, "{}", whereabouts(counts))?;
+    let whole = counts.live.tokens;
+    let share = |tokens: u64| vec![thousands(tokens), percent(tokens, whole)];
+    let mut tables = Vec::new();
+    for (name, shares) in [("role", &counts.roles), ("block", &counts.blocks)] {
+        tables.push(ranked(
+            [name, "blocks", "tokens", "share"],
+            shares,
+            usize::MAX,
+            |s| [vec![thousands(s.blocks)], share(s.tokens)].concat(),
+        ));
+    }
+    tables.push(ranked(
+        [
+            "tool",
+            "calls",
+            "failed",
+            "call tokens",
+            "result tokens",
+            "share",
+        ],
+        &counts.tools,
+        top,
+        |t: &ToolCount| {
+            let numbers = [t.calls, t.failed, t.call_tokens, t.result_tokens];
+            let mut cells: Vec<String> = numbers.into_iter().map(thousands).collect();
+            cells.push(percent(t.weight(), whole));
+            cells
+        },
+    ));
+    tables.push(ranked(
+        ["path", "reads", "edits", "tokens", "share"],
+        &counts.paths,
+        top,
+        |p: &PathCount| {
+            let numbers = vec![thousands(p.reads), thousands(p.edits)];
+            [numbers, share(p.weight())].concat()
+        },
+    ));
+    tables.push(largest(&counts.largest, stats.files.len()));
+    tables.push(usages(&shown));
+    for table in tables.iter().filter(|table| !table.rows.is_empty()) {
+        writeln!(out)?;
+        table.write(width, out)?;
+    }
+    Ok(())
+}
+
+/// Rows under a header: words on the left, numbers on the right. The first column gives way.
+struct Table {
+    header: Vec<&'static str>,
+    /// How many columns are words.
+    words: usize,
+    rows: Vec<Vec<String>>,
+    /// What is said below, where rows were left out.
+    note: Option<String>,
+}
+
+impl Table {
+    fn new(header: impl Into<Vec<&'static str>>) -> Self {
+        Table {
+            header: header.into(),
+            words: 1,
+            rows: Vec::new(),
+            note: None,
+        }
+    }
+
+    fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
+        let header: Vec<String> = self.header.iter().map(|&name| name.to_owned()).collect();
+        let mut widths = vec![0; header.len()];
+        for row in self.rows.iter().chain([&header]) {
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(cell.chars().count());
+            }
+        }
+        let others: usize = widths[1..].iter().map(|width| width + 2).sum();
+        widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
+        for row in [&header].into_iter().chain(&self.rows) {
+            let mut line = String::new();
+            for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                line.push_str(if i == 0 { "" } else { "  " });
+                if i < self.words {
+                    line.push_str(&format!("{:<width$}", elide(cell, width)));
+                } else {
+                    line.push_str(&format!("{cell:>width$}"));
+                }
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        self.note
+            .iter()
+            .try_for_each(|note| writeln!(out, "{note}"))
+    }
+}
+
+fn files(stats: &Stats, shown: &[&FileStats]) -> Table {
+    let mut table = Table::new([
+        "file",
+        "format",
+        "bytes",
+        "messages",
+        "turns",
+        "tokens",
+        "dead tokens",
+    ]);
+    table.words = 2;
+    let numbers = |counts: &Counts| {
+        let live = &counts.live;
+        let numbers = [live.messages, live.turns, live.tokens, counts.dead.tokens];
+        numbers.into_iter().map(thousands)
+    };
+    for file in shown {
+        let format = file.format.as_deref().unwrap_or_default();
+        let mut row = vec![printable(&file.path).into_owned()];
+        match file.status {
+            Counted::Counted => {
+                row.extend([format.to_owned(), size(file.counts.bytes)]);
+                row.extend(numbers(&file.counts));
+            }
+            Counted::Unsupported => {
+                row.extend([format!("unsupported: {format}"), size(file.counts.bytes)]);
+            }
+            Counted::Failed => row.push("failed".to_owned()),
+        }
+        table.rows.push(row);
+    }
+    if stats.files.len() > 1 {
+        let hidden = (stats.files.len() - shown.len()) as u64;
+        let rest = match hidden {
+            0 => String::new(),
+            _ => format!(", {} not shown", thousands(hidden)),
+        };
+        let mut row = vec![format!("total{rest}")];
+        row.push(count(stats.totals.files, "file"));
+        row.push(size(stats.totals.counts.bytes));
+        row.extend(numbers(&stats.totals.counts));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// Where the bytes are.
+fn whereabouts(counts: &Counts) -> String {
+    let Counts {
+        bytes,
+        live,
+        dead,
+        mirrors,
+        ..
+    } = counts;
+    let other = bytes.saturating_sub(live.bytes + dead.bytes + mirrors.bytes);
+    format!(
+        "live {}, dead {} in {}, repeated for viewers {}, other {}",
+        size(live.bytes),
+        size(dead.bytes),
+        count(dead.lines, "line"),
+        size(mirrors.bytes),
+        size(other)
+    )
+}
+
+fn ranked<T: Weigh + Default>(
+    header: impl Into<Vec<&'static str>>,
+    by: &By<T>,
+    top: usize,
+    cells: impl Fn(&T) -> Vec<String>,
+) -> Table {
+    let mut table = Table::new(header);
+    let all = by.ranked();
+    for (name, counted) in all.iter().take(top) {
+        let mut row = vec![printable(name).into_owned()];
+        row.extend(cells(counted));
+        table.rows.push(row);
+    }
+    let hidden = all.len().saturating_sub(top) as u64;
+    table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
+    table
+}
+
+fn largest(consumers: &[Consumer], files: usize) -> Table {
+    let mut table = Table::new(["largest", "line", "message", "tokens"]);
+    for consumer in consumers {
+        let what = match &consumer.tool {
+            Some(tool) => format!("{tool} {}", consumer.kind.trim_start_matches("tool_")),
+            None if consumer.role == consumer.kind => consumer.kind.to_owned(),
+            None => format!("{} {}", consumer.role, consumer.kind),
+        };
+        let hint = consumer.hint.as_ref().map(|hint| format!(": {hint}"));
+        let what = what + &hint.unwrap_or_default();
+        let place = match &consumer.path {
+            Some(path) if files > 1 => {
+                let path = printable(path);
+                format!("{}:{}", elide(&path, PLACE_MAX), consumer.line)
+            }
+            Some(_) | None => consumer.line.to_string(),
+        };
+        table.rows.push(vec![
+            printable(&what).into_owned(),
+            place,
+            thousands(consumer.message),
+            thousands(consumer.tokens),
+        ]);
+    }
+    table
+}
+
+fn usages(shown: &[&FileStats]) -> Table {
+    let mut table = Table::new(["recorded usage", "recorded", "overhead", "factor"]);
+    for file in shown {
+        if let Some(usage) = file.usage() {
+            table.rows.push(vec![
+                printable(&file.path).into_owned(),
+                thousands(usage.recorded),
+                thousands(usage.overhead),
+                format!("{:.2}", usage.factor),
+            ]);
+        }
+    }
+    table
+}
+
+/// A part of a whole, as `66.5%`.
+fn percent(part: u64, whole: u64) -> String {
+    let whole = u128::from(whole.max(1));
+    let permille = (u128::from(part) * 2000 + whole) / (whole * 2);
+    format!("{}.{}%", permille / 10, permille % 10)
+}

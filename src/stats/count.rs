@@ -1,0 +1,296 @@
+//! One transcript, counted.
+
+use std::cmp::Reverse;
+
+use super::subject::Subject;
+use super::totals::keep_largest;
+use super::{Consumer, ConversationStats, Counts, FileStats};
+use crate::error::Result;
+use crate::format::Format;
+use crate::ids::IdMap;
+use crate::plan::{kind_of, tool_named_by};
+use crate::policy::{Policy, ToolKind, Tools};
+use crate::tokens::{Estimator, Sizes, usage};
+use crate::transcript::{
+    BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript, Typed,
+};
+
+/// Counts transcripts as one policy counts tokens.
+#[derive(Debug)]
+pub struct Counting<'p> {
+    estimator: Estimator,
+    tools: &'p Tools,
+    top: usize,
+}
+
+/// A live block that is looked at once more if it is among the largest.
+struct Candidate {
+    tokens: u64,
+    conversation: usize,
+    message: usize,
+    block: u32,
+}
+
+/// A call, for its results.
+struct Call {
+    block: u32,
+    /// The path that it names, for tools that work on one file.
+    path: Option<String>,
+}
+
+/// The calls of a conversation by their ids.
+type Calls<'t> = IdMap<&'t [u8], Call>;
+
+impl<'p> Counting<'p> {
+    /// For one policy, with the `top` largest consumers.
+    ///
+    /// # Errors
+    /// Where the policy counts in a way that is not built in.
+    pub fn new(policy: &'p Policy, top: usize) -> Result<Self> {
+        Ok(Counting {
+            estimator: Estimator::new(&policy.tokens)?,
+            tools: &policy.tools,
+            top,
+        })
+    }
+
+    /// The name of the estimator that counts.
+    pub fn estimator(&self) -> &'static str {
+        self.estimator.name()
+    }
+
+    /// Adds a transcript to those of its file; `line` is its number (from 1) where it is one line of a
+    /// conversation-per-line file.
+    pub fn add(
+        &self,
+        file: &mut FileStats,
+        format: Format,
+        transcript: &Transcript<'_>,
+        line: Option<u64>,
+    ) {
+        let mut sizes = Sizes::new(self.estimator.clone());
+        let mut candidates = Vec::new();
+        let mut calls = Vec::new();
+        for (number, conversation) in transcript.conversations.iter().enumerate() {
+            calls.push(self.blocks(
+                (number, conversation),
+                transcript,
+                &mut sizes,
+                &mut file.counts,
+                &mut candidates,
+            ));
+            if conversation.messages.is_empty() {
+                continue;
+            }
+            let stats = ConversationStats {
+                id: id_of(conversation, line),
+                messages: conversation.messages.len() as u64,
+                turns: typed(conversation),
+                tokens: sizes.conversation(transcript, conversation),
+                usage: usage(format, transcript, conversation, &mut sizes),
+            };
+            let live = &mut file.counts.live;
+            live.conversations += 1;
+            live.messages += stats.messages;
+            live.turns += stats.turns;
+            live.tokens += stats.tokens;
+            file.conversations.push(stats);
+        }
+        self.lines(transcript, &mut sizes, &mut file.counts);
+
+        candidates.sort_by_key(|c| (Reverse(c.tokens), transcript.block(c.block).line, c.block));
+        candidates.truncate(self.top);
+        let consumers = candidates
+            .iter()
+            .map(|candidate| consumer(candidate, transcript, &calls[candidate.conversation], line));
+        file.counts.largest.extend(consumers);
+        keep_largest(&mut file.counts.largest, self.top);
+    }
+
+    /// The blocks of a conversation; gives its calls.
+    fn blocks<'t>(
+        &self,
+        (number, conversation): (usize, &Conversation),
+        transcript: &'t Transcript<'_>,
+        sizes: &mut Sizes,
+        counts: &mut Counts,
+        candidates: &mut Vec<Candidate>,
+    ) -> Calls<'t> {
+        let mut calls = Calls::default();
+        let mut results = Vec::new();
+        for (message, block_number) in conversation.all_blocks() {
+            let block = transcript.block(block_number);
+            let tokens = self.estimator.tokens(sizes.block(transcript, block_number));
+            let role = role_name(block.kind, conversation.messages[message].role);
+            for (shares, name) in [
+                (&mut counts.roles, role),
+                (&mut counts.blocks, kind_name(block.kind)),
+            ] {
+                let share = shares.entry(name);
+                share.blocks += 1;
+                share.tokens += tokens;
+            }
+            candidates.push(Candidate {
+                tokens,
+                conversation: number,
+                message,
+                block: block_number,
+            });
+            match block.kind {
+                BlockKind::Call => {
+                    let call = self.call(transcript, block_number, tokens, counts);
+                    if !block.call_id.is_empty() {
+                        calls.insert(transcript.bytes(block.line, block.call_id), call);
+                    }
+                }
+                BlockKind::Result => results.push((block_number, tokens)),
+                BlockKind::Text
+                | BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Server
+                | BlockKind::Attachment
+                | BlockKind::Other => {}
+            }
+        }
+        for (number, tokens) in results {
+            let result = transcript.block(number);
+            let call = calls.get(transcript.bytes(result.line, result.call_id));
+            let named_by = call.map_or(number, |call| call.block);
+            let count = counts.tools.entry(&tool_named_by(transcript, named_by));
+            count.results += 1;
+            count.result_tokens += tokens;
+            count.failed += u64::from(result.outcome == Outcome::Failed);
+            if let Some(path) = call.and_then(|call| call.path.as_deref()) {
+                counts.paths.entry(path).result_tokens += tokens;
+            }
+        }
+        calls
+    }
+
+    fn call(
+        &self,
+        transcript: &Transcript<'_>,
+        block: u32,
+        tokens: u64,
+        counts: &mut Counts,
+    ) -> Call {
+        let tool = tool_named_by(transcript, block);
+        let count = counts.tools.entry(&tool);
+        count.calls += 1;
+        count.call_tokens += tokens;
+        let (reads, edits) = match kind_of(&tool, self.tools) {
+            ToolKind::Read => (1, 0),
+            ToolKind::Write | ToolKind::Edit => (0, 1),
+            ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other => {
+                return Call { block, path: None };
+            }
+        };
+        let path = Subject::of(transcript, transcript.block(block)).path;
+        if let Some(path) = &path {
+            let count = counts.paths.entry(path);
+            count.reads += reads;
+            count.edits += edits;
+            count.call_tokens += tokens;
+        }
+        Call { block, path }
+    }
+
+    /// The lines: what is live, what is dead, what repeats results.
+    fn lines(&self, transcript: &Transcript<'_>, sizes: &mut Sizes, counts: &mut Counts) {
+        let mut is_live = vec![false; transcript.lines().len()];
+        for line in transcript.conversations.iter().flat_map(|c| c.all_lines()) {
+            is_live[*line as usize] = true;
+        }
+        // Where lines form no tree, a message line without a message is just empty.
+        let is_tree = !transcript.links().is_empty();
+        for (number, line) in (0u32..).zip(transcript.lines()) {
+            let bytes = u64::from(line.len) + line.eol.bytes().len() as u64;
+            if is_live[number as usize] {
+                counts.live.bytes += bytes;
+            } else if line.kind == LineKind::Mirror {
+                counts.mirrors.lines += 1;
+                counts.mirrors.bytes += bytes;
+            } else if line.kind == LineKind::Message && is_tree {
+                counts.dead.lines += 1;
+                counts.dead.bytes += bytes;
+                for block in transcript.blocks_of_line(number) {
+                    counts.dead.tokens += self.estimator.tokens(sizes.block(transcript, block));
+                }
+            }
+        }
+        for mirror in transcript.mirrors() {
+            if is_live[mirror.line as usize] {
+                counts.live.bytes -= u64::from(mirror.value.len);
+                counts.mirrors.bytes += u64::from(mirror.value.len);
+            }
+        }
+    }
+}
+
+fn id_of(conversation: &Conversation, line: Option<u64>) -> String {
+    match line {
+        None => conversation.id.to_string(),
+        Some(line) => ConversationId::Line(line).to_string(),
+    }
+}
+
+fn typed(conversation: &Conversation) -> u64 {
+    let typed = conversation.messages.iter();
+    typed.filter(|m| m.typed == Typed::Yes).count() as u64
+}
+
+fn consumer(
+    candidate: &Candidate,
+    transcript: &Transcript<'_>,
+    calls: &Calls<'_>,
+    line: Option<u64>,
+) -> Consumer {
+    let block = transcript.block(candidate.block);
+    let conversation = &transcript.conversations[candidate.conversation];
+    let of_tool = matches!(block.kind, BlockKind::Call | BlockKind::Result);
+    let call = if block.kind == BlockKind::Result {
+        let id = transcript.bytes(block.line, block.call_id);
+        calls.get(id).map(|call| call.block)
+    } else {
+        of_tool.then_some(candidate.block)
+    };
+    let tool = || tool_named_by(transcript, call.unwrap_or(candidate.block)).into_owned();
+    let subject = call.map(|call| Subject::of(transcript, transcript.block(call)));
+    Consumer {
+        path: None,
+        line: u64::from(block.line) + line.unwrap_or(1),
+        conversation: id_of(conversation, line),
+        message: candidate.message as u64 + 1,
+        role: role_name(block.kind, conversation.messages[candidate.message].role),
+        kind: kind_name(block.kind),
+        tool: of_tool.then(tool),
+        tokens: candidate.tokens,
+        hint: subject.and_then(Subject::hint),
+    }
+}
+
+/// Who speaks: results and attachments stand in user messages without being a user's words.
+fn role_name(kind: BlockKind, role: Role) -> &'static str {
+    match (kind, role) {
+        (BlockKind::Attachment, _) => "attachment",
+        (BlockKind::Result, _) | (_, Role::Tool) => "tool_result",
+        (_, Role::System | Role::User | Role::Assistant) => role.name(),
+    }
+}
+
+fn kind_name(kind: BlockKind) -> &'static str {
+    match kind {
+        BlockKind::Text => "text",
+        BlockKind::Image => "image",
+        BlockKind::Document => "document",
+        BlockKind::Thinking => "thinking",
+        BlockKind::Redacted => "redacted_thinking",
+        BlockKind::Call => "tool_call",
+        BlockKind::Result => "tool_result",
+        BlockKind::Server => "server_tool",
+        BlockKind::Attachment => "attachment",
+        BlockKind::Other => "other",
+    }
+}

@@ -1,0 +1,288 @@
+//! What a transcript is made of: tokens by role, by kind of block, by tool and by file, what is live and what is dead.
+//!
+//! PURE. Counts and never judges; nothing here decides what a compaction does. The fields are the JSON's keys, in its
+//! order. Whole numbers only, so that sums do not depend on the order in which they were made. A block's tokens are
+//! rounded by themselves: parts may differ from a window's total by a few, and what a policy counts around the blocks
+//! (roles, braces) is in the total alone.
+
+mod count;
+mod subject;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::ser::Serializer;
+
+use crate::error::Error;
+use crate::outcome::{Outcome, OutcomeError, Usage, path_text};
+
+pub use count::Counting;
+pub use totals::Totals;
+
+/// What one input is made of: an entry of `files`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FileStats {
+    /// The input's path as given, with `/`; `-` for stdin.
+    pub path: String,
+    /// The name of the detected format, if one was.
+    pub format: Option<String>,
+    /// Whether it was counted.
+    pub status: Counted,
+    /// Why it could not be read.
+    pub error: Option<OutcomeError>,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// The conversations that have messages, in the order of the transcript.
+    pub conversations: Vec<ConversationStats>,
+}
+
+/// What became of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// It was counted.
+    Counted,
+    /// Nothing is known about its format but its name; only its bytes are counted.
+    Unsupported,
+    /// It could not be read.
+    Failed,
+}
+
+impl FileStats {
+    /// An input without anything in it yet.
+    pub fn new(path: &Path, format: &str, status: Counted, bytes: u64) -> Self {
+        FileStats {
+            path: path_text(path),
+            format: Some(format.to_owned()),
+            status,
+            error: None,
+            counts: Counts {
+                bytes,
+                ..Counts::default()
+            },
+            conversations: Vec::new(),
+        }
+    }
+
+    /// An input that could not be read.
+    pub fn failed(path: &Path, error: &Error) -> Self {
+        let Outcome { input, error, .. } = Outcome::failed(path, error);
+        FileStats {
+            path: input,
+            format: None,
+            status: Counted::Failed,
+            error,
+            counts: Counts::default(),
+            conversations: Vec::new(),
+        }
+    }
+
+    /// The relation to what a provider counted, that of the first conversation that has one.
+    pub fn usage(&self) -> Option<Usage> {
+        self.conversations.iter().find_map(|c| c.usage)
+    }
+}
+
+/// The live window of one conversation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConversationStats {
+    /// `main`, a sidechain's id, or `line:7`.
+    pub id: String,
+    /// Its messages.
+    pub messages: u64,
+    /// Messages that a person typed.
+    pub turns: u64,
+    /// Its tokens.
+    pub tokens: u64,
+    /// What the provider counted, where enough requests are recorded.
+    pub usage: Option<Usage>,
+}
+
+/// What was counted, in one input or in all.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Bytes, unpacked.
+    pub bytes: u64,
+    /// What the model would see now.
+    pub live: Live,
+    /// Message lines outside of every live window.
+    pub dead: Dead,
+    /// What repeats results for a viewer.
+    pub mirrors: Mirrors,
+    /// Live tokens by who speaks.
+    pub roles: By<Share>,
+    /// Live tokens by what they are.
+    pub blocks: By<Share>,
+    /// Live tokens of calls and results by the tool's name.
+    pub tools: By<ToolCount>,
+    /// Live tokens of calls and results by the path that a call to a read, write or edit tool names.
+    pub paths: By<PathCount>,
+    /// The largest live blocks, the largest first.
+    pub largest: Vec<Consumer>,
+}
+
+/// What the model would see now: all live windows together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Live {
+    /// Conversations that have messages.
+    pub conversations: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Messages that a person typed.
+    pub turns: u64,
+    /// Tokens, as `compact` reports them.
+    pub tokens: u64,
+    /// Bytes of their lines, without what mirrors take on them.
+    pub bytes: u64,
+}
+
+/// Message lines outside of every live window: before a compaction, or on a branch that was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Dead {
+    /// Lines.
+    pub lines: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What their blocks would cost.
+    pub tokens: u64,
+}
+
+/// What repeats results for a viewer; the model never sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Mirrors {
+    /// Lines that hold nothing else.
+    pub lines: u64,
+    /// Their bytes, and those of such values on live lines.
+    pub bytes: u64,
+}
+
+/// Blocks of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Share {
+    /// Blocks.
+    pub blocks: u64,
+    /// Their tokens.
+    pub tokens: u64,
+}
+
+/// What a tool costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct ToolCount {
+    /// Calls.
+    pub calls: u64,
+    /// Tokens of the calls.
+    pub call_tokens: u64,
+    /// Results.
+    pub results: u64,
+    /// Tokens of the results.
+    pub result_tokens: u64,
+    /// Results that say that the call failed.
+    pub failed: u64,
+}
+
+/// What a file costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct PathCount {
+    /// Calls that read it.
+    pub reads: u64,
+    /// Calls that write it or change a part of it.
+    pub edits: u64,
+    /// Tokens of these calls.
+    pub call_tokens: u64,
+    /// Tokens of their results.
+    pub result_tokens: u64,
+}
+
+/// One block that takes much.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Consumer {
+    /// Its file; none in a file's own list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its line, from 1.
+    pub line: u64,
+    /// The conversation that it is a part of.
+    pub conversation: String,
+    /// Its message in that conversation, from 1.
+    pub message: u64,
+    /// Who speaks, as in [`Counts::roles`].
+    pub role: &'static str,
+    /// What it is, as in [`Counts::blocks`].
+    pub kind: &'static str,
+    /// The tool that was called.
+    pub tool: Option<String>,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The path that the call names, or the first words of its command.
+    pub hint: Option<String>,
+}
+
+/// What has tokens can be ranked by them.
+pub trait Weigh {
+    /// Its tokens.
+    fn weight(&self) -> u64;
+}
+
+impl Weigh for Share {
+    fn weight(&self) -> u64 {
+        self.tokens
+    }
+}
+
+impl Weigh for ToolCount {
+    fn weight(&self) -> u64 {
+        self.call_tokens + self.result_tokens
+    }
+}
+
+impl Weigh for PathCount {
+    fn weight(&self) -> u64 {
+        self.call_tokens + self.result_tokens
+    }
+}
+
+/// Counts by name; in JSON a list, the largest first, each with its `name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By<T>(BTreeMap<String, T>);
+
+impl<T> Default for By<T> {
+    fn default() -> Self {
+        By(BTreeMap::new())
+    }
+}
+
+impl<T: Weigh + Default> By<T> {
+    /// The count of that name.
+    pub fn entry(&mut self, name: &str) -> &mut T {
+        self.0.entry(name.to_owned()).or_default()
+    }
+
+    /// All counts, the largest first; equal ones by name.
+    pub fn ranked(&self) -> Vec<(&str, &T)> {
+        let mut all: Vec<_> = self.0.iter().map(|(name, t)| (name.as_str(), t)).collect();
+        all.sort_by_key(|(_, count)| Reverse(count.weight()));
+        all
+    }
+}
+
+impl<T: Weigh + Default + Serialize> Serialize for By<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Named<'n, T> {
+            name: &'n str,
+            #[serde(flatten)]
+            count: &'n T,
+        }
+        serializer.collect_seq(
+            self.ranked()
+                .into_iter()
+                .map(|(name, count)| Named { name, count }),
+        )
+    }
+}

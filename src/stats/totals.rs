@@ -1,0 +1,86 @@
+//! Sums over inputs.
+
+use std::cmp::Reverse;
+use std::ops::AddAssign;
+
+use serde::Serialize;
+
+use super::{
+    By, Consumer, Counted, Counts, Dead, FileStats, Live, Mirrors, PathCount, Share, ToolCount,
+    Weigh,
+};
+
+/// Sums over many inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    /// Inputs in all.
+    pub files: u64,
+    /// Of these counted.
+    pub counted: u64,
+    /// Of these unsupported.
+    pub unsupported: u64,
+    /// Of these failed.
+    pub failed: u64,
+    /// What was counted.
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+impl Totals {
+    /// The sums over `files`, which are in path order, with the `top` largest consumers of all.
+    pub fn of(files: &[FileStats], top: usize) -> Self {
+        let mut totals = Totals::default();
+        for file in files {
+            totals.files += 1;
+            *match file.status {
+                Counted::Counted => &mut totals.counted,
+                Counted::Unsupported => &mut totals.unsupported,
+                Counted::Failed => &mut totals.failed,
+            } += 1;
+            totals.counts += &file.counts;
+            let located = file.counts.largest.iter().map(|consumer| Consumer {
+                path: Some(file.path.clone()),
+                ..consumer.clone()
+            });
+            totals.counts.largest.extend(located);
+            keep_largest(&mut totals.counts.largest, top);
+        }
+        totals
+    }
+}
+
+/// The largest first; equal ones stay in their order.
+pub(super) fn keep_largest(consumers: &mut Vec<Consumer>, top: usize) {
+    consumers.sort_by_key(|consumer| Reverse(consumer.tokens));
+    consumers.truncate(top);
+}
+
+/// What adds up, field by field.
+macro_rules! adds_up {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        impl AddAssign<&$name> for $name {
+            fn add_assign(&mut self, other: &$name) {
+                $(self.$field += &other.$field;)*
+            }
+        }
+    )*};
+}
+
+adds_up! {
+    // The largest do not add up: the totals choose among them.
+    Counts { bytes, live, dead, mirrors, roles, blocks, tools, paths }
+    Live { conversations, messages, turns, tokens, bytes }
+    Dead { lines, bytes, tokens }
+    Mirrors { lines, bytes }
+    Share { blocks, tokens }
+    ToolCount { calls, call_tokens, results, result_tokens, failed }
+    PathCount { reads, edits, call_tokens, result_tokens }
+}
+
+impl<T: for<'o> AddAssign<&'o T> + Weigh + Default> AddAssign<&By<T>> for By<T> {
+    fn add_assign(&mut self, other: &By<T>) {
+        for (name, count) in &other.0 {
+            *self.entry(name) += count;
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! How a provider's count relates to the estimate, over the requests that a transcript recorded.
+//!
+//! What a provider counts is what the file does not hold (system prompt, tool schemas) plus the content, in its own
+//! tokens: `recorded` ≈ `overhead` + `factor` × estimate. The line is Theil–Sen's: the median of the slopes between all
+//! pairs of requests, then the median of what is left. A few requests far off (an agent that cut its own history, a
+//! subagent's figure in the wrong place) pull a least-squares line towards them and leave medians where they were, and
+//! there is nothing to tune.
+//!
+//! Reported only: recorded usage goes stale with the first edit, so that nothing is ever decided by it.
+
+use serde::Serialize;
+
+use super::{Size, Sizes};
+use crate::format::Format;
+use crate::transcript::{Conversation, Marks, Role, Transcript};
+
+/// How a provider's count relates to the estimate: `recorded` ≈ `overhead` + `factor` × content.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Usage {
+    /// Tokens that the provider counted last.
+    pub recorded: u64,
+    /// Tokens that are not in the file: system prompt, tool schemas.
+    pub overhead: u64,
+    /// The provider's tokens for each estimated one, to 4 decimals.
+    pub factor: f64,
+}
+
+/// A request: what its content comes to here, and what the provider counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Request {
+    estimate: u64,
+    recorded: u64,
+}
+
+/// So many requests, spread evenly, are enough for a line; all of a long session's would cost more than reading it.
+const REQUESTS: usize = 32;
+/// Two points are a line whatever they say.
+const DISTINCT: usize = 3;
+
+/// The relation over the requests of a live window; `None` for fewer than three that differ, or where more content did
+/// not mean more tokens.
+pub fn usage(
+    format: Format,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    sizes: &mut Sizes,
+) -> Option<Usage> {
+    let links = transcript.links();
+    let is_summary = |line: &&u32| {
+        let link = links.get(**line as usize);
+        link.is_some_and(|link| link.marks.has(Marks::SUMMARY))
+    };
+    // What a compaction preserved was asked for in the window before it, which held more.
+    let compacted = conversation.all_lines().iter().filter(is_summary).max();
+    let messages = &conversation.messages;
+    let answers: Vec<usize> = (0..messages.len())
+        .filter(|i| messages[*i].role == Role::Assistant)
+        .filter(|i| compacted.is_none_or(|line| conversation.first_line(&messages[*i]) > *line))
+        .collect();
+    let recorded = |i: usize| format.recorded(transcript, conversation, &messages[i]);
+    let last = answers.iter().rposition(|i| recorded(*i).is_some())?;
+    let mut asked = answers[..=last]
+        .iter()
+        .rev()
+        .step_by(answers.len().div_ceil(REQUESTS))
+        .filter_map(|i| Some((*i, recorded(*i)?)))
+        .collect::<Vec<_>>();
+    asked.reverse();
+
+    let mut before = Size::default();
+    let mut at = 0;
+    let mut requests = Vec::with_capacity(asked.len());
+    for (answer, recorded) in asked {
+        for message in &messages[at..answer] {
+            before += sizes.message(transcript, conversation, message);
+        }
+        at = answer;
+        requests.push(Request {
+            estimate: sizes.estimator().tokens(before),
+            recorded,
+        });
+    }
+    fit(&requests)
+}
+
+fn fit(requests: &[Request]) -> Option<Usage> {
+    let mut estimates: Vec<u64> = requests.iter().map(|r| r.estimate).collect();
+    estimates.sort_unstable();
+    estimates.dedup();
+    if estimates.len() < DISTINCT {
+        return None;
+    }
+    let mut slopes = Vec::with_capacity(requests.len() * (requests.len() - 1) / 2);
+    for (i, a) in requests.iter().enumerate() {
+        let others = requests[i + 1..]
+            .iter()
+            .filter(|b| b.estimate != a.estimate);
+        slopes.extend(others.map(|b| {
+            let rise = b.recorded as f64 - a.recorded as f64;
+            rise / (b.estimate as f64 - a.estimate as f64)
+        }));
+    }
+    let factor = median(&mut slopes)?;
+    if factor <= 0.0 {
+        return None;
+    }
+    let rest = |r: &Request| r.recorded as f64 - factor * r.estimate as f64;
+    let overhead = median(&mut requests.iter().map(rest).collect::<Vec<_>>())?;
+    Some(Usage {
+        recorded: requests.last()?.recorded,
+        // A cast to a whole number takes what is below zero for zero.
+        overhead: overhead.round() as u64,
+        factor: (factor * 10_000.0).round() / 10_000.0,
+    })
+}
+
+/// The middle one; of an even number, the mean of the two in the middle.
+fn median(numbers: &mut [f64]) -> Option<f64> {
+    let middle = numbers.len() / 2;
+    if numbers.is_empty() {
+        return None;
+    }
+    let is_odd = numbers.len() % 2 == 1;
+    let (below, upper, _) = numbers.select_nth_unstable_by(middle, f64::total_cmp);
+    if is_odd {
+        return Some(*upper);
+    }
+    let lower = below.iter().copied().max_by(f64::total_cmp)?;
+    Some((lower + *upper) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Warnings;
+    use crate::policy;
+    use crate::tokens::Estimator;
+
+    fn requests(points: &[(u64, u64)]) -> Vec<Request> {
+        let request = |&(estimate, recorded): &(u64, u64)| Request { estimate, recorded };
+        points.iter().map(request).collect()
+    }
+
+    fn fitted(points: &[(u64, u64)]) -> Option<(u64, u64, f64)> {
+        fit(&requests(points)).map(|u| (u.recorded, u.overhead, u.factor))
+    }
+
+    #[test]
+    fn a_line_is_found_again() {
+        // recorded = 20 000 + 1.25 × estimate
+        let points = [(0, 20_000), (400, 20_500), (1000, 21_250), (4000, 25_000)];
+        assert_eq!(fitted(&points), Some((25_000, 20_000, 1.25)));
+    }
+
+    #[test]
+    fn one_request_far_off_does_not_move_it() {
+        let mut points: Vec<(u64, u64)> = (1..=9).map(|i| (i * 100, 1000 + i * 200)).collect();
+        points[4].1 = 90_000;
+        assert_eq!(fitted(&points), Some((2800, 1000, 2.0)));
+    }
+
+    #[test]
+    fn medians_take_the_middle() {
+        // Slopes: 1, 3, 2 between (0, 5), (2, 7), (4, 13); rests with 2: 5, 3, 5.
+        assert_eq!(fitted(&[(0, 5), (2, 7), (4, 13)]), Some((13, 5, 2.0)));
+        // Slopes 1, 2, 3, 1.5, 2.5, 2: two in the middle are 2; rests 10, 9, 9, 10: between 9 and 10, rounded up.
+        assert_eq!(
+            fitted(&[(0, 10), (1, 11), (2, 13), (3, 16)]),
+            Some((16, 10, 2.0))
+        );
+    }
+
+    #[test]
+    fn too_little_gives_nothing() {
+        assert_eq!(fitted(&[]), None);
+        assert_eq!(fitted(&[(1, 10), (2, 20)]), None);
+        assert_eq!(fitted(&[(1, 10), (2, 20), (2, 21), (1, 11)]), None);
+        // The more was sent, the less was counted: no line says anything.
+        assert_eq!(fitted(&[(1, 30), (2, 20), (3, 10)]), None);
+        // Less than nothing is not in the file: nothing is.
+        assert_eq!(fitted(&[(10, 0), (20, 20), (30, 40)]), Some((40, 0, 2.0)));
+    }
+
+    fn of(format: Format, text: &str) -> Option<Usage> {
+        let policy =
+            policy::parse("test", "[tokens]\nmethod = \"chars\"\nchars_per_token = 1").unwrap();
+        let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+        let mut sizes = Sizes::new(Estimator::new(&policy.tokens).unwrap());
+        let conversation = &transcript.conversations[0];
+        usage(format, &transcript, conversation, &mut sizes)
+    }
+
+    fn answer(tokens: u64) -> String {
+        format!(
+            "{{\"role\":\"assistant\",\"content\":\"12345\",\"usage\":{{\"prompt_tokens\":{tokens}}}}}\n"
+        )
+    }
+
+    const USER: &str = "{\"role\":\"user\",\"content\":\"12345\"}\n";
+
+    #[test]
+    fn a_request_holds_what_came_before_its_answer() {
+        // Estimates 5, 15, 25; recorded 100 + 2 × estimate.
+        let text = [110, 130, 150]
+            .map(|n| USER.to_owned() + &answer(n))
+            .concat();
+        let expected = Usage {
+            recorded: 150,
+            overhead: 100,
+            factor: 2.0,
+        };
+        assert_eq!(of(Format::OpenAi, &text), Some(expected));
+        // What follows the last answer was never sent; an answer without a figure says nothing.
+        let more = text + USER + "{\"role\":\"assistant\",\"content\":\"1\"}\n" + USER;
+        assert_eq!(of(Format::OpenAi, &more), Some(expected));
+    }
+
+    #[test]
+    fn of_many_requests_the_last_one_is_among_those_looked_at() {
+        // Estimates 5 + 10 i.
+        let text: String = (0..1000)
+            .map(|i| USER.to_owned() + &answer(100 + 3 * (5 + 10 * i)))
+            .collect();
+        let expected = Usage {
+            recorded: 100 + 3 * 9995,
+            overhead: 100,
+            factor: 3.0,
+        };
+        assert_eq!(of(Format::OpenAi, &text), Some(expected));
+    }
+
+    #[test]
+    fn what_a_compaction_preserved_was_asked_in_another_window() {
+        let line = |id: &str, parent: &str, rest: &str| {
+            format!("{{\"uuid\":\"{id}\",\"parentUuid\":{parent},\"sessionId\":\"s\",{rest}}}\n")
+        };
+        let user = |id: &str, parent: &str, mark: &str| {
+            let rest = format!(
+                "{mark}\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"12345\"}}"
+            );
+            line(id, &format!("\"{parent}\""), &rest)
+        };
+        let answer = |id: &str, parent: &str, tokens: u64| {
+            let rest = format!(
+                "\"type\":\"assistant\",\"message\":{{\"id\":\"m{id}\",\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"12345\"}}],\"usage\":{{\"input_tokens\":{tokens}}}}}"
+            );
+            line(id, &format!("\"{parent}\""), &rest)
+        };
+        let boundary = "\"type\":\"system\",\"subtype\":\"compact_boundary\",\"compactMetadata\":{\"preservedMessages\":{\"anchorUuid\":\"s\",\"uuids\":[\"k\"]}}";
+        let text = answer("k", "old", 9000)
+            + &line("b", "null", boundary)
+            + &user("s", "b", "\"isCompactSummary\":true,")
+            + &user("u1", "s", "")
+            + &answer("a1", "u1", 130)
+            + &user("u2", "a1", "")
+            + &answer("a2", "u2", 150)
+            + &user("u3", "a2", "")
+            + &answer("a3", "u3", 170);
+        // Summary, what was kept and a word: 15 before the first answer, 10 more before each of the next.
+        let expected = Usage {
+            recorded: 170,
+            overhead: 100,
+            factor: 2.0,
+        };
+        assert_eq!(of(Format::ClaudeCode, &text), Some(expected));
+    }
+}
