@@ -125,9 +125,10 @@ def counted(command, data, room):
 
 
 def bills(data):
-    """What a file holds that is counted."""
+    """What a file holds that is counted: the answers of subagents too."""
+    answers = (record for record in sessions.records(data) if isinstance(record.get("message"), dict))
     return sorted(json.dumps([record["message"].get("id"), record.get("requestId"), record["message"]["usage"]])
-                  for record in sessions.messages(data) if record["message"].get("usage"))
+                  for record in answers if record["message"].get("usage"))
 
 
 def fresh(room):
