@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from top to bottom; those on one floor know nothing of each other.
-const FLOORS: [&[&str]; 16] = [
+const FLOORS: [&[&str]; 17] = [
     // What a user meets, then many inputs, then one.
     &["cli"],
     &["batch"],
@@ -17,6 +17,8 @@ const FLOORS: [&[&str]; 16] = [
     &["artifacts"],
     &["plan", "store"],
     &["outcome"],
+    // What happened in a conversation; a policy says which tools are of which kind.
+    &["facts"],
     // Estimates follow a policy's settings.
     &["tokens"],
     &["policy"],
@@ -29,12 +31,13 @@ const FLOORS: [&[&str]; 16] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 13] = [
+const PURE: [&str; 14] = [
     "apply",
     "verify",
     "settle",
     "plan",
     "outcome",
+    "facts",
     "tokens",
     "policy",
     "format",
