@@ -19,6 +19,7 @@
 //! | [`mod@format`] | which format it is; one reader a format |
 //! | [`policy`] | every key of a policy; the presets |
 //! | [`tokens`] | estimates |
+//! | [`facts`] | what happened in a conversation, as data |
 //! | [`plan`] | which results each layer looks at |
 //! | [`artifacts`] | what a plan needs from outside |
 //! | [`settle`] | the changes that are made, by actual sizes |
@@ -31,9 +32,9 @@
 //! | [`batch`] | many inputs in parallel |
 //! | [`cli`] | the commands |
 //!
-//! Imports go strictly downward: cli, batch, report, pipeline and stats, then settle, apply, artifacts and verify, then plan,
-//! store and outcome, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that pure rooms stay
-//! pure.
+//! Imports go strictly downward: cli, batch, report, pipeline and stats, then settle, apply, artifacts and verify, then
+//! plan, store and outcome, facts, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that
+//! pure rooms stay pure.
 //!
 //! # What always holds
 //!
@@ -46,6 +47,7 @@ pub mod artifacts;
 pub mod batch;
 pub mod cli;
 pub mod error;
+pub mod facts;
 pub mod format;
 mod ids;
 pub mod outcome;

@@ -259,6 +259,14 @@ impl<'p> Pipeline<'p> {
         }
         for change in changes {
             let (kind, reason) = match change.why {
+                Why::Superseded { line, message } => (
+                    ActionKind::Clear,
+                    format!(
+                        "read again at line {}, message {}",
+                        u64::from(line) + first_line,
+                        message + 1
+                    ),
+                ),
                 Why::Oversize { limit } => (
                     ActionKind::Demote,
                     format!("more than {} tokens", thousands(limit)),

@@ -2,9 +2,13 @@
 //!
 //! PURE. The layers run one after the other on actual sizes: a result that was demoted is as large as its preview when
 //! clearing looks at it. A change that does not save tokens is not made.
+//!
+//! Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
 
 use crate::artifacts::Artifacts;
-use crate::plan::{Clear, Plan, ResultPlan};
+use crate::facts::Shown;
+use crate::ids::IdMap;
+use crate::plan::{Clear, Plan, ResultPlan, Superseded};
 use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Shape, Transcript};
@@ -35,6 +39,13 @@ pub struct Change {
 /// What was done to a result, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
+    /// A placeholder took its place: a later read, which stays, shows the same.
+    Superseded {
+        /// The later read's line, from 0.
+        line: u32,
+        /// Its message, from 0.
+        message: u32,
+    },
     /// It went to the store: it has more tokens than this.
     Oversize {
         /// `demote.min_tokens`
@@ -52,7 +63,7 @@ impl Why {
     pub fn names_content(self) -> bool {
         match self {
             Why::Oversize { .. } => true,
-            Why::Old { .. } => false,
+            Why::Old { .. } | Why::Superseded { .. } => false,
         }
     }
 }
@@ -71,10 +82,49 @@ pub fn settle(
         sizes,
         policy,
     };
-    plan.results
-        .iter()
-        .filter_map(|result| settle.result(result))
-        .collect()
+    let mut standing = Standing::default();
+    let mut changes: Vec<Change> = Vec::new();
+    for result in plan.results.iter().rev() {
+        let again = standing.covering(result);
+        match settle.result(result, again) {
+            Some(change) => changes.push(change),
+            None => standing.add(transcript, result),
+        }
+    }
+    changes.reverse();
+    changes
+}
+
+/// The reads that stay as they are, by their files; the newest first.
+#[derive(Default)]
+struct Standing(IdMap<u32, Vec<(Shown, Again)>>);
+
+/// A later read of the same.
+#[derive(Clone, Copy)]
+struct Again {
+    line: u32,
+    message: u32,
+}
+
+impl Standing {
+    fn add(&mut self, transcript: &Transcript<'_>, result: &ResultPlan) {
+        if let Superseded::Read { file, shows } = result.superseded {
+            let again = Again {
+                line: transcript.block(result.block).line,
+                message: result.message,
+            };
+            self.0.entry(file).or_default().push((shows, again));
+        }
+    }
+
+    fn covering(&self, result: &ResultPlan) -> Option<Again> {
+        let Superseded::Read { file, shows } = result.superseded else {
+            return None;
+        };
+        let later = self.0.get(&file)?;
+        let covering = later.iter().find(|(later, _)| later.covers(&shows));
+        covering.map(|(_, again)| *again)
+    }
 }
 
 struct Settle<'s, 'a> {
@@ -92,7 +142,7 @@ struct Content {
 }
 
 impl Settle<'_, '_> {
-    fn result(&self, result: &ResultPlan) -> Option<Change> {
+    fn result(&self, result: &ResultPlan, again: Option<Again>) -> Option<Change> {
         let block = self.transcript.block(result.block);
         let now = Content {
             size: self.sizes.estimator().result(self.transcript, block),
@@ -103,8 +153,10 @@ impl Settle<'_, '_> {
                 .map(|text| self.chars(text.scalars, text.astral))
                 .sum(),
         };
-        let demoted = self.demote(result, block.shape, &now);
-        let between = demoted
+        let before = again
+            .and_then(|again| self.superseded(result, block.shape, &now, again))
+            .or_else(|| self.demote(result, block.shape, &now));
+        let between = before
             .as_ref()
             .map_or(now, |change| self.said(&change.text, block.shape));
         match self.clear(result, block.shape, &between) {
@@ -113,8 +165,23 @@ impl Settle<'_, '_> {
                 tokens_before: self.sizes.estimator().tokens(now.size),
                 ..cleared
             }),
-            None => demoted,
+            None => before,
         }
+    }
+
+    fn superseded(
+        &self,
+        result: &ResultPlan,
+        shape: Shape,
+        now: &Content,
+        Again { line, message }: Again,
+    ) -> Option<Change> {
+        let text = self.policy.superseded.placeholder.render(&Substitutions {
+            tool: &result.tool(self.transcript),
+            ..Substitutions::default()
+        });
+        let why = Why::Superseded { line, message };
+        self.change(result, why, text, shape, now)
     }
 
     fn demote(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {

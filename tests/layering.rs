@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from top to bottom; those on one floor know nothing of each other.
-const FLOORS: [&[&str]; 16] = [
+const FLOORS: [&[&str]; 17] = [
     // What a user meets, then many inputs, then one.
     &["cli"],
     &["batch"],
@@ -18,6 +18,8 @@ const FLOORS: [&[&str]; 16] = [
     &["artifacts"],
     &["plan", "store"],
     &["outcome"],
+    // What happened in a conversation; a policy says which tools are of which kind.
+    &["facts"],
     // Estimates follow a policy's settings.
     &["tokens"],
     &["policy"],
@@ -36,6 +38,7 @@ const PURE: [&str; 14] = [
     "settle",
     "plan",
     "outcome",
+    "facts",
     "tokens",
     "policy",
     "format",

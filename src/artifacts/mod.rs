@@ -36,7 +36,8 @@ pub fn gather(
     sizes: &Sizes,
     policy: &Policy,
 ) -> Artifacts {
-    let Policy { demote, clear, .. } = policy;
+    let Policy { demote, .. } = policy;
+    let placeholders = [&policy.superseded.placeholder, &policy.clear.placeholder];
     let mut artifacts = Artifacts::default();
     for result in plan
         .results
@@ -54,11 +55,12 @@ pub fn gather(
             .text
             .matches(&text)
             .is_some_and(|values| is_offload_name(values.name));
-        let placeholder = clear.placeholder.render(&Substitutions {
-            tool: &result.tool(transcript),
+        let tool = result.tool(transcript);
+        let values = Substitutions {
+            tool: &tool,
             ..Substitutions::default()
-        });
-        if is_preview || text == placeholder {
+        };
+        if is_preview || placeholders.iter().any(|p| p.render(&values) == text) {
             continue;
         }
         let preview = text.chars().take(demote.preview_chars as usize).collect();

@@ -4,7 +4,7 @@
 //! whether replacing it saves anything is settled afterwards with actual sizes, because one layer changes what the next
 //! one sees.
 
-mod tools;
+mod superseded;
 
 use std::borrow::Cow;
 
@@ -14,7 +14,8 @@ use crate::policy::{History, Layer, Policy, Shape as ClearShape};
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
-pub use tools::kind_of;
+pub use crate::facts::kind_of;
+pub use superseded::Superseded;
 
 /// What the layers would do to the results of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +37,8 @@ pub struct ResultPlan {
     pub block: u32,
     /// The block that names its tool: its call, or the result itself where the format repeats the name.
     pub named_by: u32,
+    /// Replaced by a placeholder when a later read shows the same.
+    pub superseded: Superseded,
     /// To the store when it is oversize.
     pub demote: Demote,
     /// Replaced by the placeholder when it is large enough.
@@ -104,9 +107,11 @@ pub fn plan(
     if policy.has(Layer::Drop) && policy.history == History::Drop {
         plan.dead = format.dead(transcript);
     }
-    if !policy.has(Layer::Demote) && !policy.has(Layer::Clear) {
+    let looking = [Layer::Superseded, Layer::Demote, Layer::Clear];
+    if !looking.iter().any(|layer| policy.has(*layer)) {
         return plan;
     }
+    let mut files = 0;
     for (number, conversation) in (0..).zip(&transcript.conversations) {
         conversation_results(
             transcript,
@@ -114,6 +119,7 @@ pub fn plan(
             number,
             policy,
             keeping,
+            &mut files,
             &mut plan.results,
         );
     }
@@ -129,6 +135,7 @@ fn conversation_results(
     number: u32,
     policy: &Policy,
     keeping: Keeping,
+    files: &mut u32,
     results: &mut Vec<ResultPlan>,
 ) {
     let calls = calls(transcript, conversation);
@@ -150,6 +157,7 @@ fn conversation_results(
                 .get(transcript.bytes(result.line, result.call_id))
                 .copied()
                 .unwrap_or(block),
+            superseded: Superseded::No,
             demote: if demote {
                 Demote::Candidate
             } else {
@@ -157,6 +165,15 @@ fn conversation_results(
             },
             clear: Clear::No,
         });
+    }
+    if policy.has(Layer::Superseded) {
+        superseded::mark(
+            transcript,
+            conversation,
+            policy,
+            files,
+            &mut results[first..],
+        );
     }
     if !policy.has(Layer::Clear) {
         return;

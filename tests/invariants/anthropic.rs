@@ -21,6 +21,34 @@ pub(super) const TOOLS: [&str; 14] = [
     "",
 ];
 
+/// Calls that read a few files by many names, in whole and in part.
+pub(super) const READS: [(&str, &str); 12] = [
+    ("Read", "{\"file_path\":\"/w/a.rs\"}"),
+    ("Read", "{\"file_path\":\"/w//a.rs\"}"),
+    (
+        "Read",
+        "{ \"limit\" : \"5\", \"file_path\" : \"\\/w/./a.rs\" }",
+    ),
+    (
+        "Read",
+        "{\"file_path\":\"/w/a.rs\",\"offset\":3,\"limit\":8}",
+    ),
+    ("Read", "{\"file_path\":\"a.rs\",\"offset\":2}"),
+    ("Read", "{\"file_path\":\"./a.rs\",\"limit\":null}"),
+    ("read_file", "{\"path\":\"/w/a.rs\"}"),
+    ("read_file", "{\"path\":\"/w/a.rs\",\"limit\":8}"),
+    (
+        "read_file",
+        "{\"path\":\"/w/a.rs\",\"start_line\":3,\"end_line\":6}",
+    ),
+    ("read_file", "{\"path\":\"a.rs\",\"encoding\":\"hex\"}"),
+    (
+        "str_replace_based_edit_tool",
+        "{\"command\":\"view\",\"path\":\"/w/a.rs\",\"view_range\":[2,-1]}",
+    ),
+    ("Read", "{\"file_path\":\"/w/b.rs\"}"),
+];
+
 /// The lines of a transcript of 1 to 40 messages.
 pub(super) fn lines(tape: &mut Tape, mode: Mode) -> Vec<Vec<u8>> {
     let style = Style::any(tape, mode);
@@ -171,13 +199,17 @@ pub(super) fn thoughts(tape: &mut Tape, mode: Mode) -> Vec<Json> {
 
 /// A call of any tool.
 pub(super) fn call(tape: &mut Tape, id: &str) -> Json {
-    let name = tape.pick(&TOOLS);
-    let input = tape.pick(&[
-        "{\"file_path\":\"/a/b.rs\"}",
-        "{}",
-        "{ \"command\" : \"ls \\u002d\\u2014 世\", \"timeout\": 1e3 }",
-        "{\"n\":12345678901234567890123,\"n\":2}",
-    ]);
+    let (name, input) = if tape.one_in(2) {
+        tape.pick(&READS)
+    } else {
+        let input = [
+            "{\"file_path\":\"/a/b.rs\"}",
+            "{}",
+            "{ \"command\" : \"ls \\u002d\\u2014 世\", \"timeout\": 1e3 }",
+            "{\"n\":12345678901234567890123,\"n\":2}",
+        ];
+        (tape.pick(&TOOLS), tape.pick(&input))
+    };
     let mut entries = vec![
         ("type", text_of("tool_use")),
         ("id", text_of(id)),

@@ -112,7 +112,14 @@ impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?} {:?} {:?}", self.format, self.layout, self.keeping)?;
         literals(f, &self.bytes)?;
-        const VARIED: [&str; 5] = ["layers", "tokens.", "demote.", "clear.", "tools."];
+        const VARIED: [&str; 6] = [
+            "layers",
+            "tokens.",
+            "superseded.",
+            "demote.",
+            "clear.",
+            "tools.",
+        ];
         for (key, value) in self.policy.keys().unwrap() {
             if VARIED.iter().any(|varied| key.starts_with(varied)) {
                 write!(f, "  {key}={value}")?;

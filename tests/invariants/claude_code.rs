@@ -88,6 +88,7 @@ impl Line {
             ),
             ("userType", text_of("external")),
             ("sessionId", text_of("5c0375b4")),
+            ("cwd", text_of("/w")),
         ];
         entries.extend(self.fields.iter().cloned());
         entries.push(("uuid", text_of(id)));

@@ -11,6 +11,7 @@ mod json;
 mod openai;
 mod policies;
 mod replaced;
+mod reread;
 mod tape;
 mod text;
 mod view;
@@ -79,6 +80,7 @@ every_format! {
     demoted_content_can_be_found: Any
     what_was_said_stays: Any
     the_newest_and_the_dead_stay: Valid
+    superseded_reads_are_shown_later: Valid
     pairs_stay_pairs: Any
     no_rule_is_broken: Any
     never_more_tokens: Any
@@ -147,6 +149,7 @@ fn replacements_are_what_the_policy_says(case: &Case) -> TestCaseResult {
                 prop_assert!(case.policy.has(Layer::Demote));
                 prop_assert_eq!(case.keeping, Keeping::Store);
             }
+            Some(Replaced::Superseded) => prop_assert!(case.policy.has(Layer::Superseded)),
         }
     }
     Ok(())
@@ -306,6 +309,11 @@ fn the_newest_and_the_dead_stay(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
+/// What a superseded read showed is shown by a later result of the same conversation, which is there still.
+fn superseded_reads_are_shown_later(case: &Case) -> TestCaseResult {
+    reread::check(case, &case.compact())
+}
+
 /// Invariant 3: every call and every result has the id that it had, in the order in which they stood.
 fn pairs_stay_pairs(case: &Case) -> TestCaseResult {
     let run = case.compact();
@@ -426,6 +434,29 @@ fn findings(format: Format, layout: Layout, bytes: &[u8]) -> Vec<Finding> {
         findings.extend(verify(format, &transcript));
     }
     findings
+}
+
+/// The generators and the policies make every layer change something: else the properties would prove little.
+#[test]
+fn every_layer_is_exercised() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    let mut runner = TestRunner::deterministic();
+    for format in Format::ALL {
+        let cases = Case::of(format, Kind::Valid);
+        let mut times = std::collections::BTreeMap::new();
+        for _ in 0..500 {
+            let case = cases.new_tree(&mut runner).unwrap().current();
+            for result in changed_results(&case, &case.compact()) {
+                *times.entry(format!("{:?}", result.replaced)).or_insert(0) += 1;
+            }
+        }
+        for layer in [Replaced::Cleared, Replaced::Demoted, Replaced::Superseded] {
+            let times = times.get(&format!("{:?}", Some(layer))).copied();
+            assert!(times > Some(15), "{format:?}: {layer:?} {times:?} times");
+        }
+    }
 }
 
 mod isolated {

@@ -1,6 +1,6 @@
 //! OpenAI chat completions: one message a line, and one conversation a line.
 
-use super::anthropic::{TOOLS, block};
+use super::anthropic::{READS, TOOLS, block};
 use super::tape::Tape;
 use super::text::{Json, Mode, Style, object, output, text_of, unknown_fields, words};
 
@@ -149,8 +149,12 @@ impl Writer<'_> {
     /// The older form: one call a message, without ids.
     fn older_round(&mut self) {
         // The name ties the result to its call here, so it is one that the provider takes.
-        let name = self.tape.pick(&TOOLS[..8]);
-        let called = [("name", text_of(name)), ("arguments", text_of("{\"a\":1}"))];
+        let (name, arguments) = if self.tape.one_in(2) {
+            self.tape.pick(&READS)
+        } else {
+            (self.tape.pick(&TOOLS[..8]), "{\"a\":1}")
+        };
+        let called = [("name", text_of(name)), ("arguments", text_of(arguments))];
         let asks = [
             ("content", Json::Raw("null")),
             ("function_call", object(called)),
@@ -184,13 +188,18 @@ impl Writer<'_> {
 }
 
 fn call(tape: &mut Tape, id: &str) -> Json {
-    let name = ("name", text_of(tape.pick(&TOOLS)));
-    let arguments = tape.pick(&[
-        "{\"path\":\"/a\"}",
-        "",
-        "{not json",
-        "{\"q\": \"世\\u00e9\"}",
-    ]);
+    let (name, arguments) = if tape.one_in(2) {
+        tape.pick(&READS)
+    } else {
+        let arguments = [
+            "{\"path\":\"/a\"}",
+            "",
+            "{not json",
+            "{\"q\": \"世\\u00e9\"}",
+        ];
+        (tape.pick(&TOOLS), tape.pick(&arguments))
+    };
+    let name = ("name", text_of(name));
     let mut entries = vec![("id", text_of(id))];
     if tape.one_in(6) {
         let called = object([name, ("input", text_of(arguments))]);

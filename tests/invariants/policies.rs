@@ -1,4 +1,4 @@
-//! Policies of every kind that the two silent layers know, with limits low enough to matter in small transcripts.
+//! Policies of every kind that the silent layers know, with limits low enough to matter in small transcripts.
 
 use std::sync::LazyLock;
 
@@ -19,6 +19,16 @@ const PLACEHOLDERS: [&str; 6] = [
     "cleared, and this is a placeholder that is longer than many of the results that it could take the place of, so \
      that it is often not worth it: {tool} had said something here which nobody will ever want to read again, I hope. \
      It goes on for more than the 256 bytes that a mirror of a result may keep.",
+];
+
+/// None of them can be taken for one of the others.
+const SUPERSEDED: [&str; 4] = [
+    "[Superseded: this file was read again later]",
+    "=",
+    "{tool}: read\tagain \u{1}世",
+    "superseded, and this is a placeholder that is longer than many of the results that it could take the place of, so \
+     that it is often not worth it. It goes on for more than the 256 bytes that a mirror of a result may keep: {tool} \
+     has shown the same file again later, and whoever wants to know what it says now must look there and not here.",
 ];
 
 const DEMOTED: [&str; 5] = [
@@ -54,13 +64,16 @@ fn named(name: &str) -> Policy {
 /// Any policy whose layers leave every line where it is.
 pub(super) fn any(tape: &mut Tape) -> Policy {
     let mut policy = named(tape.pick(&["auto", "layered", "none"]));
-    let layers: [&[Layer]; 4] = [
+    let layers: [&[Layer]; 6] = [
+        &[Layer::Superseded, Layer::Demote, Layer::Clear],
+        &[Layer::Superseded],
+        &[Layer::Superseded, Layer::Clear],
+        &[Layer::Superseded, Layer::Demote],
         &[Layer::Demote, Layer::Clear],
-        &[Layer::Clear],
-        &[Layer::Demote],
         &[],
     ];
-    policy.layers = layers[[0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3][tape.below(12)]].to_vec();
+    policy.layers = layers[[0, 0, 0, 0, 1, 1, 1, 1, 2, 3, 4, 5][tape.below(12)]].to_vec();
+    policy.superseded.placeholder = Template::from(tape.pick(&SUPERSEDED).to_owned());
 
     let clear = &mut policy.clear;
     clear.keep = [0, 1, 3, 5, 2, 4][tape.below(6)];

@@ -33,6 +33,7 @@ pub(super) struct Changed {
 pub(super) enum Replaced {
     Cleared,
     Demoted,
+    Superseded,
 }
 
 /// The results that a run changed, in the order of the file.
@@ -72,7 +73,7 @@ pub(super) fn changed_results(case: &Case, run: &Run) -> Vec<Changed> {
                     .names(line, old)
                     .iter()
                     .find_map(|tool| replaced(case, tool, &was, &now))
-                    .filter(|replaced| *replaced == Replaced::Cleared || is_text),
+                    .filter(|replaced| *replaced != Replaced::Demoted || is_text),
                 before: was,
             });
         }
@@ -101,6 +102,8 @@ fn replaced(case: &Case, tool: &str, before: &[u8], after: &[u8]) -> Option<Repl
         Some(Replaced::Cleared)
     } else if policy.demote.text.render(&demoted).as_bytes() == after {
         Some(Replaced::Demoted)
+    } else if policy.superseded.placeholder.render(&cleared).as_bytes() == after {
+        Some(Replaced::Superseded)
     } else {
         None
     }

@@ -40,8 +40,11 @@ pub(super) enum Mode {
     Noisy,
 }
 
-/// A text of a tool: mostly short, sometimes of some thousand characters, rarely of 60 000.
+/// A text of a tool: mostly short, sometimes of some thousand characters, rarely of 60 000; a file with its line numbers.
 pub(super) fn output(tape: &mut Tape, mode: Mode) -> String {
+    if tape.one_in(2) {
+        return file(tape);
+    }
     let length = match tape.below(48) {
         0..8 => tape.below(24),
         8..32 => tape.below(400),
@@ -51,6 +54,24 @@ pub(super) fn output(tape: &mut Tape, mode: Mode) -> String {
         _ => tape.below(1_000),
     };
     text(tape, mode, length)
+}
+
+/// A file with its line numbers, whole or in part, and what agents put behind it.
+fn file(tape: &mut Tape) -> String {
+    let first = tape.pick(&[1, 1, 1, 3, 2]);
+    let lines = first..=first + tape.below(40);
+    let lines: Vec<String> = if tape.one_in(4) {
+        lines.map(|n| format!("{n:6}\tlet line = {n};")).collect()
+    } else {
+        lines.map(|n| format!("{n:6}→\tlet line = {n};")).collect()
+    };
+    let after = tape.pick(&[
+        "",
+        "",
+        "\n\n<system-reminder>\nRead with care.\n</system-reminder>\n",
+        "\n[7 lines truncated]",
+    ]);
+    lines.join("\n") + after
 }
 
 /// What somebody says: never empty.

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use ctxpack::format::Format;
+use ctxpack::transcript::Outcome;
 
 use super::json::{self, Kind, Node};
 
@@ -17,6 +18,8 @@ pub(super) struct ResultView {
     pub tool: String,
     /// Its content, if it has one.
     pub content: Option<Node>,
+    /// Whether it says that its call failed.
+    pub outcome: Outcome,
 }
 
 /// A string or a list outside of the messages that repeats a result.
@@ -28,6 +31,17 @@ pub(super) struct MirrorView {
     pub of: Option<String>,
 }
 
+/// What a call asks its tool for.
+#[derive(Debug)]
+pub(super) struct AskView {
+    pub id: String,
+    pub tool: String,
+    /// The input as JSON.
+    pub input: String,
+    /// How many results stand before it on its line.
+    pub results_before: usize,
+}
+
 /// A line.
 #[derive(Debug, Default)]
 pub(super) struct LineView {
@@ -35,6 +49,8 @@ pub(super) struct LineView {
     pub results: Vec<ResultView>,
     /// Ids and names of its calls, in order.
     pub calls: Vec<(String, String)>,
+    /// The same calls with what they ask for.
+    pub asks: Vec<AskView>,
     /// Messages without any result: nothing in them may ever change.
     pub said: Vec<Range<usize>>,
     pub mirrors: Vec<MirrorView>,
@@ -69,11 +85,15 @@ impl LineView {
         for block in blocks.map(Node::list).unwrap_or_default() {
             let say = |key| say(line, block, key);
             match say("type").as_str() {
-                "tool_use" => self.calls.push((say("id"), say("name"))),
+                "tool_use" => self.call(line, say("id"), block, &["input"]),
                 "tool_result" => self.results.push(ResultView {
                     id: say("tool_use_id"),
                     tool: String::new(),
                     content: block.get("content").cloned(),
+                    outcome: match block.get("is_error").map(|node| node.of(line)) {
+                        Some(b"true") => Outcome::Failed,
+                        Some(_) | None => Outcome::Fine,
+                    },
                 }),
                 _ => {}
             }
@@ -90,6 +110,7 @@ impl LineView {
                 id: say("tool_call_id"),
                 tool: say("name"),
                 content: message.get("content").cloned(),
+                outcome: Outcome::Fine,
             });
             return;
         }
@@ -99,15 +120,35 @@ impl LineView {
             .map(Node::list)
             .unwrap_or_default()
         {
-            let called = call.get("function").or(call.get("custom"));
-            let name = called.map(|called| self::say(line, called, "name"));
-            self.calls
-                .push((self::say(line, call, "id"), name.unwrap_or_default()));
+            let id = self::say(line, call, "id");
+            match call.get("function").or(call.get("custom")) {
+                Some(called) => self.call(line, id, called, &["arguments", "input"]),
+                None => self.calls.push((id, String::new())),
+            }
         }
         if let Some(call) = message.get("function_call") {
-            self.calls
-                .push((String::new(), self::say(line, call, "name")));
+            self.call(line, String::new(), call, &["arguments"]);
         }
+    }
+
+    /// A call, named and with its input in `called`.
+    fn call(&mut self, line: &[u8], id: String, called: &Node, inputs: &[&str]) {
+        let tool = say(line, called, "name");
+        self.calls.push((id.clone(), tool.clone()));
+        let input = inputs.iter().find_map(|key| called.get(key));
+        let input = input.map(|input| match &input.kind {
+            Kind::Text => input.said(line),
+            Kind::Object(_) | Kind::List(_) | Kind::Plain => {
+                String::from_utf8_lossy(input.of(line)).into_owned()
+            }
+        });
+        let input = input.unwrap_or_default();
+        self.asks.push(AskView {
+            id,
+            tool,
+            input,
+            results_before: self.results.len(),
+        });
     }
 
     fn claude_code(&mut self, line: &[u8], root: &Node) {

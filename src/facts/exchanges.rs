@@ -1,0 +1,102 @@
+//! Calls and their results, paired.
+//!
+//! By id, and the older calls without one by the tool's name. Never pairs across conversations: ids are unique in one
+//! of them only.
+
+use std::borrow::Cow;
+
+use super::{kind_of, lossy};
+use crate::ids::IdMap;
+use crate::policy::{ToolKind, Tools};
+use crate::scan::unescape;
+use crate::transcript::{BlockKind, Conversation, Transcript};
+
+/// Where a fact stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The message of its conversation, from 0.
+    pub message: u32,
+    /// The line of the transcript, from 0.
+    pub line: u32,
+    /// The block of the transcript.
+    pub block: u32,
+}
+
+/// A call, and its result if there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// What the tool does.
+    pub kind: ToolKind,
+    /// The call.
+    pub call: Place,
+    /// The first result that came after it and answers it.
+    pub result: Option<Place>,
+}
+
+impl Exchange {
+    /// The tool's name.
+    pub fn tool<'t>(&self, transcript: &'t Transcript<'_>) -> Cow<'t, str> {
+        name(transcript, self.call.block)
+    }
+}
+
+/// All calls of a conversation, in its order. `added` are the policy's names for kinds of tools.
+pub fn exchanges(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    added: &Tools,
+) -> Vec<Exchange> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    // A call that has the id of an earlier one takes the results after it.
+    let mut by_id: IdMap<&[u8], usize> = IdMap::default();
+    let mut without_id = None;
+    for (message, number) in conversation.all_blocks() {
+        let block = transcript.block(number);
+        let place = Place {
+            message: message as u32,
+            line: block.line,
+            block: number,
+        };
+        let id = transcript.bytes(block.line, block.call_id);
+        match block.kind {
+            BlockKind::Call => {
+                if id.is_empty() {
+                    without_id = Some(exchanges.len());
+                } else {
+                    by_id.insert(id, exchanges.len());
+                }
+                exchanges.push(Exchange {
+                    kind: kind_of(&name(transcript, number), added),
+                    call: place,
+                    result: None,
+                });
+            }
+            BlockKind::Result => {
+                let of = if id.is_empty() {
+                    let answers =
+                        |of: &usize| exchanges[*of].tool(transcript) == name(transcript, number);
+                    without_id.take().filter(answers)
+                } else {
+                    by_id.get(id).copied()
+                };
+                if let Some(of) = of {
+                    exchanges[of].result.get_or_insert(place);
+                }
+            }
+            BlockKind::Text
+            | BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Thinking
+            | BlockKind::Redacted
+            | BlockKind::Server
+            | BlockKind::Attachment
+            | BlockKind::Other => {}
+        }
+    }
+    exchanges
+}
+
+fn name<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
+    let block = transcript.block(block);
+    lossy(unescape(transcript.bytes(block.line, block.tool)))
+}

@@ -1,0 +1,43 @@
+//! What happened in a conversation, as data: which files were read, and how much of them each read shows.
+//!
+//! PURE. A fact says where it stands, so that everything built on it can be traced to its line. Nothing is computed
+//! before somebody asks, and nothing is guessed: what a call's input or its result does not say is no fact. No disk is
+//! looked at: the files are those of the transcript.
+
+mod exchanges;
+mod input;
+mod numbered;
+mod path;
+mod reads;
+mod tools;
+
+use std::borrow::Cow;
+
+use crate::scan::unescape;
+use crate::transcript::{Block, Transcript};
+
+pub use exchanges::{Exchange, Place, exchanges};
+pub use reads::{Lines, Read, Shown, reads};
+pub use tools::kind_of;
+
+/// What the texts of a result say, a line each where there are several; what is no UTF-8 is replaced.
+pub fn said<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
+    let one = |span| lossy(unescape(transcript.bytes(result.line, span)));
+    match transcript.texts(result) {
+        [text] => one(text.span),
+        texts => {
+            let texts: Vec<Cow<'_, str>> = texts.iter().map(|text| one(text.span)).collect();
+            Cow::Owned(texts.join("\n"))
+        }
+    }
+}
+
+fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+        Cow::Owned(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Cow::Owned(text),
+            Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        },
+    }
+}

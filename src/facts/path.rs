@@ -1,0 +1,103 @@
+//! Paths of files as transcripts write them.
+//!
+//! Lexical: no disk is looked at, so that `..` stays (a link may stand before it), and so does a path that is relative to a
+//! folder which nobody recorded.
+
+use super::input::Input;
+use super::{Place, lossy};
+use crate::scan::{Cursor, Span, unescape};
+use crate::transcript::Transcript;
+
+/// The names that tools have for the path in their inputs.
+pub(super) const KEYS: [&str; 6] = [
+    "file_path",
+    "path",
+    "filePath",
+    "target_file",
+    "absolute_path",
+    "filename",
+];
+
+/// The file that a call's input names, in one spelling.
+pub(super) fn of(transcript: &Transcript<'_>, call: Place, input: &Input<'_>) -> Option<String> {
+    let path = input.text(&KEYS).filter(|path| !path.is_empty())?;
+    let folder = is_relative(&path)
+        .then(|| folder(transcript, call.line))
+        .flatten();
+    Some(normal(&path, folder.as_deref()))
+}
+
+/// `path` without `.` and doubled slashes, below `folder` where it is relative.
+fn normal(path: &str, folder: Option<&str>) -> String {
+    let joined = match folder {
+        Some(folder) if is_relative(path) => format!("{folder}/{path}"),
+        Some(_) | None => path.to_owned(),
+    };
+    let root = if joined.starts_with('/') { "/" } else { "" };
+    let parts: Vec<&str> = joined
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
+    match (root, parts.join("/")) {
+        ("", parts) if parts.is_empty() => ".".to_owned(),
+        (root, parts) => format!("{root}{parts}"),
+    }
+}
+
+/// Neither from a root or a home folder, nor from a drive.
+fn is_relative(path: &str) -> bool {
+    let has_drive = path.as_bytes().get(1) == Some(&b':');
+    !path.starts_with(['/', '~', '\\']) && !has_drive
+}
+
+/// The folder that the agent worked in when it wrote a line, where its format records that.
+fn folder(transcript: &Transcript<'_>, line: u32) -> Option<String> {
+    if transcript.links().is_empty() {
+        return None;
+    }
+    let mut folder = Span::default();
+    let mut cursor = Cursor::new(transcript.line(line));
+    let read = cursor.object(|key, c| {
+        if key == b"cwd" {
+            folder = c
+                .string_or_skip()?
+                .map(|text| text.span)
+                .unwrap_or_default();
+        } else {
+            c.skip()?;
+        }
+        Ok(())
+    });
+    let folder = lossy(unescape(transcript.bytes(line, folder)));
+    (read.is_ok() && !folder.is_empty()).then(|| folder.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_path_become_one() {
+        let same = [
+            "/w/src/a.rs",
+            "src/a.rs",
+            "./src/a.rs",
+            "src//./a.rs",
+            "/w/./src/a.rs/",
+        ];
+        for path in same {
+            assert_eq!(normal(path, Some("/w")), "/w/src/a.rs", "{path}");
+        }
+        assert_eq!(normal("./a", None), "a");
+        assert_eq!(normal("/", Some("/w")), "/");
+        assert_eq!(normal(".", None), ".");
+    }
+
+    #[test]
+    fn other_paths_stay_apart() {
+        assert_eq!(normal("../a", Some("/w")), "/w/../a");
+        assert_eq!(normal("~/a", Some("/w")), "~/a");
+        assert_eq!(normal("C:\\a\\b", Some("/w")), "C:\\a\\b");
+        assert_eq!(normal("a b/ü.rs", None), "a b/ü.rs");
+    }
+}

@@ -1,0 +1,298 @@
+//! Reads of files: which lines of which file a result shows.
+//!
+//! Never takes a result for more than it shows: an error, a hint that something was left out, or a number that is not
+//! the next one all make it less.
+
+use super::input::Input;
+use super::numbered::Numbered;
+use super::{Place, exchanges, path};
+use crate::policy::{ToolKind, Tools};
+use crate::transcript::{Conversation, Outcome, Shape, Transcript};
+
+/// A read that has not failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Read {
+    /// The call.
+    pub call: Place,
+    /// Its result: all text.
+    pub result: Place,
+    /// The file, in one spelling; two reads of one file have the same.
+    pub path: String,
+    /// What was asked for besides the path and the lines, in one spelling.
+    pub options: Vec<u8>,
+    asked: Asked,
+}
+
+/// Lines of a file, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    /// The first one.
+    pub first: u64,
+    /// The last one; none: up to the end of the file.
+    pub last: Option<u64>,
+}
+
+impl Lines {
+    /// The whole file.
+    pub const ALL: Lines = Lines {
+        first: 1,
+        last: None,
+    };
+
+    /// Whether all of `other` is among these.
+    pub fn hold(self, other: Lines) -> bool {
+        let to_the_end = match (self.last, other.last) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(last), Some(other)) => last >= other,
+        };
+        self.first <= other.first && to_the_end
+    }
+}
+
+/// What the result of a read shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shown {
+    /// No line outside of these is shown.
+    within: Lines,
+    /// Each of these is shown, if any is known to be.
+    whole: Option<Lines>,
+    known_by: KnownBy,
+    /// The length of the result's text, in bytes.
+    bytes: usize,
+}
+
+/// How it is known which lines are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum KnownBy {
+    /// The result has line numbers.
+    Numbers,
+    /// The call has asked for them.
+    Asking,
+}
+
+impl Shown {
+    /// Whether this later result shows all lines that `earlier` shows, as they are now.
+    ///
+    /// What lies between the two does not matter: the later one is the newer state. Lines are those of their own time.
+    pub fn covers(&self, earlier: &Shown) -> bool {
+        let Some(whole) = self.whole else {
+            return false;
+        };
+        match (self.known_by, earlier.known_by) {
+            (KnownBy::Numbers, KnownBy::Numbers) => whole.hold(earlier.within),
+            // Tools count from 0 or from 1.
+            (KnownBy::Numbers, KnownBy::Asking) => whole == Lines::ALL,
+            (KnownBy::Asking, KnownBy::Numbers) => false,
+            // A text that is much shorter may say why there is none, in words that nobody here knows.
+            (KnownBy::Asking, KnownBy::Asking) => {
+                whole.hold(earlier.within) && self.bytes >= earlier.bytes / 2
+            }
+        }
+    }
+}
+
+/// The reads of a conversation whose results are text and say nothing of an error, in its order.
+pub fn reads(transcript: &Transcript<'_>, conversation: &Conversation, tools: &Tools) -> Vec<Read> {
+    let mut reads = Vec::new();
+    for exchange in exchanges(transcript, conversation, tools) {
+        let Some(result) = exchange.result else {
+            continue;
+        };
+        let block = transcript.block(result.block);
+        let is_text = block.images == 0 && block.documents == 0 && block.others == 0;
+        if !is_text
+            || !matches!(block.shape, Shape::String | Shape::List)
+            || block.outcome == Outcome::Failed
+        {
+            continue;
+        }
+        let call = transcript.block(exchange.call.block);
+        let input = match exchange.kind {
+            ToolKind::Read => Input::of(transcript, call),
+            // One tool for reading and changing.
+            ToolKind::Edit => {
+                let input = Input::of(transcript, call);
+                if input.text(&["command"]).as_deref() != Some("view") {
+                    continue;
+                }
+                input
+            }
+            ToolKind::Shell
+            | ToolKind::Write
+            | ToolKind::Search
+            | ToolKind::Web
+            | ToolKind::Other => continue,
+        };
+        let Some(path) = path::of(transcript, exchange.call, &input) else {
+            continue;
+        };
+        let asked = Asked::of(&input);
+        let is_said = |key: &str| SAID.contains(&key) || path::KEYS.contains(&key);
+        reads.push(Read {
+            call: exchange.call,
+            result,
+            path,
+            options: input.others(|key| is_said(key) || asked.keys.contains(&key)),
+            asked,
+        });
+    }
+    reads
+}
+
+/// Keys of a read's input that do not change what it shows.
+const SAID: [&str; 3] = ["command", "description", "explanation"];
+
+/// The names of the first line that a read asks for, of the last one, and of the number of lines.
+const FIRST: [&str; 4] = [
+    "offset",
+    "start_line",
+    "startLine",
+    "start_line_one_indexed",
+];
+const LAST: [&str; 4] = [
+    "end_line",
+    "endLine",
+    "end_line_one_indexed",
+    "end_line_one_indexed_inclusive",
+];
+const NUMBER: &str = "limit";
+/// Both ends in a list.
+const RANGE: &str = "view_range";
+
+/// How many lines a read shows at most that asks for no number.
+const MOST_LINES: u64 = 2_000;
+
+/// What a read asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Asked {
+    lines: Lines,
+    /// The keys that say so; a key that says what nobody here understands is an option like any other.
+    keys: Vec<&'static str>,
+}
+
+impl Asked {
+    fn of(input: &Input<'_>) -> Asked {
+        let mut asked = Asked {
+            lines: Lines::ALL,
+            keys: Vec::new(),
+        };
+        let find = |names: &[&'static str]| {
+            let one = |name: &&'static str| Some((*name, input.number(&[name])?));
+            names.iter().find_map(one)
+        };
+        if let Some((first, last)) = input.range(RANGE) {
+            asked.lines = Lines { first, last };
+            asked.keys.push(RANGE);
+        }
+        if let Some((key, first)) = find(&FIRST) {
+            asked.lines.first = first;
+            asked.keys.push(key);
+        }
+        asked.lines.first = asked.lines.first.max(1);
+        let first = asked.lines.first;
+        if let Some((key, last)) = find(&LAST).filter(|(_, last)| *last >= first) {
+            asked.lines.last = Some(last);
+            asked.keys.push(key);
+        }
+        if let Some((key, number)) = find(&[NUMBER]).filter(|(_, number)| *number > 0) {
+            asked.lines.last = Some(first.saturating_add(number - 1));
+            asked.keys.push(key);
+        }
+        asked
+    }
+}
+
+impl Read {
+    /// What the result shows of the file, given what it says; nothing where it says why there is nothing.
+    pub fn shown(&self, said: &str) -> Option<Shown> {
+        let asked = self.asked.lines;
+        let bytes = said.len();
+        let Some(Numbered {
+            first,
+            lines,
+            after,
+            ..
+        }) = Numbered::read(said)
+        else {
+            return (!says_why_not(said)).then(|| Shown {
+                within: asked,
+                whole: (!says_that_there_is_more(said)).then_some(asked),
+                known_by: KnownBy::Asking,
+                bytes,
+            });
+        };
+        let number = lines.len() as u64;
+        let most = asked.last.map_or(MOST_LINES, |last| {
+            last.saturating_sub(asked.first).saturating_add(1)
+        });
+        let is_cut = !after.trim().is_empty() && !is_reminder(after);
+        let ends = !is_cut && first == asked.first && number < most;
+        let last = first.saturating_add(number - 1);
+        Some(Shown {
+            // An end stays an end: a file that has grown since shows more.
+            within: Lines {
+                first,
+                last: (!ends && !is_cut).then_some(last),
+            },
+            whole: Some(Lines {
+                first,
+                last: (!ends).then_some(last),
+            }),
+            known_by: KnownBy::Numbers,
+            bytes,
+        })
+    }
+}
+
+/// What an agent puts after every file, and is no hint that there is more of it.
+fn is_reminder(after: &str) -> bool {
+    after.trim_start().starts_with("<system-reminder>")
+        && !says_that_there_is_more(after)
+        && !after.contains("offset")
+}
+
+fn says_that_there_is_more(text: &str) -> bool {
+    const HINTS: [&str; 5] = [
+        "truncated",
+        "Truncated",
+        "TRUNCATED",
+        "omitted",
+        "more lines",
+    ];
+    HINTS.iter().any(|hint| text.contains(hint))
+}
+
+/// Whether a result without line numbers speaks of an error, or is nothing but a hint where the content is.
+fn says_why_not(text: &str) -> bool {
+    const BEGINNINGS: [&str; 5] = [
+        "<tool_use_error>",
+        "<system-reminder>",
+        "<persisted-output>",
+        "<error",
+        "{\"error\"",
+    ];
+    const WORDS: [&str; 11] = [
+        "error",
+        "exception",
+        "traceback",
+        "not found",
+        "no such file",
+        "not exist",
+        "permission denied",
+        "failed to",
+        "cannot",
+        "could not",
+        "unable to",
+    ];
+    let text = text.trim();
+    let first_line = text.lines().next().unwrap_or_default().to_lowercase();
+    text.is_empty()
+        || BEGINNINGS
+            .iter()
+            .any(|beginning| text.starts_with(beginning))
+        || WORDS.iter().any(|word| first_line.contains(word))
+}
+
+#[cfg(test)]
+mod tests;

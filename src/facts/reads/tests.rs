@@ -1,0 +1,261 @@
+use super::*;
+use crate::facts::said;
+use crate::format::{Format, Warnings};
+use crate::policy::preset;
+
+/// The reads of a transcript with what each shows.
+fn shown(format: Format, transcript: &str) -> Vec<(String, Option<Shown>)> {
+    let transcript = format.read(transcript.as_bytes(), 1, &mut Warnings::default());
+    let tools = preset("auto").unwrap().tools;
+    let conversation = &transcript.conversations[0];
+    let reads = reads(&transcript, conversation, &tools).into_iter();
+    reads
+        .map(|read| {
+            let said = said(&transcript, transcript.block(read.result.block));
+            let shown = read.shown(&said);
+            (read.path, shown)
+        })
+        .collect()
+}
+
+/// Calls with their results, as Anthropic writes them.
+fn calls(calls: &[(&str, &str, &str)]) -> String {
+    let line = |(number, (tool, input, result)): (usize, &(&str, &str, &str))| {
+        let result = serde_json::to_string(result).unwrap();
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{number}","name":"{tool}","input":{input}}}]}}
+{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}","content":{result}}}]}}
+"#
+        )
+    };
+    calls.iter().enumerate().map(line).collect()
+}
+
+/// What one read shows.
+fn one(tool: &str, input: &str, result: &str) -> Option<Shown> {
+    let shown = shown(Format::Anthropic, &calls(&[(tool, input, result)]));
+    shown.into_iter().next().and_then(|(_, shown)| shown)
+}
+
+/// So many numbered lines from `first` on.
+fn numbered(first: u64, number: u64) -> String {
+    let lines = (first..first + number).map(|n| format!("{n:6}→line {n}"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn lines(first: u64, last: Option<u64>) -> Lines {
+    Lines { first, last }
+}
+
+/// The lines within which a read shows something, and those that it shows whole.
+fn both(shown: Option<Shown>) -> Option<(Lines, Option<Lines>)> {
+    shown.map(|shown| (shown.within, shown.whole))
+}
+
+#[test]
+fn a_short_file_is_read_whole() {
+    let all = Some((Lines::ALL, Some(Lines::ALL)));
+    let reminder =
+        "\n\n<system-reminder>\nWhenever you read a file, be careful.\n</system-reminder>\n";
+    for result in [
+        numbered(1, 3),
+        numbered(1, 1_999),
+        numbered(1, 3) + reminder,
+    ] {
+        assert_eq!(both(one("Read", r#"{"file_path":"/a"}"#, &result)), all);
+    }
+    let tabs = "     1\tfn a() {\n     2\t}\n     3\t";
+    assert_eq!(both(one("Read", r#"{"file_path":"/a"}"#, tabs)), all);
+    let header = "Here's the result of running `cat -n` on /a:\n     1\tx\n     2\ty";
+    let view = r#"{"command":"view","path":"/a"}"#;
+    assert_eq!(both(one("str_replace_based_edit_tool", view, header)), all);
+}
+
+#[test]
+fn numbers_say_what_is_shown() {
+    let read = |input: &str, result: &str| both(one("Read", input, result));
+    let part = |first, last| Some((lines(first, Some(last)), Some(lines(first, Some(last)))));
+    // The default stops at 2 000 lines; as many as were asked for may not be all there are.
+    assert_eq!(
+        read(r#"{"file_path":"/a"}"#, &numbered(1, 2_000)),
+        part(1, 2_000)
+    );
+    assert_eq!(
+        read(r#"{"file_path":"/a","limit":20}"#, &numbered(1, 20)),
+        part(1, 20)
+    );
+    let input = r#"{"file_path":"/a","offset":"260","limit":60}"#;
+    assert_eq!(read(input, &numbered(260, 60)), part(260, 319));
+    // Fewer than asked for: the file ends there.
+    let end = lines(260, None);
+    assert_eq!(read(input, &numbered(260, 13)), Some((end, Some(end))));
+    // Something was left out, and nobody knows where.
+    let cut = numbered(1, 50) + "\n... [412 lines truncated] ...";
+    assert_eq!(
+        read(r#"{"file_path":"/a"}"#, &cut),
+        Some((Lines::ALL, Some(lines(1, Some(50)))))
+    );
+    let jump = format!("{}\n{}", numbered(1, 5), numbered(9, 2));
+    assert_eq!(
+        read(r#"{"file_path":"/a"}"#, &jump),
+        Some((Lines::ALL, Some(lines(1, Some(5)))))
+    );
+}
+
+#[test]
+fn without_numbers_it_is_what_was_asked_for() {
+    let read = |input: &str, result: &str| both(one("read_file", input, result));
+    let text = "use std::fs;\n\nfn main() {}\n";
+    assert_eq!(
+        read(r#"{"path":"a"}"#, text),
+        Some((Lines::ALL, Some(Lines::ALL)))
+    );
+    let part = lines(11, Some(30));
+    for input in [
+        r#"{"path":"a","offset":11,"limit":20}"#,
+        r#"{"path":"a","start_line":11,"end_line":30}"#,
+        r#"{"path":"a","view_range":[11,30]}"#,
+    ] {
+        assert_eq!(read(input, text), Some((part, Some(part))), "{input}");
+    }
+    let end = lines(11, None);
+    assert_eq!(
+        read(r#"{"path":"a","view_range":[11,-1]}"#, text),
+        Some((end, Some(end)))
+    );
+    // A text that says that it was cut covers nothing.
+    let cut = "use std::fs;\n[output truncated]";
+    assert_eq!(read(r#"{"path":"a"}"#, cut), Some((Lines::ALL, None)));
+}
+
+#[test]
+fn an_error_shows_nothing() {
+    for result in [
+        "",
+        "Error: ENOENT: no such file or directory, open '/a'",
+        "<tool_use_error>File does not exist.</tool_use_error>",
+        "<system-reminder>Warning: the file exists but is shorter than the provided offset (3850).</system-reminder>",
+        "{\"error\":\"EACCES\"}",
+        "File not found: a",
+    ] {
+        assert_eq!(
+            one("Read", r#"{"file_path":"/a"}"#, result),
+            None,
+            "{result}"
+        );
+    }
+}
+
+#[test]
+fn what_says_that_it_failed_or_is_no_text_is_no_read() {
+    let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a"}}]}"#;
+    let result = |inside: &str| {
+        let line = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t",INSIDE}]}"#;
+        format!("{call}\n{}\n", line.replace("INSIDE", inside))
+    };
+    for inside in [
+        r#""content":"1→a","is_error":true"#,
+        r#""content":[{"type":"image","source":{}}]"#,
+        r#""content":null"#,
+    ] {
+        assert_eq!(shown(Format::Anthropic, &result(inside)), [], "{inside}");
+    }
+    assert_eq!(
+        shown(Format::Anthropic, &result(r#""content":"1→a""#)).len(),
+        1
+    );
+    // No call, no result, no path, another tool.
+    assert_eq!(shown(Format::Anthropic, call), []);
+    for (tool, input) in [
+        ("Read", "{}"),
+        ("Read", r#"{"file_path":7}"#),
+        ("Bash", r#"{"command":"cat /a"}"#),
+        (
+            "str_replace_based_edit_tool",
+            r#"{"command":"create","path":"/a"}"#,
+        ),
+    ] {
+        assert_eq!(
+            shown(Format::Anthropic, &calls(&[(tool, input, "1→a")])),
+            []
+        );
+    }
+}
+
+#[test]
+fn every_format_has_reads() {
+    let openai = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"read_file","arguments":"{\"path\": \"./src//\\u0061.rs\", \"limit\": 2}"}}]}
+{"role":"tool","tool_call_id":"c1","content":"fn a() {\n}"}
+{"role":"assistant","content":null,"function_call":{"name":"view","arguments":"{\"path\":\"b.rs\"}"}}
+{"role":"function","name":"view","content":"fn b() {}"}
+"#;
+    let found: Vec<_> = shown(Format::OpenAi, openai)
+        .into_iter()
+        .map(|(path, shown)| (path, both(shown)))
+        .collect();
+    let two = lines(1, Some(2));
+    assert_eq!(
+        found,
+        [
+            ("src/a.rs".to_owned(), Some((two, Some(two)))),
+            ("b.rs".to_owned(), Some((Lines::ALL, Some(Lines::ALL)))),
+        ]
+    );
+    let claude_code = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/w","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"src/a.rs"}}]},"uuid":"u1"}
+{"parentUuid":"u1","isSidechain":false,"cwd":"/w","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"     1→fn a() {}"}]},"uuid":"u2"}
+"#;
+    let found = shown(Format::ClaudeCode, claude_code);
+    assert_eq!(found[0].0, "/w/src/a.rs");
+    assert_eq!(both(found[0].1), Some((Lines::ALL, Some(Lines::ALL))));
+}
+
+#[test]
+fn a_later_read_covers_what_it_shows() {
+    let read = |input: &str, result: &str| one("Read", input, result).unwrap();
+    let whole = read(r#"{"file_path":"/a"}"#, &numbered(1, 60));
+    let shorter = read(r#"{"file_path":"/a"}"#, &numbered(1, 40));
+    let part = read(
+        r#"{"file_path":"/a","offset":10,"limit":20}"#,
+        &numbered(10, 20),
+    );
+    let next = read(
+        r#"{"file_path":"/a","offset":20,"limit":20}"#,
+        &numbered(20, 20),
+    );
+    let wide = read(
+        r#"{"file_path":"/a","offset":10,"limit":30}"#,
+        &numbered(10, 30),
+    );
+    let end = read(
+        r#"{"file_path":"/a","offset":31,"limit":90}"#,
+        &numbered(31, 30),
+    );
+    let all = [whole, shorter, part, next, wide, end];
+    let covered = all.map(|later| all.map(|earlier| u8::from(later.covers(&earlier))));
+    assert_eq!(
+        covered,
+        [
+            [1, 1, 1, 1, 1, 1],
+            [1, 1, 1, 1, 1, 1],
+            [0, 0, 1, 0, 0, 0],
+            [0, 0, 0, 1, 0, 0],
+            [0, 0, 1, 1, 1, 0],
+            [0, 0, 0, 0, 0, 1],
+        ]
+    );
+}
+
+#[test]
+fn without_numbers_a_much_shorter_text_covers_nothing() {
+    let read = |input: &str, result: &str| one("read_file", input, result).unwrap();
+    let long = read(r#"{"path":"a"}"#, &"word ".repeat(100));
+    let half = read(r#"{"path":"a"}"#, &"word ".repeat(50));
+    let stub = read(r#"{"path":"a"}"#, "(moved elsewhere)");
+    let numbers = one("Read", r#"{"file_path":"a"}"#, &numbered(1, 3)).unwrap();
+    let all = [long, half, stub, numbers];
+    let covered = all.map(|later| all.map(|earlier| u8::from(later.covers(&earlier))));
+    assert_eq!(
+        covered,
+        [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 1, 0], [1, 1, 1, 1]]
+    );
+}

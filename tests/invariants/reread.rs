@@ -1,0 +1,174 @@
+//! Superseded reads, looked at a second time: what each read shows, by its numbers or by what it asked for.
+//!
+//! Knows the tools of the generator only, and takes line numbers one by one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ctxpack::format::Format;
+use ctxpack::plan::kind_of;
+use ctxpack::policy::ToolKind;
+use ctxpack::transcript::Outcome;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+use serde_json::Value;
+
+use super::case::{Case, Run, split};
+use super::replaced::{Replaced, changed_results};
+use super::view::{AskView, is_all_text, said, view};
+
+/// A path in one spelling, and what else was asked for.
+type File = (PathBuf, Option<Value>);
+
+/// Stands for the end of a file, as a line of it.
+const END: u64 = 1_000_000;
+
+/// A read of the input.
+struct Seen {
+    line: usize,
+    at: usize,
+    file: File,
+    /// The lines that the result numbers, and the end where there is no more; none: it has no numbers.
+    numbered: Option<BTreeSet<u64>>,
+    /// The first line and the last one that the call asks for.
+    asked: (u64, u64),
+    is_changed: bool,
+    replaced: Option<Replaced>,
+}
+
+impl Seen {
+    /// Whether all that `earlier` shows is here, too.
+    fn shows(&self, earlier: &Seen) -> bool {
+        let holds = |asked: (u64, u64)| self.asked.0 <= asked.0 && self.asked.1 >= asked.1;
+        match (&self.numbered, &earlier.numbered) {
+            // A file that ends earlier now is whole all the same.
+            (Some(now), Some(before)) => {
+                before.is_subset(now) || now.contains(&END) && now.first() <= before.first()
+            }
+            (Some(now), None) => now.contains(&1) && now.contains(&END),
+            (None, Some(_)) => false,
+            (None, None) => holds(earlier.asked),
+        }
+    }
+}
+
+/// Every superseded read has a later one of the same conversation that shows it and stays.
+pub(super) fn check(case: &Case, run: &Run) -> TestCaseResult {
+    for conversation in &case.live {
+        let seen = seen(case, run, conversation);
+        for (number, read) in seen.iter().enumerate() {
+            if read.replaced != Some(Replaced::Superseded) {
+                continue;
+            }
+            let mut later = seen[number + 1..].iter();
+            prop_assert!(
+                later
+                    .any(|later| later.file == read.file && !later.is_changed && later.shows(read)),
+                "line {} result {}",
+                read.line,
+                read.at
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The reads of a conversation, in its order.
+fn seen(case: &Case, run: &Run, conversation: &[usize]) -> Vec<Seen> {
+    let (_, lines) = split(&case.bytes);
+    let changed = changed_results(case, run);
+    let mut asks = BTreeMap::new();
+    let mut seen = Vec::new();
+    for line in conversation {
+        let Some(view) = view(case.format, lines[*line].0) else {
+            continue;
+        };
+        let mut here = view.asks.into_iter().peekable();
+        for (at, result) in view.results.iter().enumerate() {
+            while let Some(ask) = here.next_if(|ask| ask.results_before <= at) {
+                asks.insert(ask.id.clone(), ask);
+            }
+            let content = result.content.as_ref();
+            let content = content.filter(|content| is_all_text(lines[*line].0, content));
+            let (Some(ask), Some(content), Outcome::Fine) =
+                (asks.get(&result.id), content, result.outcome)
+            else {
+                continue;
+            };
+            let Some((file, asked)) = asked(case, ask) else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&said(lines[*line].0, content)).into_owned();
+            let changed = changed.iter().find(|c| (c.line, c.at) == (*line, at));
+            seen.push(Seen {
+                line: *line,
+                at,
+                file,
+                numbered: numbered(&text, asked),
+                asked,
+                is_changed: changed.is_some(),
+                replaced: changed.and_then(|changed| changed.replaced),
+            });
+        }
+        asks.extend(here.map(|ask| (ask.id.clone(), ask)));
+    }
+    seen
+}
+
+/// The file that a call reads, and from which line to which.
+fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
+    let input: Value = serde_json::from_str(&ask.input).ok()?;
+    let is_read = match kind_of(&ask.tool, &case.policy.tools) {
+        ToolKind::Read => true,
+        ToolKind::Edit => input["command"] == "view",
+        _ => false,
+    };
+    let path = input.get("file_path").or(input.get("path"))?.as_str()?;
+    let folder = match case.format {
+        Format::ClaudeCode => "/w",
+        Format::Anthropic | Format::OpenAi => "",
+    };
+    let path = Path::new(folder)
+        .join(path)
+        .components()
+        .collect::<PathBuf>();
+    let path = path.strip_prefix(".").map(Path::to_owned).unwrap_or(path);
+    let number = |key: &str| match &input[key] {
+        Value::String(text) => text.parse().ok(),
+        other => other.as_u64(),
+    };
+    let range = &input["view_range"];
+    let first = range[0]
+        .as_u64()
+        .or(number("offset"))
+        .or(number("start_line"));
+    let first = first.unwrap_or(1);
+    let last = number("end_line").or(number("limit").map(|limit| first + limit - 1));
+    let file = (path, input.get("encoding").cloned());
+    is_read.then_some((file, (first, last.unwrap_or(END))))
+}
+
+/// The lines that a result has numbers for.
+fn numbered(text: &str, asked: (u64, u64)) -> Option<BTreeSet<u64>> {
+    let number = |line: &str| -> Option<u64> {
+        let (number, _) = line.split_once(['→', '\t'])?;
+        number.trim_start_matches(' ').parse().ok()
+    };
+    let mut rest: Vec<&str> = text.split('\n').collect();
+    if number(rest[0]).is_none() {
+        rest.remove(0);
+    }
+    let first = number(rest.first()?)?;
+    let mut lines = BTreeSet::new();
+    while !rest.is_empty() && number(rest[0]) == Some(first + lines.len() as u64) {
+        lines.insert(first + lines.len() as u64);
+        rest.remove(0);
+    }
+    let after = rest.concat();
+    let wanted = (asked.1 - asked.0 + 1).min(2_000);
+    let is_end = after.trim().is_empty() || after.starts_with("<system-reminder>");
+    if is_end && first == asked.0 && (lines.len() as u64) < wanted {
+        lines.insert(END);
+    }
+    Some(lines)
+}
