@@ -5,7 +5,7 @@
 //! at the moment of the rename.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -14,6 +14,11 @@ use tempfile::{Builder, NamedTempFile};
 
 use super::folders::{folder_of, sync};
 use crate::error::{Error, ErrorKind, Result};
+
+#[cfg(unix)]
+mod lease;
+#[cfg(unix)]
+mod live;
 
 const TEMP_PREFIX: &str = ".ctxpack-";
 const TEMP_SUFFIX: &str = ".tmp";
@@ -29,7 +34,8 @@ pub enum Existing {
     Refuse,
     /// Replace it.
     Overwrite,
-    /// Replace it only while it is still the file that was read: a live agent may be appending to it.
+    /// Replace it only while it is still the file that was read, and nobody writes to it: a live agent may be appending
+    /// to it. On Linux no line of such an agent is lost, whether it keeps the file open or not.
     IfUnchanged(Stamp),
 }
 
@@ -144,6 +150,17 @@ impl Replace {
             .map_err(|e| Error::io(&self.path, "write", e))
     }
 
+    /// Puts the bytes on the disk; the name still holds what it held.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn sync(&mut self) -> Result<()> {
+        self.temp
+            .sync()
+            .map_err(|e| Error::io(&self.path, "write", e))
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors
@@ -152,29 +169,33 @@ impl Replace {
     /// [`Existing::IfUnchanged`] no longer holds, [`ErrorKind::Io`] when the system refuses. In every case the
     /// temporary file is gone and the name holds what it held.
     pub fn commit(self) -> Result<Written> {
-        let if_taken = match &self.existing {
-            Existing::Refuse => IfTaken::Fail,
-            Existing::Overwrite => IfTaken::Replace,
+        let persisted = match &self.existing {
+            Existing::Refuse => self
+                .temp
+                .persist(&self.target, IfTaken::Fail, self.durability),
+            Existing::Overwrite => {
+                self.temp
+                    .persist(&self.target, IfTaken::Replace, self.durability)
+            }
             Existing::IfUnchanged(stamp) => {
-                let now = fs::metadata(&self.target)
-                    .map_err(|e| Error::io(&self.path, "look at the file again", e))?;
-                if Stamp::of(&now) != *stamp {
-                    return Err(Error::new(
-                        ErrorKind::Changed,
-                        "the file was changed by another program meanwhile, and was left alone",
-                    )
-                    .at(&self.path)
-                    .hint("run again when the agent that writes it has stopped"));
+                let replaced = self.temp.replace(&self.target, stamp, self.durability);
+                match replaced.map_err(|e| Error::io(&self.path, "replace the file", e))? {
+                    Replaced::Done(written) => Ok(written),
+                    Replaced::Not(why) => {
+                        return Err(Error::new(
+                            ErrorKind::Changed,
+                            format!("{why}, and it was left alone"),
+                        )
+                        .at(&self.path)
+                        .hint("run again when the agent that writes it has stopped"));
+                    }
                 }
-                IfTaken::Replace
             }
         };
-        self.temp
-            .persist(&self.target, if_taken, self.durability)
-            .map_err(|e| match e.kind() {
-                io::ErrorKind::AlreadyExists => taken(&self.path),
-                _ => Error::io(&self.path, "write", e),
-            })
+        persisted.map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => taken(&self.path),
+            _ => Error::io(&self.path, "write", e),
+        })
     }
 }
 
@@ -193,6 +214,13 @@ impl Write for Replace {
 pub(super) enum IfTaken {
     Replace,
     Fail,
+}
+
+/// What became of a file that was to be replaced if it had not changed.
+enum Replaced {
+    Done(Written),
+    /// Why not.
+    Not(&'static str),
 }
 
 /// A temporary file that hashes and counts what it is given, and has no name yet.
@@ -214,7 +242,7 @@ impl Temp {
             out: BufWriter::with_capacity(
                 BUFFER_BYTES,
                 Hashing {
-                    file: fresh(folder, open_to_all.then_some(0o666))?,
+                    file: fresh(folder, if open_to_all { 0o666 } else { 0o600 })?,
                     hasher: blake3::Hasher::new(),
                     bytes: 0,
                 },
@@ -237,11 +265,42 @@ impl Temp {
 
     /// Gives the file its name. On failure nothing is left.
     pub(super) fn persist(
-        mut self,
+        self,
         target: &Path,
         if_taken: IfTaken,
         durability: Durability,
     ) -> io::Result<Written> {
+        let (file, written) = self.complete(durability)?;
+        match if_taken {
+            IfTaken::Replace => file.persist(target),
+            IfTaken::Fail => file.persist_noclobber(target),
+        }
+        .map_err(|e| e.error)?;
+        if durability == Durability::Durable {
+            sync(folder_of(target))?;
+        }
+        Ok(written)
+    }
+
+    /// Gives the file the name of the one that `stamp` is of, if that is possible without harm.
+    fn replace(
+        self,
+        target: &Path,
+        stamp: &Stamp,
+        durability: Durability,
+    ) -> io::Result<Replaced> {
+        let (file, written) = self.complete(durability)?;
+        if let Some(why) = put(file, target, stamp)? {
+            return Ok(Replaced::Not(why));
+        }
+        if durability == Durability::Durable {
+            sync(folder_of(target))?;
+        }
+        Ok(Replaced::Done(written))
+    }
+
+    /// The file with all its bytes, mode and owner, as far on the disk as was asked for.
+    fn complete(mut self, durability: Durability) -> io::Result<(NamedTempFile, Written)> {
         let written = self.written()?;
         dress(
             self.out.get_ref().file.as_file(),
@@ -255,15 +314,7 @@ impl Temp {
             .out
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?;
-        match if_taken {
-            IfTaken::Replace => out.file.persist(target),
-            IfTaken::Fail => out.file.persist_noclobber(target),
-        }
-        .map_err(|e| e.error)?;
-        if durability == Durability::Durable {
-            sync(folder_of(target))?;
-        }
-        Ok(written)
+        Ok((out.file, written))
     }
 }
 
@@ -368,20 +419,19 @@ pub fn remove_leftover(_path: &Path) -> Result<bool> {
 }
 
 /// A new temporary file, locked for as long as it is open so that [`remove_leftover`] lets it be.
-fn fresh(folder: &Path, mode: Option<u32>) -> io::Result<NamedTempFile> {
+fn fresh(folder: &Path, #[cfg_attr(not(unix), allow(unused))] mode: u32) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder
         .prefix(TEMP_PREFIX)
         .suffix(TEMP_SUFFIX)
         .rand_bytes(TEMP_RANDOM);
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
     #[cfg(unix)]
-    if let Some(mode) = mode {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     loop {
-        let temp = builder.tempfile_in(folder)?;
+        // The crate's own way to open it would put the temporary name into messages.
+        let temp = builder.make_in(folder, |path| options.open(path))?;
         if claim(temp.as_file())? {
             return Ok(temp);
         }
@@ -389,6 +439,27 @@ fn fresh(folder: &Path, mode: Option<u32>) -> io::Result<NamedTempFile> {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// Gives `file` the name `target`, unless there is a reason against it, which is given back.
+#[cfg(unix)]
+fn put(file: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<&'static str>> {
+    Ok(match live::replace(file, target, stamp)? {
+        live::Swap::Done => None,
+        live::Swap::Changed => Some(CHANGED),
+        live::Swap::Busy => Some("another program has the file open for writing"),
+    })
+}
+
+#[cfg(not(unix))]
+fn put(file: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<&'static str>> {
+    if Stamp::of(&fs::metadata(target)?) != *stamp {
+        return Ok(Some(CHANGED));
+    }
+    file.persist(target).map_err(|e| e.error)?;
+    Ok(None)
+}
+
+const CHANGED: &str = "the file was changed by another program meanwhile";
 
 #[cfg(unix)]
 fn claim(file: &File) -> io::Result<bool> {
