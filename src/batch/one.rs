@@ -3,14 +3,14 @@
 //! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
 //! found and the output can be undone.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::input::{Codec, Input};
 use super::sink::Sink;
-use super::{Effect, Options, Overwrite, Source, Target};
+use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
 use crate::outcome::{
@@ -21,9 +21,11 @@ use crate::pipeline::{self, Compacted, Part, Pipeline, Rejected};
 use crate::plan::Keeping;
 use crate::policy::Effective;
 use crate::scan::lines;
-use crate::store::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
+use crate::store::atomic::{
+    Durability, Existing, Mode, Replace, Stamp, Written, check_replaceable,
+};
 use crate::store::folders::create_folders;
-use crate::store::{self, ArchiveWriter, manifest};
+use crate::store::{self, Store, archive_name, manifest};
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -72,7 +74,12 @@ impl<'r> Run<'r> {
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
-        let mut sink = self.open_output(target)?;
+        let mut sink = if self.is_in_place() {
+            // Most files of a second run stay as they are; those are not touched.
+            Sink::nothing(&self.options.stop)
+        } else {
+            self.open_output(target)?
+        };
         let mut input = Input::open(&target.source, path, &self.options.stop)?;
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (&target.source, &target.store, self.options.effect)
@@ -98,10 +105,16 @@ impl<'r> Run<'r> {
                     part: Part::File,
                 };
                 let compacted = self.pipeline(target).compact(part, &mut warnings);
+                if self.is_in_place() && compacted.is_changed() {
+                    sink = self.open_in_place(target, &input)?;
+                }
                 self.put(target, &compacted, &input, &mut sink)?;
                 sum.add(compacted);
             }
             Detected::Known(format, Layout::Line) => {
+                if self.is_in_place() {
+                    sink = self.open_in_place(target, &input)?;
+                }
                 let each = |bytes: &[u8],
                             first_line: u64,
                             output: &mut Output<'_, '_>,
@@ -165,6 +178,26 @@ impl<'r> Run<'r> {
         ))
     }
 
+    fn is_in_place(&self) -> bool {
+        self.options.destination == Destination::InPlace
+    }
+
+    /// The output that will take the input's own place, unless that changes meanwhile.
+    fn open_in_place(&self, target: &Target, input: &Input<'_>) -> Result<Sink<'r>> {
+        let (path, stop) = (target.input_path(), &self.options.stop);
+        let Some(stamp) = input.stamp.clone() else {
+            return Err(Error::new(ErrorKind::Internal, "a stream has no place"));
+        };
+        if self.options.effect == Effect::DryRun {
+            let there = fs::metadata(path).map_err(|e| Error::io(path, "look at the file", e))?;
+            check_replaceable(path, &there)?;
+            return Ok(Sink::nothing(stop));
+        }
+        let existing = Existing::IfUnchanged(stamp);
+        let replace = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+        Ok(Sink::file(replace, stop))
+    }
+
     /// Whether an output that is there already may be replaced.
     fn existing(&self, target: &Target, path: &Path) -> Result<Existing> {
         let Ok(metadata) = fs::metadata(path) else {
@@ -175,7 +208,7 @@ impl<'r> Run<'r> {
         }
         if let (Some(kept), true) = (&target.store, metadata.is_file()) {
             let bytes = fs::read(path).map_err(|e| Error::io(path, "read", e))?;
-            let name = kept.store.name_of(path)?;
+            let name = kept.store.name_of(&super::target::followed(path))?;
             if kept.ledger()?.wrote(&name, &store::hash(&bytes)) {
                 return Ok(Existing::IfUnchanged(Stamp::of(&metadata)));
             }
@@ -223,13 +256,22 @@ impl<'r> Run<'r> {
     ) -> Result<Outcome> {
         let path = target.input_path();
         let (hash, bytes) = input.hash();
+        if self.is_in_place() && !sum.changed {
+            let original = Original {
+                kind: OriginalKind::Input,
+                path: path_text(path),
+            };
+            return Ok(Outcome {
+                original: Some(original),
+                ..sum.outcome(detected, warnings, Outcome::unchanged(path, bytes, hash))
+            });
+        }
         let written = sink.written()?;
-        let archive = input
-            .copy
-            .take()
-            .map(ArchiveWriter::finish)
-            .transpose()?
-            .map(|archived| archived.name);
+        let archive = self.archive(target, &mut input)?;
+        if self.is_in_place() {
+            // A name that outlives a power cut must not outlive its bytes.
+            sink.sync()?;
+        }
         let original = self.record(
             target,
             (hash.clone(), bytes),
@@ -257,6 +299,25 @@ impl<'r> Run<'r> {
         })
     }
 
+    /// Keeps the original where nothing else would: what came by a stream, and what is about to be replaced. Gives the
+    /// archive's name; a dry run, too, knows it.
+    fn archive(&self, target: &Target, input: &mut Input<'_>) -> Result<Option<String>> {
+        if let Some(copy) = input.copy.take() {
+            return Ok(Some(copy.finish()?.name));
+        }
+        let Some(kept) = &target.store else {
+            return Ok(None);
+        };
+        let (hash, bytes) = input.hash();
+        match (&target.source, self.options.effect) {
+            (Source::File(_), _) if !self.is_in_place() => Ok(None),
+            (Source::File(_), Effect::Write) => {
+                archive_file(&kept.store, target.input_path(), &hash, bytes).map(Some)
+            }
+            (Source::Stdin, _) | (Source::File(_), Effect::DryRun) => Ok(Some(archive_name(&hash))),
+        }
+    }
+
     /// Writes down what the output came from, before it takes its name.
     fn record(
         &self,
@@ -272,19 +333,29 @@ impl<'r> Run<'r> {
             path: path_text(path),
         };
         let from_file = target.source != Source::Stdin;
+        let original = match &archive {
+            Some(name) => Some(Original {
+                kind: OriginalKind::Archive,
+                path: name.clone(),
+            }),
+            None => from_file.then_some(input),
+        };
         let (Some(kept), Effect::Write) = (&target.store, self.options.effect) else {
-            return Ok(from_file.then_some(input));
+            return Ok(original);
         };
         let name = |path: &Path| kept.store.name_of(path);
         kept.store.record(&manifest::Record {
             output: target
-                .output
-                .as_deref()
-                .map_or_else(|| Ok("-".to_owned()), name)?,
+                .file()
+                .map_or_else(|| Ok("-".to_owned()), |file| name(&file))?,
             output_hash: written.hash.clone(),
             output_bytes: written.bytes,
             input: if from_file {
-                name(path)?
+                name(&if self.is_in_place() {
+                    super::target::followed(path)
+                } else {
+                    path.to_owned()
+                })?
             } else {
                 "-".to_owned()
             },
@@ -295,14 +366,11 @@ impl<'r> Run<'r> {
             } else {
                 manifest::Original::Archive
             },
-            archive: archive.clone(),
+            archive,
             offloads: offloads.to_vec(),
             policy_hash: self.policy_hash.to_owned(),
         })?;
-        Ok(Some(archive.map_or(input, |path| Original {
-            kind: OriginalKind::Archive,
-            path,
-        })))
+        Ok(original)
     }
 }
 
@@ -351,6 +419,23 @@ impl Sum {
             self.rejected = compacted.rejection.take();
         }
     }
+}
+
+/// Puts a file into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
+fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<String> {
+    let unreadable = |e| Error::io(path, "read again", e);
+    let file = File::open(path).map_err(unreadable)?;
+    let mut archive = store.archive()?;
+    io::copy(&mut file.take(bytes), &mut archive).map_err(|e| Error::io(path, "keep a copy", e))?;
+    if archive.hash() != hash {
+        return Err(Error::new(
+            ErrorKind::Changed,
+            "the file was changed by another program meanwhile, and it was left alone",
+        )
+        .at(path)
+        .hint("run again when the agent that writes it has stopped"));
+    }
+    Ok(archive.finish()?.name)
 }
 
 /// What an input is; reads on until a line settles it. A format that the user named wins.

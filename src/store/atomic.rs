@@ -283,12 +283,7 @@ impl Temp {
     }
 
     /// Gives the file the name of the one that `stamp` is of, if that is possible without harm.
-    fn replace(
-        self,
-        target: &Path,
-        stamp: &Stamp,
-        durability: Durability,
-    ) -> io::Result<Replaced> {
+    fn replace(self, target: &Path, stamp: &Stamp, durability: Durability) -> io::Result<Replaced> {
         let (file, written) = self.complete(durability)?;
         if let Some(why) = put(file, target, stamp)? {
             return Ok(Replaced::Not(why));
@@ -419,7 +414,10 @@ pub fn remove_leftover(_path: &Path) -> Result<bool> {
 }
 
 /// A new temporary file, locked for as long as it is open so that [`remove_leftover`] lets it be.
-fn fresh(folder: &Path, #[cfg_attr(not(unix), allow(unused))] mode: u32) -> io::Result<NamedTempFile> {
+fn fresh(
+    folder: &Path,
+    #[cfg_attr(not(unix), allow(unused))] mode: u32,
+) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     builder
         .prefix(TEMP_PREFIX)
@@ -504,8 +502,13 @@ fn dress(_file: &File, _mode: &Mode, _old: Option<&Metadata>) -> io::Result<()> 
     Ok(())
 }
 
-/// A rename over a device or a named pipe would destroy it, and one over a hard link would split it in two.
-fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
+/// Whether a file may be replaced by a rename: over a device or a named pipe that would destroy it, and over a hard link
+/// it would split it in two.
+///
+/// # Errors
+///
+/// [`ErrorKind::Exists`] where it may not.
+pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
     if !old.is_file() {
         return Err(
             Error::new(ErrorKind::Exists, "what is there is not a regular file")

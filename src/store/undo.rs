@@ -114,7 +114,9 @@ impl Undo {
             .iter()
             .filter_map(|root| Some((root, self.ledgers.get(root)?)))
             .map(|(root, ledger)| {
-                let name = Store::new(root, Durability::Lazy).name_of(file).ok();
+                // Records name what a link points to.
+                let name = Store::new(root, Durability::Lazy).name_of(&resolved(file));
+                let name = name.ok();
                 (root, ledger, name)
             })
             .collect();
@@ -139,17 +141,26 @@ impl Undo {
                 return Ok(found(root, records, state));
             }
         }
+        let mut elsewhere = None;
+        for (root, ledger, name) in &stores {
+            if let Some((bytes, records)) = grown(file, &written, ledger, name.as_deref())? {
+                let is_here = records
+                    .iter()
+                    .any(|record| Some(&record.output) == name.as_ref());
+                let found = found(root, records, State::Grown(written.bytes - bytes));
+                if is_here {
+                    // Also where it was compacted again since: these bytes were an original then, but not the first.
+                    return Ok(found);
+                }
+                elsewhere = elsewhere.or(Some(found));
+            }
+        }
         for (root, ledger, _) in &stores {
             if ledger.is_original(&written.hash) {
                 return Ok(found(root, Vec::new(), State::AlreadyOriginal(written)));
             }
         }
-        for (root, ledger, name) in &stores {
-            if let Some((bytes, records)) = grown(file, written.bytes, ledger, name.as_deref())? {
-                return Ok(found(root, records, State::Grown(written.bytes - bytes)));
-            }
-        }
-        Err(unknown(file, &stores))
+        elsewhere.ok_or_else(|| unknown(file, &stores))
     }
 
     fn roots(&self, file: &Path) -> Vec<PathBuf> {
@@ -350,22 +361,24 @@ fn one_original(
 /// The longest recorded output that `file` begins with, and its records.
 ///
 /// Outputs that are equal to their inputs do not count when they are elsewhere: a transcript that goes on
-/// growing begins with every older copy of itself, and has nothing to undo.
+/// growing begins with every older copy of itself, and has nothing to undo. Nor do those that were made from what the file
+/// holds now: an original can begin with its own output.
 fn grown(
     file: &Path,
-    bytes: u64,
+    now: &Written,
     ledger: &Ledger,
     name: Option<&str>,
 ) -> Result<Option<(u64, Vec<Record>)>> {
     let counts = |record: &&Record| {
-        record.output_hash != record.input_hash || Some(record.output.as_str()) == name
+        record.input_hash != now.hash
+            && (record.output_hash != record.input_hash || Some(record.output.as_str()) == name)
     };
     let lengths: BTreeSet<u64> = ledger
         .records()
         .iter()
         .filter(counts)
         .map(|record| record.output_bytes)
-        .filter(|&length| 0 < length && length < bytes)
+        .filter(|&length| 0 < length && length < now.bytes)
         .collect();
     let mut longest = None;
     for (length, hash) in prefix_hashes(file, &lengths)? {

@@ -10,7 +10,7 @@ use std::fs::File;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(super) enum Hold<'f> {
     /// Nobody else has it open for writing, and nobody will until this is dropped.
-    Held(Lease<'f>),
+    Held { _lease: Lease<'f> },
     /// Somebody has.
     Busy,
     /// There are no leases here: another system, a file system without them, somebody else's file.
@@ -37,10 +37,12 @@ pub(super) fn hold(file: &File, against: Against) -> Hold<'_> {
         Against::All => libc::F_WRLCK,
     };
     // Who has to wait is announced by a signal, which would end the process; this one is ignored unless one asks for it.
-    let held = fcntl(file, F_SETSIG, libc::SIGURG)
-        .and_then(|()| fcntl(file, libc::F_SETLEASE, kind));
+    let held =
+        fcntl(file, F_SETSIG, libc::SIGURG).and_then(|()| fcntl(file, libc::F_SETLEASE, kind));
     match held {
-        Ok(()) => Hold::Held(Lease(file)),
+        Ok(()) => Hold::Held {
+            _lease: Lease(file),
+        },
         Err(e) if e.raw_os_error() == Some(libc::EAGAIN) => Hold::Busy,
         Err(_) => Hold::Unknown,
     }
@@ -95,7 +97,7 @@ mod tests {
         let writer = open();
         assert!(matches!(hold(&file, Against::Writers), Hold::Busy));
         drop(writer);
-        let Hold::Held(lease) = hold(&file, Against::Writers) else {
+        let Hold::Held { _lease } = hold(&file, Against::Writers) else {
             panic!("not held");
         };
         // Readers do not mind.
@@ -108,7 +110,7 @@ mod tests {
             });
             let waited = opened.recv_timeout(Duration::from_millis(50));
             assert_eq!(waited, Err(mpsc::RecvTimeoutError::Timeout));
-            drop(lease);
+            drop(_lease);
             opened.recv().unwrap();
         });
     }
@@ -118,7 +120,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(matches!(
             hold(file.as_file(), Against::All),
-            Hold::Held(_)
+            Hold::Held { .. }
         ));
         let _reader = File::open(file.path()).unwrap();
         let second = OpenOptions::new().write(true).open(file.path()).unwrap();

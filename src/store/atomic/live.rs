@@ -80,7 +80,7 @@ pub(super) fn replace(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::
         exchange(&path, target)?;
         // Who found the new file under the name meanwhile has waited for this.
         drop(fence);
-        if let Hold::Held(_) | Hold::Unknown = quiet(&new, Against::All, AFTER) {
+        if let Hold::Held { .. } | Hold::Unknown = quiet(&new, Against::All, AFTER) {
             append(&new, length, &File::options().append(true).open(target)?)?;
         }
     }
