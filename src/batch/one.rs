@@ -194,7 +194,8 @@ impl<'r> Run<'r> {
             return Ok(Sink::nothing(stop));
         }
         let existing = Existing::IfUnchanged(stamp);
-        let replace = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+        let mut replace = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+        replace.keep_time();
         Ok(Sink::file(replace, stop))
     }
 

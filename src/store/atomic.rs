@@ -139,6 +139,11 @@ impl Replace {
         })
     }
 
+    /// The file as the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What has been written so far, so that it can be checked before it takes the name.
     ///
     /// # Errors
@@ -148,6 +153,11 @@ impl Replace {
         self.temp
             .written()
             .map_err(|e| Error::io(&self.path, "write", e))
+    }
+
+    /// Gives the file the time of the one that it replaces: agents take the newest file for the latest session.
+    pub fn keep_time(&mut self) {
+        self.temp.time = self.temp.old.as_ref().and_then(|old| old.modified().ok());
     }
 
     /// Puts the bytes on the disk; the name still holds what it held.
@@ -231,6 +241,8 @@ pub(super) struct Temp {
     out: BufWriter<Hashing>,
     mode: Mode,
     old: Option<Metadata>,
+    /// When it says that it was written, if not now.
+    time: Option<SystemTime>,
 }
 
 impl Temp {
@@ -249,6 +261,7 @@ impl Temp {
             ),
             mode,
             old,
+            time: None,
         })
     }
 
@@ -302,6 +315,9 @@ impl Temp {
             &self.mode,
             self.old.as_ref(),
         )?;
+        if let Some(time) = self.time {
+            self.out.get_ref().file.as_file().set_modified(time)?;
+        }
         if durability == Durability::Durable {
             self.sync()?;
         }

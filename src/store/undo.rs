@@ -229,22 +229,30 @@ impl Found {
             hash: original.hash.clone(),
             bytes: original.bytes,
         };
-        let (path, existing) = match dest {
+        let mode = Mode::Like(self.permissions.clone());
+        let mut file = match dest {
             Dest::InPlace if matches!(self.state, State::AlreadyOriginal(_)) => return Ok(done),
-            Dest::InPlace => (
-                self.file.as_path(),
-                Existing::IfUnchanged(self.stamp.clone()),
-            ),
-            Dest::Path(path, existing) => (path, existing),
+            Dest::InPlace => {
+                let existing = Existing::IfUnchanged(self.stamp.clone());
+                let mut file = Replace::create(&self.file, existing, mode, Durability::Durable)?;
+                file.keep_time();
+                file
+            }
+            Dest::Path(path, existing) => {
+                Replace::create(path, existing, mode, Durability::Durable)?
+            }
             Dest::Writer(to) => {
                 self.pour(source, &original, to)?;
                 return Ok(done);
             }
         };
-        let mode = Mode::Like(self.permissions.clone());
-        let mut file = Replace::create(path, existing, mode, Durability::Durable)?;
-        self.pour(source, &original, &mut file)
-            .map_err(|e| if e.path.is_none() { e.at(path) } else { e })?;
+        self.pour(source, &original, &mut file).map_err(|e| {
+            if e.path.is_none() {
+                e.at(file.path())
+            } else {
+                e
+            }
+        })?;
         file.commit()?;
         Ok(done)
     }

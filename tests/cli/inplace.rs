@@ -224,7 +224,7 @@ mod unix {
     fn what_stays_as_it_is_is_not_touched() {
         let (_, after) = sample();
         let files = [
-            ("in/a.jsonl", after.clone()),
+            ("in/a.jsonl", after),
             ("in/b.jsonl", conversations(KEPT, 0)),
             ("in/c.jsonl", "no transcript\n".to_owned()),
         ];
@@ -251,17 +251,18 @@ mod unix {
     }
 
     #[test]
-    fn the_mode_is_kept() {
+    fn mode_and_time_are_kept() {
         let (before, after) = sample();
         for mode in [0o600, 0o640, 0o664] {
             let place = Place::with(&[("in.jsonl", &before)]);
             let permissions = fs::Permissions::from_mode(mode);
             fs::set_permissions(place.path("in.jsonl"), permissions).unwrap();
+            let (_, seconds, nanoseconds, mode_before) = state(&place.path("in.jsonl"));
             for (args, bytes) in [("compact --in-place", &after), ("undo", &before)] {
                 place.run(&format!("{args} in.jsonl")).exits(0);
                 assert_eq!(place.text("in.jsonl"), *bytes);
-                let now = fs::metadata(place.path("in.jsonl")).unwrap().mode();
-                assert_eq!(now & 0o7777, mode, "{args}");
+                let (_, s, ns, now) = state(&place.path("in.jsonl"));
+                assert_eq!((s, ns, now), (seconds, nanoseconds, mode_before), "{args}");
             }
         }
     }
@@ -419,6 +420,14 @@ mod live {
             .zip(scripts)
             .map(|(name, script)| agent(&place, script, name))
             .collect();
+        let start = Instant::now();
+        while live.iter().any(|name| notes(&place.text(name)).is_empty()) {
+            assert!(
+                start.elapsed() < Duration::from_secs(20),
+                "an agent never began"
+            );
+            sleep(Duration::from_millis(5));
+        }
         // Each run clears more, so that each replaces the files of the agents that let it.
         for keep in [5, 4, 3] {
             let args = format!("compact --in-place in --set clear.keep={keep} --no-report -j 2");
@@ -471,14 +480,11 @@ mod live {
         }
         let compact = "compact --in-place in --no-report -j 2";
         let undo = (0..FILES).fold("undo".to_owned(), |args, i| args + " " + &name(i));
-        let start = Instant::now();
-        place.run(compact).exits(0).says(&["24 compacted"]);
-        let whole = start.elapsed();
-        place.run(&undo).exits(0);
-
         let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let seed = seed.subsec_nanos();
-        println!("seed {seed}, {whole:?} for a whole run");
+        println!("seed {seed}");
+        let is_new =
+            |i: usize| fs::metadata(place.path(&name(i))).unwrap().len() == after(i).len() as u64;
         let mut half_done = 0;
         for round in 0..KILLS {
             let mut child = place
@@ -486,10 +492,18 @@ mod live {
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            // One moment in each twentieth of the time that a run takes.
-            let chance = blake3::hash(format!("{seed} {round}").as_bytes()).as_bytes()[0];
-            let part = (round as f64 + f64::from(chance) / 256.0) / KILLS as f64;
-            sleep(Duration::from_secs_f64(whole.as_secs_f64() * part));
+            // When so many files are done, or a moment later.
+            let chance = blake3::hash(format!("{seed} {round}").as_bytes());
+            let done = usize::from(chance.as_bytes()[0]) % FILES;
+            let start = Instant::now();
+            while (0..FILES).filter(|i| is_new(*i)).count() < done {
+                assert!(
+                    start.elapsed() < Duration::from_secs(20),
+                    "the run never got there"
+                );
+                sleep(Duration::from_micros(200));
+            }
+            sleep(Duration::from_micros(50 * u64::from(chance.as_bytes()[1])));
             child.kill().unwrap();
             child.wait().unwrap();
 
@@ -523,6 +537,6 @@ mod live {
             }
         }
         println!("{half_done} of {KILLS} kills came in the middle");
-        assert!(half_done > 0);
+        assert!(half_done > 0, "all runs were over before they were killed");
     }
 }

@@ -8,7 +8,7 @@
 //! 3. Those who were late, and have the old file open now, get a moment to write and close. What they appended is copied
 //!    to the end of the new file, before anybody else can append to it: lines keep their order.
 //! 4. Who does not close by then is an agent that began just now: the names are exchanged back, and the old file is left
-//!    alone after all.
+//!    alone after all. Lines that others wanted to append meanwhile come late, but they come.
 //!
 //! All of this holds on Linux where the file system has leases and the file is the user's own. Elsewhere (1) sees only
 //! changes, not open files, and (3) waits a fixed moment instead: what an agent that keeps its file open writes later is
@@ -36,9 +36,10 @@ pub(super) enum Swap {
     Busy,
 }
 
-/// How long an agent may take to append what it has to append; a loaded machine does not always let it run at once.
+/// How long an agent may take to append what it has to append. Before the exchange nothing is lost by giving up; after it,
+/// a disk that is busy with others is no reason to go back.
 const BEFORE: Duration = Duration::from_millis(20);
-const AFTER: Duration = Duration::from_millis(250);
+const AFTER: Duration = Duration::from_secs(1);
 /// What an agent gets instead where nobody can say whether it is done.
 const BLIND: Duration = Duration::from_millis(5);
 

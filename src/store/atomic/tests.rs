@@ -155,6 +155,7 @@ fn no_line_is_lost_or_moved_while_a_file_is_replaced() {
                 let mut file = None;
                 for i in 0..LINES {
                     if i % held == 0 {
+                        drop(file.take());
                         file = Some(File::options().append(true).open(&path).unwrap());
                     }
                     let mut file = file.as_ref().unwrap();
