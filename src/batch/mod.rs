@@ -8,6 +8,7 @@ mod find;
 mod input;
 mod inspect;
 mod one;
+mod pour;
 mod sink;
 mod stdin;
 mod target;

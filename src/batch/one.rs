@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::input::{Codec, Input};
+use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
+use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
@@ -20,9 +22,8 @@ use crate::outcome::{
 use crate::pipeline::{self, Compacted, Part, Pipeline, Rejected};
 use crate::plan::Keeping;
 use crate::policy::Effective;
-use crate::scan::lines;
 use crate::store::atomic::{
-    Durability, Existing, Mode, Replace, Stamp, Written, check_replaceable,
+    Durability, Existing, Mode, Replace, Stamp, Written, changed, check_replaceable,
 };
 use crate::store::folders::create_folders;
 use crate::store::{self, Store, archive_name, manifest};
@@ -209,7 +210,7 @@ impl<'r> Run<'r> {
         }
         if let (Some(kept), true) = (&target.store, metadata.is_file()) {
             let bytes = fs::read(path).map_err(|e| Error::io(path, "read", e))?;
-            let name = kept.store.name_of(&super::target::followed(path))?;
+            let name = kept.store.name_of(&followed(path))?;
             if kept.ledger()?.wrote(&name, &store::hash(&bytes)) {
                 return Ok(Existing::IfUnchanged(Stamp::of(&metadata)));
             }
@@ -353,7 +354,7 @@ impl<'r> Run<'r> {
             output_bytes: written.bytes,
             input: if from_file {
                 name(&if self.is_in_place() {
-                    super::target::followed(path)
+                    followed(path)
                 } else {
                     path.to_owned()
                 })?
@@ -429,12 +430,7 @@ fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<St
     let mut archive = store.archive()?;
     io::copy(&mut file.take(bytes), &mut archive).map_err(|e| Error::io(path, "keep a copy", e))?;
     if archive.hash() != hash {
-        return Err(Error::new(
-            ErrorKind::Changed,
-            "the file was changed by another program meanwhile, and it was left alone",
-        )
-        .at(path)
-        .hint("run again when the agent that writes it has stopped"));
+        return Err(changed(path));
     }
     Ok(archive.finish()?.name)
 }
@@ -471,90 +467,4 @@ fn warning(warning: LineWarning) -> Warning {
         line: Some(warning.line),
         message: warning.message,
     }
-}
-
-fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
-    if input.codec != Codec::Plain {
-        return sink.put(&input.raw);
-    }
-    loop {
-        sink.put(&input.buffer)?;
-        input.buffer.clear();
-        if !input.more()? {
-            return Ok(());
-        }
-    }
-}
-
-/// Hands out the lines of a conversation-per-line file, holding no more than the longest of them.
-fn each_line(
-    input: &mut Input<'_>,
-    output: &mut Output<'_, '_>,
-    warnings: &mut Warnings,
-    mut each: impl FnMut(&[u8], u64, &mut Output<'_, '_>, &mut Warnings) -> Result<()>,
-) -> Result<()> {
-    let mut number = 0;
-    loop {
-        let whole = match memchr::memrchr(b'\n', &input.buffer) {
-            _ if input.is_at_end() || input.codec != Codec::Plain => input.buffer.len(),
-            Some(n) => n + 1,
-            None => 0,
-        };
-        let mut done = 0;
-        for raw in lines(&input.buffer[..whole]) {
-            number += 1;
-            let end = raw.end + raw.eol.bytes().len();
-            each(&input.buffer[done..end], number, output, warnings)?;
-            done = end;
-        }
-        output.put(&input.buffer[done..whole])?;
-        input.buffer.drain(..whole);
-        if !input.more()? && input.buffer.is_empty() {
-            return Ok(());
-        }
-    }
-}
-
-/// Where the lines of a conversation-per-line file go.
-enum Output<'o, 's> {
-    /// Out at once.
-    Now(&'o mut Sink<'s>),
-    /// Kept until all are known: a compressed input that stays as it is stays so to the byte.
-    Later(Vec<u8>),
-}
-
-impl Output<'_, '_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
-            Output::Now(sink) => sink.put(bytes),
-            Output::Later(text) => {
-                text.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Writes `pieces` in the input's own compression.
-fn pack<'p>(
-    mut pieces: impl Iterator<Item = &'p [u8]>,
-    codec: Codec,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let packed = match codec {
-        Codec::Plain => return pieces.try_for_each(|piece| sink.put(piece)),
-        Codec::Gzip => {
-            let mut encoder =
-                flate2::write::GzEncoder::new(&mut *sink, flate2::Compression::default());
-            pieces
-                .try_for_each(|piece| encoder.write_all(piece))
-                .and_then(|()| encoder.finish().map(drop))
-        }
-        Codec::Zstd => zstd::stream::write::Encoder::new(&mut *sink, 3).and_then(|mut encoder| {
-            pieces
-                .try_for_each(|piece| encoder.write_all(piece))
-                .and_then(|()| encoder.finish().map(drop))
-        }),
-    };
-    packed.map_err(|e| sink.failed(&e))
 }

@@ -5,27 +5,28 @@
 //! at the moment of the rename.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, Metadata, Permissions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use tempfile::{Builder, NamedTempFile};
-
-use super::folders::{folder_of, sync};
+use super::folders::folder_of;
 use crate::error::{Error, ErrorKind, Result};
 
 #[cfg(unix)]
 mod lease;
 #[cfg(unix)]
 mod live;
+mod temp;
+
+#[cfg(unix)]
+use live::put;
+use temp::Replaced;
+pub(super) use temp::{IfTaken, Temp};
 
 const TEMP_PREFIX: &str = ".ctxpack-";
 const TEMP_SUFFIX: &str = ".tmp";
 const TEMP_RANDOM: usize = 6;
-
-/// Collects the many small slices of a spliced transcript into few system calls.
-const BUFFER_BYTES: usize = 64 * 1024;
 
 /// What to do when the name is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,13 +192,10 @@ impl Replace {
                 let replaced = self.temp.replace(&self.target, stamp, self.durability);
                 match replaced.map_err(|e| Error::io(&self.path, "replace the file", e))? {
                     Replaced::Done(written) => Ok(written),
-                    Replaced::Not(why) => {
-                        return Err(Error::new(
-                            ErrorKind::Changed,
-                            format!("{why}, and it was left alone"),
-                        )
-                        .at(&self.path)
-                        .hint("run again when the agent that writes it has stopped"));
+                    Replaced::Not(Why::Changed) => return Err(changed(&self.path)),
+                    Replaced::Not(Why::Busy) => {
+                        let why = "another program has the file open for writing";
+                        return Err(left_alone(&self.path, why));
                     }
                 }
             }
@@ -219,153 +217,14 @@ impl Write for Replace {
     }
 }
 
-/// What a rename does when its name is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IfTaken {
-    Replace,
-    Fail,
-}
-
-/// What became of a file that was to be replaced if it had not changed.
-enum Replaced {
-    Done(Written),
-    /// Why not.
-    Not(&'static str),
-}
-
-/// A temporary file that hashes and counts what it is given, and has no name yet.
-///
-/// The store uses it directly where the name depends on the bytes.
-#[derive(Debug)]
-pub(super) struct Temp {
-    out: BufWriter<Hashing>,
-    mode: Mode,
-    old: Option<Metadata>,
-    /// When it says that it was written, if not now.
-    time: Option<SystemTime>,
-}
-
-impl Temp {
-    /// A fresh file in `folder`; `old` is what it will replace, whose mode and owner it takes over.
-    pub(super) fn create(folder: &Path, mode: Mode, old: Option<Metadata>) -> io::Result<Self> {
-        // Only a file that everybody may read in the end may be read by everybody before it.
-        let open_to_all = old.is_none() && mode == Mode::Default;
-        Ok(Temp {
-            out: BufWriter::with_capacity(
-                BUFFER_BYTES,
-                Hashing {
-                    file: fresh(folder, if open_to_all { 0o666 } else { 0o600 })?,
-                    hasher: blake3::Hasher::new(),
-                    bytes: 0,
-                },
-            ),
-            mode,
-            old,
-            time: None,
-        })
-    }
-
-    fn written(&mut self) -> io::Result<Written> {
-        self.out.flush()?;
-        Ok(self.out.get_ref().written())
-    }
-
-    /// Puts the bytes on the disk; their name is not yet there.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.out.flush()?;
-        self.out.get_ref().file.as_file().sync_all()
-    }
-
-    /// Gives the file its name. On failure nothing is left.
-    pub(super) fn persist(
-        self,
-        target: &Path,
-        if_taken: IfTaken,
-        durability: Durability,
-    ) -> io::Result<Written> {
-        let (file, written) = self.complete(durability)?;
-        match if_taken {
-            IfTaken::Replace => file.persist(target),
-            IfTaken::Fail => file.persist_noclobber(target),
-        }
-        .map_err(|e| e.error)?;
-        if durability == Durability::Durable {
-            sync(folder_of(target))?;
-        }
-        Ok(written)
-    }
-
-    /// Gives the file the name of the one that `stamp` is of, if that is possible without harm.
-    fn replace(self, target: &Path, stamp: &Stamp, durability: Durability) -> io::Result<Replaced> {
-        let (file, written) = self.complete(durability)?;
-        if let Some(why) = put(file, target, stamp)? {
-            return Ok(Replaced::Not(why));
-        }
-        if durability == Durability::Durable {
-            sync(folder_of(target))?;
-        }
-        Ok(Replaced::Done(written))
-    }
-
-    /// The file with all its bytes, mode and owner, as far on the disk as was asked for.
-    fn complete(mut self, durability: Durability) -> io::Result<(NamedTempFile, Written)> {
-        let written = self.written()?;
-        dress(
-            self.out.get_ref().file.as_file(),
-            &self.mode,
-            self.old.as_ref(),
-        )?;
-        if let Some(time) = self.time {
-            self.out.get_ref().file.as_file().set_modified(time)?;
-        }
-        if durability == Durability::Durable {
-            self.sync()?;
-        }
-        let out = self
-            .out
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        Ok((out.file, written))
-    }
-}
-
-impl Write for Temp {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.out.write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-#[derive(Debug)]
-struct Hashing {
-    file: NamedTempFile,
-    hasher: blake3::Hasher,
-    bytes: u64,
-}
-
-impl Hashing {
-    fn written(&self) -> Written {
-        Written {
-            hash: super::hash_text(&self.hasher.finalize()),
-            bytes: self.bytes,
-        }
-    }
-}
-
-impl Write for Hashing {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let n = self.file.as_file().write(buf)?;
-        self.hasher.update(&buf[..n]);
-        self.bytes += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// Why a file was not replaced.
+#[derive(Debug, PartialEq, Eq)]
+enum Why {
+    /// It is not what was read.
+    Changed,
+    /// Somebody has it open for writing.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    Busy,
 }
 
 /// Writes a whole file at once.
@@ -429,93 +288,14 @@ pub fn remove_leftover(_path: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// A new temporary file, locked for as long as it is open so that [`remove_leftover`] lets it be.
-fn fresh(
-    folder: &Path,
-    #[cfg_attr(not(unix), allow(unused))] mode: u32,
-) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder
-        .prefix(TEMP_PREFIX)
-        .suffix(TEMP_SUFFIX)
-        .rand_bytes(TEMP_RANDOM);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    loop {
-        // The crate's own way to open it would put the temporary name into messages.
-        let temp = builder.make_in(folder, |path| options.open(path))?;
-        if claim(temp.as_file())? {
-            return Ok(temp);
-        }
-        // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 /// Gives `file` the name `target`, unless there is a reason against it, which is given back.
-#[cfg(unix)]
-fn put(file: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<&'static str>> {
-    Ok(match live::replace(file, target, stamp)? {
-        live::Swap::Done => None,
-        live::Swap::Changed => Some(CHANGED),
-        live::Swap::Busy => Some("another program has the file open for writing"),
-    })
-}
-
 #[cfg(not(unix))]
-fn put(file: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<&'static str>> {
+fn put(file: tempfile::NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<Why>> {
     if Stamp::of(&fs::metadata(target)?) != *stamp {
-        return Ok(Some(CHANGED));
+        return Ok(Some(Why::Changed));
     }
     file.persist(target).map_err(|e| e.error)?;
     Ok(None)
-}
-
-const CHANGED: &str = "the file was changed by another program meanwhile";
-
-#[cfg(unix)]
-fn claim(file: &File) -> io::Result<bool> {
-    use std::fs::TryLockError;
-    use std::os::unix::fs::MetadataExt;
-    match file.try_lock() {
-        Ok(()) => Ok(file.metadata()?.nlink() > 0),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        // A file system without locks: a sweep cannot lock there either, so it removes nothing.
-        Err(TryLockError::Error(_)) => Ok(true),
-    }
-}
-
-#[cfg(not(unix))]
-fn claim(_file: &File) -> io::Result<bool> {
-    Ok(true)
-}
-
-#[cfg(unix)]
-fn dress(file: &File, mode: &Mode, old: Option<&Metadata>) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let mode = match (old, mode) {
-        (Some(old), _) => {
-            let new = file.metadata()?;
-            if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-                // Only root may give a file away; for everybody else the file becomes the writer's, as with cp.
-                let _ = fchown(file, Some(old.uid()), Some(old.gid()))
-                    .or_else(|_| fchown(file, None, Some(old.gid())));
-            }
-            old.mode()
-        }
-        (None, Mode::Default) => return Ok(()),
-        (None, Mode::Private) => 0o600,
-        (None, Mode::Like(permissions)) => permissions.mode(),
-    };
-    // A transcript is never a program: the bits that lend rights are not handed on.
-    file.set_permissions(Permissions::from_mode(mode & 0o777))
-}
-
-#[cfg(not(unix))]
-fn dress(_file: &File, _mode: &Mode, _old: Option<&Metadata>) -> io::Result<()> {
-    Ok(())
 }
 
 /// Whether a file may be replaced by a rename: over a device or a named pipe that would destroy it, and over a hard link
@@ -545,6 +325,17 @@ pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A file that is no longer what was read, which was found out in time.
+pub fn changed(path: &Path) -> Error {
+    left_alone(path, "the file was changed by another program meanwhile")
+}
+
+fn left_alone(path: &Path, why: &str) -> Error {
+    Error::new(ErrorKind::Changed, format!("{why}, and it was left alone"))
+        .at(path)
+        .hint("run again when the agent that writes it has stopped")
 }
 
 fn taken(path: &Path) -> Error {

@@ -141,26 +141,27 @@ impl Undo {
                 return Ok(found(root, records, state));
             }
         }
-        let mut elsewhere = None;
+        let original = stores
+            .iter()
+            .find(|(_, ledger, _)| ledger.is_original(&written.hash));
         for (root, ledger, name) in &stores {
-            if let Some((bytes, records)) = grown(file, &written, ledger, name.as_deref())? {
-                let is_here = records
-                    .iter()
-                    .any(|record| Some(&record.output) == name.as_ref());
-                let found = found(root, records, State::Grown(written.bytes - bytes));
-                if is_here {
-                    // Also where it was compacted again since: these bytes were an original then, but not the first.
-                    return Ok(found);
-                }
-                elsewhere = elsewhere.or(Some(found));
+            let grown = match grown(file, &written, ledger, name.as_deref()) {
+                Err(_) if original.is_some() => continue,
+                grown => grown?,
+            };
+            let Some((bytes, records)) = grown else {
+                continue;
+            };
+            let is_here = |record: &Record| Some(&record.output) == name.as_ref();
+            // What was compacted twice was an original, too, in between: but not the first one of this very file.
+            if original.is_none() || records.iter().any(is_here) {
+                return Ok(found(root, records, State::Grown(written.bytes - bytes)));
             }
         }
-        for (root, ledger, _) in &stores {
-            if ledger.is_original(&written.hash) {
-                return Ok(found(root, Vec::new(), State::AlreadyOriginal(written)));
-            }
+        match original {
+            Some((root, ..)) => Ok(found(root, Vec::new(), State::AlreadyOriginal(written))),
+            None => Err(unknown(file, &stores)),
         }
-        elsewhere.ok_or_else(|| unknown(file, &stores))
     }
 
     fn roots(&self, file: &Path) -> Vec<PathBuf> {

@@ -23,18 +23,7 @@ use std::time::{Duration, Instant};
 use tempfile::{NamedTempFile, TempPath};
 
 use super::lease::{Against, Hold, hold};
-use super::{Stamp, place};
-
-/// Whether the new file took the name.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Swap {
-    /// It did.
-    Done,
-    /// The old one is not what was read, and keeps it.
-    Changed,
-    /// The old one is being written to, and keeps it.
-    Busy,
-}
+use super::{Stamp, Why, place};
 
 /// How long an agent may take to append what it has to append. Before the exchange nothing is lost by giving up; after it,
 /// a disk that is busy with others is no reason to go back.
@@ -43,17 +32,18 @@ const AFTER: Duration = Duration::from_secs(1);
 /// What an agent gets instead where nobody can say whether it is done.
 const BLIND: Duration = Duration::from_millis(5);
 
-/// Gives `temp`, complete, the name `target` of the file that `stamp` is of.
+/// Gives `temp`, complete, the name `target` of the file that `stamp` is of, unless there is a reason against it, which is
+/// given back.
 ///
 /// # Errors
 ///
 /// The system's. The old file has its name then, with all that was appended to it, unless the file system cannot
 /// exchange names.
-pub(super) fn replace(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Swap> {
+pub(super) fn put(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<Why>> {
     let old = File::open(target)?;
     // Another run that replaces this file; when it is done, the stamp tells.
     if matches!(old.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Ok(Swap::Busy);
+        return Ok(Some(Why::Busy));
     }
     let (new, path) = temp.into_parts();
     let length = new.metadata()?.len();
@@ -61,24 +51,28 @@ pub(super) fn replace(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::
 
     let lease = quiet(&old, Against::Writers, BEFORE);
     if matches!(lease, Hold::Busy) {
-        return Ok(Swap::Busy);
+        return Ok(Some(Why::Busy));
     }
     if Stamp::of(&old.metadata()?) != *stamp || Stamp::of(&fs::metadata(target)?) != *stamp {
-        return Ok(Swap::Changed);
+        return Ok(Some(Why::Changed));
     }
     let path = match exchange(&path, target) {
         Ok(()) => path,
         Err(_) => {
             path.persist(target).map_err(|e| e.error)?;
             drop(lease);
-            late(&old);
-            return append(&old, stamp.bytes, &new).map(|_| Swap::Done);
+            let _lease = late(&old);
+            return append(&old, stamp.bytes, &new).map(|_| None);
         }
     };
     drop(lease);
     let done = settle(&old, &path, stamp, &new);
-    if !matches!(done, Ok(Swap::Done)) {
+    if !matches!(done, Ok(None)) {
         exchange(&path, target)?;
+        if done.is_err() {
+            // The old file has these lines; they must not come back from here.
+            new.set_len(length)?;
+        }
         // Who found the new file under the name meanwhile has waited for this.
         drop(fence);
         if let Hold::Held { .. } | Hold::Unknown = quiet(&new, Against::All, AFTER) {
@@ -89,14 +83,14 @@ pub(super) fn replace(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::
 }
 
 /// Moves what came late from the old file, which is at `path` now, to the new one.
-fn settle(old: &File, path: &TempPath, stamp: &Stamp, new: &File) -> io::Result<Swap> {
+fn settle(old: &File, path: &TempPath, stamp: &Stamp, new: &File) -> io::Result<Option<Why>> {
     if place(&fs::metadata(path)?) != place(&old.metadata()?) {
         // Somebody else gave the name to a third file in the moment after the last look.
-        return Ok(Swap::Changed);
+        return Ok(Some(Why::Changed));
     }
     let lease = late(old);
     if matches!(lease, Hold::Busy) {
-        return Ok(Swap::Busy);
+        return Ok(Some(Why::Busy));
     }
     append(old, stamp.bytes, new)
 }
@@ -121,20 +115,20 @@ fn quiet(file: &File, against: Against, patience: Duration) -> Hold<'_> {
 }
 
 /// Copies what is behind the first `length` bytes of `from` to the end of `to`.
-fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Swap> {
+fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Option<Why>> {
     let now = from.metadata()?.len();
     if now == length {
-        return Ok(Swap::Done);
+        return Ok(None);
     }
     if now < length {
-        return Ok(Swap::Changed);
+        return Ok(Some(Why::Changed));
     }
     let mut lines = Vec::new();
     from.seek(SeekFrom::Start(length))?;
     from.read_to_end(&mut lines)?;
     to.seek(SeekFrom::End(0))?;
     to.write_all(&lines)?;
-    Ok(Swap::Done)
+    Ok(None)
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]

@@ -1,5 +1,8 @@
 //! What the name holds before, during and after a write.
 
+#[cfg(target_os = "linux")]
+use std::fs::File;
+
 use tempfile::tempdir;
 
 use super::*;

@@ -398,6 +398,18 @@ fn an_original_that_begins_with_its_own_output_has_not_grown() {
 }
 
 #[test]
+fn an_original_is_known_whatever_begins_it() {
+    let b = Bench::new();
+    b.compact(("a.out", "one\n"), ("a", "original a"), Original::Input);
+    b.compact(("b.out", "one\n"), ("b", "original b"), Original::Input);
+    b.compact(("s.out", "small"), ("s", "one\ntwo\n"), Original::Input);
+    assert!(matches!(
+        b.find("s").unwrap().state(),
+        State::AlreadyOriginal(_)
+    ));
+}
+
+#[test]
 fn what_grew_between_two_compactions_is_asked_about_when_both_are_undone() {
     let b = Bench::new();
     b.compact(("s", "small\n"), ("s", "the original\n"), Original::Archive);
