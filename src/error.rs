@@ -27,7 +27,7 @@ pub enum ErrorKind {
     Io,
     /// An output that is there already and is not our own.
     Exists,
-    /// An input that changed while it was read.
+    /// An input that changed while it was read, or that another program is writing to.
     Changed,
     /// Bytes that a decoder (gzip, zstd) could not turn into a transcript.
     Decode,

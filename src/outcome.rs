@@ -37,7 +37,7 @@ pub struct Outcome {
     pub format: Option<String>,
     /// What became of the input.
     pub status: Status,
-    /// Why it failed or was rejected.
+    /// Why it failed, was rejected, or was left alone.
     pub error: Option<OutcomeError>,
     /// What `undo` would go back to; nothing when the bytes were kept nowhere.
     pub original: Option<Original>,
@@ -81,6 +81,14 @@ impl Outcome {
     /// An input that was left for another run, or was done in an earlier one.
     pub fn skipped(input: &Path) -> Self {
         Outcome::unread(input, Status::Skipped)
+    }
+
+    /// An input that was left alone because another program writes to it: no fault, but to be seen.
+    pub fn in_use(input: &Path, error: &Error) -> Self {
+        Outcome {
+            status: Status::Skipped,
+            ..Outcome::failed(input, error)
+        }
     }
 
     /// An input of `bytes` bytes that stays as it is: the base from which the other outcomes are built.
@@ -237,7 +245,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Why an input failed or was rejected.
+/// Why an input failed, was rejected, or was left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutcomeError {
     /// The stable name that scripts branch on.

@@ -32,7 +32,7 @@ const FLOORS: [&[&str]; 17] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 14] = [
+const PURE: [&str; 15] = [
     "apply",
     "verify",
     "settle",

@@ -93,11 +93,7 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
         }
     }
     if found.is_empty() {
-        // The first fault stands for the run: nothing else can be done.
-        return Err(missing.into_iter().next().unwrap_or_else(|| {
-            Error::new(ErrorKind::NoInput, "no input was named")
-                .hint("name a transcript, a folder, or - for standard input")
-        }));
+        return Err(nothing(missing));
     }
     let mut sources: Vec<Source> = found.into_iter().collect();
     // The same file by another way counts once.
@@ -111,6 +107,26 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
         ),
     });
     Ok(Found { sources, missing })
+}
+
+/// The first fault stands for the run, since nothing can be done; it names the others.
+fn nothing(missing: Vec<Error>) -> Error {
+    let mut missing = missing.into_iter();
+    let Some(mut first) = missing.next() else {
+        return Error::new(ErrorKind::NoInput, "no input was named")
+            .hint("name a transcript, a folder, or - for standard input");
+    };
+    let others: Vec<String> = missing
+        .filter_map(|error| Some(error.path?.display().to_string()))
+        .collect();
+    if !others.is_empty() {
+        first.message = format!(
+            "{}; nor is there anything at {}",
+            first.message,
+            others.join(", ")
+        );
+    }
+    first
 }
 
 fn named(path: &Path, skip: Option<&Path>) -> Result<Vec<Source>> {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::ArchiveWriter;
+use crate::store::atomic::Stamp;
 
 /// How a file's bytes hold its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub(super) struct Input<'s> {
     hasher: blake3::Hasher,
     bytes: u64,
     pub(super) codec: Codec,
+    /// The file as it was when it was opened.
+    pub(super) stamp: Option<Stamp>,
     /// A compressed file as it stands; empty for plain ones.
     pub(super) raw: Vec<u8>,
     /// Gets a copy of every byte that is read from now on, where the original must be kept.
@@ -62,12 +65,12 @@ impl<'s> Input<'s> {
     /// # Errors
     /// Where it cannot be opened or read, or is a folder.
     pub(super) fn open(source: &'s Source, path: &'s Path, stop: &'s AtomicUsize) -> Result<Self> {
-        let (reader, size): (Box<dyn Read + 's>, _) = match source {
-            Source::Stdin => (Box::new(Stdin::open(stop)?), 0),
+        let (reader, size, stamp): (Box<dyn Read + 's>, _, _) = match source {
+            Source::Stdin => (Box::new(Stdin::open(stop)?), 0, None),
             Source::File(_) => {
                 let file = File::open(path).map_err(|e| Error::io(path, "open", e))?;
                 let metadata = file.metadata().map_err(|e| Error::io(path, "open", e))?;
-                (Box::new(file), metadata.len())
+                (Box::new(file), metadata.len(), Some(Stamp::of(&metadata)))
             }
         };
         let mut input = Input {
@@ -79,6 +82,7 @@ impl<'s> Input<'s> {
             hasher: blake3::Hasher::new(),
             bytes: 0,
             codec: Codec::Plain,
+            stamp,
             raw: Vec::new(),
             copy: None,
         };

@@ -8,6 +8,7 @@ mod find;
 mod input;
 mod inspect;
 mod one;
+mod pour;
 mod sink;
 mod stats;
 mod stdin;
@@ -120,6 +121,12 @@ pub fn run(
             Ok(outcome) => outcomes.push(outcome),
             Err(error) if error.kind == ErrorKind::Interrupted => {}
             Err(error) if error.kind == ErrorKind::ClosedPipe => closed = Some(error),
+            Err(error)
+                if error.kind == ErrorKind::Changed
+                    && options.destination == Destination::InPlace =>
+            {
+                outcomes.push(Outcome::in_use(target.input_path(), &error));
+            }
             Err(error) => outcomes.push(Outcome::failed(target.input_path(), &error)),
         }
     }
@@ -149,9 +156,8 @@ fn attempt(run: &one::Run<'_>, target: &Target) -> Result<Outcome> {
     })
 }
 
-/// Whether the process (24) or the system (23) may have had no file handle left; an error of a temporary file hides its
-/// number.
+/// Whether the process (24) or the system (23) had no file handle left.
 fn lacks_handles(error: &Error) -> bool {
     let source = error.source.as_ref();
-    source.is_some_and(|source| matches!(source.raw_os_error(), None | Some(23 | 24)))
+    source.is_some_and(|source| matches!(source.raw_os_error(), Some(23 | 24)))
 }

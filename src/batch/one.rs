@@ -3,14 +3,16 @@
 //! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
 //! found and the output can be undone.
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::input::{Codec, Input};
+use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
-use super::{Effect, Options, Overwrite, Source, Target};
+use super::target::followed;
+use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
 use crate::outcome::{
@@ -20,10 +22,11 @@ use crate::outcome::{
 use crate::pipeline::{self, Compacted, Part, Pipeline, Rejected};
 use crate::plan::Keeping;
 use crate::policy::Effective;
-use crate::scan::lines;
-use crate::store::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
+use crate::store::atomic::{
+    Durability, Existing, Mode, Replace, Stamp, Written, changed, check_replaceable,
+};
 use crate::store::folders::create_folders;
-use crate::store::{self, ArchiveWriter, manifest};
+use crate::store::{self, Store, archive_name, manifest};
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -72,7 +75,12 @@ impl<'r> Run<'r> {
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
-        let mut sink = self.open_output(target)?;
+        let mut sink = if self.is_in_place() {
+            // Most files of a second run stay as they are; those are not touched.
+            Sink::nothing(&self.options.stop)
+        } else {
+            self.open_output(target)?
+        };
         let mut input = Input::open(&target.source, path, &self.options.stop)?;
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (&target.source, &target.store, self.options.effect)
@@ -98,10 +106,16 @@ impl<'r> Run<'r> {
                     part: Part::File,
                 };
                 let compacted = self.pipeline(target).compact(part, &mut warnings);
+                if self.is_in_place() && compacted.is_changed() {
+                    sink = self.open_in_place(target, &input)?;
+                }
                 self.put(target, &compacted, &input, &mut sink)?;
                 sum.add(compacted);
             }
             Detected::Known(format, Layout::Line) => {
+                if self.is_in_place() {
+                    sink = self.open_in_place(target, &input)?;
+                }
                 let each = |bytes: &[u8],
                             first_line: u64,
                             output: &mut Output<'_, '_>,
@@ -165,6 +179,27 @@ impl<'r> Run<'r> {
         ))
     }
 
+    fn is_in_place(&self) -> bool {
+        self.options.destination == Destination::InPlace
+    }
+
+    /// The output that will take the input's own place, unless that changes meanwhile.
+    fn open_in_place(&self, target: &Target, input: &Input<'_>) -> Result<Sink<'r>> {
+        let (path, stop) = (target.input_path(), &self.options.stop);
+        let Some(stamp) = input.stamp.clone() else {
+            return Err(Error::new(ErrorKind::Internal, "a stream has no place"));
+        };
+        if self.options.effect == Effect::DryRun {
+            let there = fs::metadata(path).map_err(|e| Error::io(path, "look at the file", e))?;
+            check_replaceable(path, &there)?;
+            return Ok(Sink::nothing(stop));
+        }
+        let existing = Existing::IfUnchanged(stamp);
+        let mut replace = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+        replace.keep_time();
+        Ok(Sink::file(replace, stop))
+    }
+
     /// Whether an output that is there already may be replaced.
     fn existing(&self, target: &Target, path: &Path) -> Result<Existing> {
         let Ok(metadata) = fs::metadata(path) else {
@@ -175,7 +210,7 @@ impl<'r> Run<'r> {
         }
         if let (Some(kept), true) = (&target.store, metadata.is_file()) {
             let bytes = fs::read(path).map_err(|e| Error::io(path, "read", e))?;
-            let name = kept.store.name_of(path)?;
+            let name = kept.store.name_of(&followed(path))?;
             if kept.ledger()?.wrote(&name, &store::hash(&bytes)) {
                 return Ok(Existing::IfUnchanged(Stamp::of(&metadata)));
             }
@@ -223,13 +258,22 @@ impl<'r> Run<'r> {
     ) -> Result<Outcome> {
         let path = target.input_path();
         let (hash, bytes) = input.hash();
+        if self.is_in_place() && !sum.changed {
+            let original = Original {
+                kind: OriginalKind::Input,
+                path: path_text(path),
+            };
+            return Ok(Outcome {
+                original: Some(original),
+                ..sum.outcome(detected, warnings, Outcome::unchanged(path, bytes, hash))
+            });
+        }
         let written = sink.written()?;
-        let archive = input
-            .copy
-            .take()
-            .map(ArchiveWriter::finish)
-            .transpose()?
-            .map(|archived| archived.name);
+        let archive = self.archive(target, &mut input)?;
+        if self.is_in_place() {
+            // A name that outlives a power cut must not outlive its bytes.
+            sink.sync()?;
+        }
         let original = self.record(
             target,
             (hash.clone(), bytes),
@@ -257,6 +301,25 @@ impl<'r> Run<'r> {
         })
     }
 
+    /// Keeps the original where nothing else would: what came by a stream, and what is about to be replaced. Gives the
+    /// archive's name; a dry run, too, knows it.
+    fn archive(&self, target: &Target, input: &mut Input<'_>) -> Result<Option<String>> {
+        if let Some(copy) = input.copy.take() {
+            return Ok(Some(copy.finish()?.name));
+        }
+        let Some(kept) = &target.store else {
+            return Ok(None);
+        };
+        let (hash, bytes) = input.hash();
+        match (&target.source, self.options.effect) {
+            (Source::File(_), _) if !self.is_in_place() => Ok(None),
+            (Source::File(_), Effect::Write) => {
+                archive_file(&kept.store, target.input_path(), &hash, bytes).map(Some)
+            }
+            (Source::Stdin, _) | (Source::File(_), Effect::DryRun) => Ok(Some(archive_name(&hash))),
+        }
+    }
+
     /// Writes down what the output came from, before it takes its name.
     fn record(
         &self,
@@ -272,19 +335,29 @@ impl<'r> Run<'r> {
             path: path_text(path),
         };
         let from_file = target.source != Source::Stdin;
+        let original = match &archive {
+            Some(name) => Some(Original {
+                kind: OriginalKind::Archive,
+                path: name.clone(),
+            }),
+            None => from_file.then_some(input),
+        };
         let (Some(kept), Effect::Write) = (&target.store, self.options.effect) else {
-            return Ok(from_file.then_some(input));
+            return Ok(original);
         };
         let name = |path: &Path| kept.store.name_of(path);
         kept.store.record(&manifest::Record {
             output: target
-                .output
-                .as_deref()
-                .map_or_else(|| Ok("-".to_owned()), name)?,
+                .file()
+                .map_or_else(|| Ok("-".to_owned()), |file| name(&file))?,
             output_hash: written.hash.clone(),
             output_bytes: written.bytes,
             input: if from_file {
-                name(path)?
+                name(&if self.is_in_place() {
+                    followed(path)
+                } else {
+                    path.to_owned()
+                })?
             } else {
                 "-".to_owned()
             },
@@ -295,14 +368,11 @@ impl<'r> Run<'r> {
             } else {
                 manifest::Original::Archive
             },
-            archive: archive.clone(),
+            archive,
             offloads: offloads.to_vec(),
             policy_hash: self.policy_hash.to_owned(),
         })?;
-        Ok(Some(archive.map_or(input, |path| Original {
-            kind: OriginalKind::Archive,
-            path,
-        })))
+        Ok(original)
     }
 }
 
@@ -353,6 +423,18 @@ impl Sum {
     }
 }
 
+/// Puts a file into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
+fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<String> {
+    let unreadable = |e| Error::io(path, "read again", e);
+    let file = File::open(path).map_err(unreadable)?;
+    let mut archive = store.archive()?;
+    io::copy(&mut file.take(bytes), &mut archive).map_err(|e| Error::io(path, "keep a copy", e))?;
+    if archive.hash() != hash {
+        return Err(changed(path));
+    }
+    Ok(archive.finish()?.name)
+}
+
 /// What an input is; reads on until a line settles it. A format that the user named wins.
 pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
     let mut detector = Detector::default();
@@ -385,90 +467,4 @@ fn warning(warning: LineWarning) -> Warning {
         line: Some(warning.line),
         message: warning.message,
     }
-}
-
-fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
-    if input.codec != Codec::Plain {
-        return sink.put(&input.raw);
-    }
-    loop {
-        sink.put(&input.buffer)?;
-        input.buffer.clear();
-        if !input.more()? {
-            return Ok(());
-        }
-    }
-}
-
-/// Hands out the lines of a conversation-per-line file, holding no more than the longest of them.
-fn each_line(
-    input: &mut Input<'_>,
-    output: &mut Output<'_, '_>,
-    warnings: &mut Warnings,
-    mut each: impl FnMut(&[u8], u64, &mut Output<'_, '_>, &mut Warnings) -> Result<()>,
-) -> Result<()> {
-    let mut number = 0;
-    loop {
-        let whole = match memchr::memrchr(b'\n', &input.buffer) {
-            _ if input.is_at_end() || input.codec != Codec::Plain => input.buffer.len(),
-            Some(n) => n + 1,
-            None => 0,
-        };
-        let mut done = 0;
-        for raw in lines(&input.buffer[..whole]) {
-            number += 1;
-            let end = raw.end + raw.eol.bytes().len();
-            each(&input.buffer[done..end], number, output, warnings)?;
-            done = end;
-        }
-        output.put(&input.buffer[done..whole])?;
-        input.buffer.drain(..whole);
-        if !input.more()? && input.buffer.is_empty() {
-            return Ok(());
-        }
-    }
-}
-
-/// Where the lines of a conversation-per-line file go.
-enum Output<'o, 's> {
-    /// Out at once.
-    Now(&'o mut Sink<'s>),
-    /// Kept until all are known: a compressed input that stays as it is stays so to the byte.
-    Later(Vec<u8>),
-}
-
-impl Output<'_, '_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        match self {
-            Output::Now(sink) => sink.put(bytes),
-            Output::Later(text) => {
-                text.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Writes `pieces` in the input's own compression.
-fn pack<'p>(
-    mut pieces: impl Iterator<Item = &'p [u8]>,
-    codec: Codec,
-    sink: &mut Sink<'_>,
-) -> Result<()> {
-    let packed = match codec {
-        Codec::Plain => return pieces.try_for_each(|piece| sink.put(piece)),
-        Codec::Gzip => {
-            let mut encoder =
-                flate2::write::GzEncoder::new(&mut *sink, flate2::Compression::default());
-            pieces
-                .try_for_each(|piece| encoder.write_all(piece))
-                .and_then(|()| encoder.finish().map(drop))
-        }
-        Codec::Zstd => zstd::stream::write::Encoder::new(&mut *sink, 3).and_then(|mut encoder| {
-            pieces
-                .try_for_each(|piece| encoder.write_all(piece))
-                .and_then(|()| encoder.finish().map(drop))
-        }),
-    };
-    packed.map_err(|e| sink.failed(&e))
 }

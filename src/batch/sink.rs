@@ -75,6 +75,14 @@ impl<'s> Sink<'s> {
         }
     }
 
+    /// Puts what was written on the disk.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        match &mut self.to {
+            To::File(replace) => replace.sync(),
+            To::Stdout(..) | To::Nothing(_) => Ok(()),
+        }
+    }
+
     /// Ends the output; a file takes its name now.
     pub(super) fn commit(mut self) -> Result<()> {
         let flushed = self.flush();

@@ -25,6 +25,8 @@ pub enum Destination {
     Stdout,
     /// A folder that keeps the tree of the inputs.
     Folder(PathBuf),
+    /// The inputs themselves; originals go to the archive first.
+    InPlace,
 }
 
 /// One input and where its output goes.
@@ -67,12 +69,18 @@ pub struct Targets {
     /// Inputs that are what another input's output is called: `*.jsonl` finds the outputs of an earlier run, too.
     pub left_out: Vec<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<Kept>>,
+    durability: Durability,
 }
 
 impl Target {
     /// The input as a report names it.
     pub fn input_path(&self) -> &Path {
         self.source.path()
+    }
+
+    /// The file that is written in the end: of a link, what it points to.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.output.as_deref().map(followed)
     }
 }
 
@@ -97,6 +105,14 @@ impl Targets {
             list: Vec::with_capacity(sources.len()),
             left_out: Vec::new(),
             stores: BTreeMap::new(),
+            durability: match options.destination {
+                // What is replaced cannot be made again.
+                Destination::InPlace => Durability::Durable,
+                Destination::Beside
+                | Destination::File(_)
+                | Destination::Stdout
+                | Destination::Folder(_) => Durability::Lazy,
+            },
         };
         let inputs: BTreeMap<PathBuf, &Path> = sources
             .iter()
@@ -111,6 +127,7 @@ impl Targets {
                 let replaced = output.canonicalize().ok();
                 match replaced.and_then(|output| inputs.get(&output)) {
                     None => {}
+                    Some(_) if options.destination == Destination::InPlace => {}
                     Some(other) if *other == input => {
                         return Err(Error::new(
                             ErrorKind::Usage,
@@ -161,6 +178,16 @@ impl Targets {
             (Destination::File(path), _) => Some(path.clone()),
             (Destination::Stdout, _) | (Destination::Beside, Source::Stdin) => None,
             (Destination::Beside, Source::File(file)) => Some(beside(&file.path)),
+            (Destination::InPlace, Source::File(file)) => Some(file.path.clone()),
+            (Destination::InPlace, Source::Stdin) => {
+                return Err(Error::new(
+                    ErrorKind::Usage,
+                    "standard input cannot be compacted in place",
+                )
+                .hint(
+                    "name files or folders, or leave --in-place out to write to standard output",
+                ));
+            }
             (Destination::Folder(folder), Source::File(file)) => Some(folder.join(file.relative())),
             (Destination::Folder(_), Source::Stdin) => {
                 return Err(Error::new(
@@ -175,27 +202,26 @@ impl Targets {
             (None, Destination::Folder(folder), ..) => Some(folder.join(FOLDER)),
             (
                 None,
-                Destination::Beside,
+                Destination::Beside | Destination::InPlace,
                 Source::File(FileSource {
                     folder: Some(folder),
                     ..
                 }),
                 _,
             ) => Some(folder.join(FOLDER)),
-            (None, _, _, Some(output)) => {
-                Some(output.parent().unwrap_or(Path::new("")).join(FOLDER))
-            }
+            (None, _, _, Some(output)) => Some(followed(output).with_file_name(FOLDER)),
             (None, _, _, None) => None,
         };
         let bytes = match source {
             Source::Stdin => 0,
             Source::File(file) => file.path.metadata().map_or(0, |metadata| metadata.len()),
         };
+        let durability = self.durability;
         let store = root.map(|root| {
             Arc::clone(
                 self.stores
                     .entry(root.clone())
-                    .or_insert_with(|| kept(root)),
+                    .or_insert_with(|| kept(root, durability)),
             )
         });
         Ok(Target {
@@ -210,16 +236,7 @@ impl Targets {
     ///
     /// What cannot be listed or removed harms nobody.
     pub fn sweep(&self) {
-        let outputs = self
-            .list
-            .iter()
-            .filter_map(|target| target.output.as_deref());
-        let mut folders: BTreeSet<PathBuf> = outputs
-            .map(|output| match output.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-                _ => PathBuf::from("."),
-            })
-            .collect();
+        let mut folders = self.folders();
         for root in self.stores.keys() {
             folders.extend(paths_in(root).filter(|path| path.is_dir()));
         }
@@ -241,7 +258,24 @@ impl Targets {
                 sync_folder(kept.store.root())?;
             }
         }
+        if self.durability == Durability::Durable {
+            for folder in self.folders() {
+                // At worst a power cut brings the originals back.
+                let _ = sync_folder(&folder);
+            }
+        }
         Ok(())
+    }
+
+    /// The folders in which this run writes outputs.
+    fn folders(&self) -> BTreeSet<PathBuf> {
+        let files = self.list.iter().filter_map(Target::file);
+        files
+            .map(|file| match file.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+                _ => PathBuf::from("."),
+            })
+            .collect()
     }
 }
 
@@ -261,13 +295,24 @@ fn check_kind(destination: &Destination) -> Result<()> {
         Destination::Beside
         | Destination::File(_)
         | Destination::Stdout
-        | Destination::Folder(_) => Ok(()),
+        | Destination::Folder(_)
+        | Destination::InPlace => Ok(()),
     }
 }
 
-fn kept(root: PathBuf) -> Arc<Kept> {
+/// What a link points to; any other path as it is.
+pub(super) fn followed(path: &Path) -> PathBuf {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => {
+            path.canonicalize().unwrap_or_else(|_| path.to_owned())
+        }
+        Ok(_) | Err(_) => path.to_owned(),
+    }
+}
+
+fn kept(root: PathBuf, durability: Durability) -> Arc<Kept> {
     Arc::new(Kept {
-        store: Store::new(root, Durability::Lazy),
+        store: Store::new(root, durability),
         ledger: OnceLock::new(),
     })
 }

@@ -22,7 +22,7 @@ use crate::text::{count, printable};
 /// Compact transcripts.
 ///
 /// in.jsonl becomes in.compact.jsonl beside it, with a report in in.compact.stats.json. Folders are searched for
-/// transcripts; - is standard input.
+/// transcripts; - is standard input. With --in-place, in.jsonl itself becomes smaller, and undo gives it back.
 #[derive(Debug, Args)]
 pub(super) struct Compact {
     /// Transcripts, folders, patterns, or - for standard input
@@ -33,6 +33,9 @@ pub(super) struct Compact {
     /// Write outputs below DIR, in the tree of the inputs
     #[arg(long, value_name = "DIR")]
     out_dir: Option<PathBuf>,
+    /// Replace the inputs themselves; their originals are kept in the store first, for undo
+    #[arg(long, conflicts_with_all = ["output", "out_dir"])]
+    in_place: bool,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
@@ -111,6 +114,7 @@ impl Compact {
             (Some(path), _) if path == Path::new("-") => Destination::Stdout,
             (Some(path), _) => Destination::File(path.clone()),
             (None, Some(folder)) => Destination::Folder(folder.clone()),
+            (None, None) if self.in_place => Destination::InPlace,
             (None, None) => Destination::Beside,
         };
         Ok(Options {

@@ -21,7 +21,7 @@ pub(super) fn select(files: &[Outcome]) -> (Vec<&Outcome>, usize) {
         return (files.iter().collect(), 0);
     }
     let saved = |o: &Outcome| o.tokens_before().saturating_sub(o.tokens_after());
-    let is_trouble = |i: usize| files[i].exit() != Exit::Done;
+    let is_trouble = |i: usize| files[i].exit() != Exit::Done || files[i].error.is_some();
     let (mut shown, mut savers): (Vec<usize>, Vec<usize>) =
         (0..files.len()).partition(|&i| is_trouble(i));
     shown.truncate(TROUBLE_SHOWN);

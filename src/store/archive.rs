@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::path::PathBuf;
 
 use super::atomic::{Durability, IfTaken, Mode, Temp, Written};
-use super::{Store, content_name, hash_text, is_content_name, open_regular, pour};
+use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, open_regular, pour};
 use crate::error::{Error, ErrorKind, Result};
 
 const ARCHIVE: &str = "archive";
@@ -114,7 +114,21 @@ fn digits(name: &str) -> &str {
     &name[ARCHIVE.len() + 1..name.len() - ENDING.len()]
 }
 
+/// The name in any store of the archive of an original with this hash (as [`super::hash`] gives it). Pure.
+pub fn archive_name(hash: &str) -> String {
+    let digits = hash.strip_prefix("blake3:").unwrap_or(hash);
+    format!(
+        "{ARCHIVE}/{}{ENDING}",
+        &digits[..NAME_DIGITS.min(digits.len())]
+    )
+}
+
 impl ArchiveWriter {
+    /// The hash of what was written so far.
+    pub fn hash(&self) -> String {
+        hash_text(&self.hasher.finalize())
+    }
+
     /// Puts the archive on the disk, under its name.
     ///
     /// An archive of that name is replaced by this one, which is known to be whole.

@@ -5,22 +5,28 @@
 //! at the moment of the rename.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, Metadata, Permissions};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use tempfile::{Builder, NamedTempFile};
-
-use super::folders::{folder_of, sync};
+use super::folders::folder_of;
 use crate::error::{Error, ErrorKind, Result};
+
+#[cfg(unix)]
+mod lease;
+#[cfg(unix)]
+mod live;
+mod temp;
+
+#[cfg(unix)]
+use live::put;
+use temp::Replaced;
+pub(super) use temp::{IfTaken, Temp};
 
 const TEMP_PREFIX: &str = ".ctxpack-";
 const TEMP_SUFFIX: &str = ".tmp";
 const TEMP_RANDOM: usize = 6;
-
-/// Collects the many small slices of a spliced transcript into few system calls.
-const BUFFER_BYTES: usize = 64 * 1024;
 
 /// What to do when the name is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +35,8 @@ pub enum Existing {
     Refuse,
     /// Replace it.
     Overwrite,
-    /// Replace it only while it is still the file that was read: a live agent may be appending to it.
+    /// Replace it only while it is still the file that was read, and nobody writes to it: a live agent may be appending
+    /// to it. On Linux no line of such an agent is lost, whether it keeps the file open or not.
     IfUnchanged(Stamp),
 }
 
@@ -133,6 +140,11 @@ impl Replace {
         })
     }
 
+    /// The file as the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// What has been written so far, so that it can be checked before it takes the name.
     ///
     /// # Errors
@@ -144,6 +156,22 @@ impl Replace {
             .map_err(|e| Error::io(&self.path, "write", e))
     }
 
+    /// Gives the file the time of the one that it replaces: agents take the newest file for the latest session.
+    pub fn keep_time(&mut self) {
+        self.temp.time = self.temp.old.as_ref().and_then(|old| old.modified().ok());
+    }
+
+    /// Puts the bytes on the disk; the name still holds what it held.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn sync(&mut self) -> Result<()> {
+        self.temp
+            .sync()
+            .map_err(|e| Error::io(&self.path, "write", e))
+    }
+
     /// Gives the file its name.
     ///
     /// # Errors
@@ -152,29 +180,30 @@ impl Replace {
     /// [`Existing::IfUnchanged`] no longer holds, [`ErrorKind::Io`] when the system refuses. In every case the
     /// temporary file is gone and the name holds what it held.
     pub fn commit(self) -> Result<Written> {
-        let if_taken = match &self.existing {
-            Existing::Refuse => IfTaken::Fail,
-            Existing::Overwrite => IfTaken::Replace,
+        let persisted = match &self.existing {
+            Existing::Refuse => self
+                .temp
+                .persist(&self.target, IfTaken::Fail, self.durability),
+            Existing::Overwrite => {
+                self.temp
+                    .persist(&self.target, IfTaken::Replace, self.durability)
+            }
             Existing::IfUnchanged(stamp) => {
-                let now = fs::metadata(&self.target)
-                    .map_err(|e| Error::io(&self.path, "look at the file again", e))?;
-                if Stamp::of(&now) != *stamp {
-                    return Err(Error::new(
-                        ErrorKind::Changed,
-                        "the file was changed by another program meanwhile, and was left alone",
-                    )
-                    .at(&self.path)
-                    .hint("run again when the agent that writes it has stopped"));
+                let replaced = self.temp.replace(&self.target, stamp, self.durability);
+                match replaced.map_err(|e| Error::io(&self.path, "replace the file", e))? {
+                    Replaced::Done(written) => Ok(written),
+                    Replaced::Not(Why::Changed) => return Err(changed(&self.path)),
+                    Replaced::Not(Why::Busy) => {
+                        let why = "another program has the file open for writing";
+                        return Err(left_alone(&self.path, why));
+                    }
                 }
-                IfTaken::Replace
             }
         };
-        self.temp
-            .persist(&self.target, if_taken, self.durability)
-            .map_err(|e| match e.kind() {
-                io::ErrorKind::AlreadyExists => taken(&self.path),
-                _ => Error::io(&self.path, "write", e),
-            })
+        persisted.map_err(|e| match e.kind() {
+            io::ErrorKind::AlreadyExists => taken(&self.path),
+            _ => Error::io(&self.path, "write", e),
+        })
     }
 }
 
@@ -188,122 +217,14 @@ impl Write for Replace {
     }
 }
 
-/// What a rename does when its name is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IfTaken {
-    Replace,
-    Fail,
-}
-
-/// A temporary file that hashes and counts what it is given, and has no name yet.
-///
-/// The store uses it directly where the name depends on the bytes.
-#[derive(Debug)]
-pub(super) struct Temp {
-    out: BufWriter<Hashing>,
-    mode: Mode,
-    old: Option<Metadata>,
-}
-
-impl Temp {
-    /// A fresh file in `folder`; `old` is what it will replace, whose mode and owner it takes over.
-    pub(super) fn create(folder: &Path, mode: Mode, old: Option<Metadata>) -> io::Result<Self> {
-        // Only a file that everybody may read in the end may be read by everybody before it.
-        let open_to_all = old.is_none() && mode == Mode::Default;
-        Ok(Temp {
-            out: BufWriter::with_capacity(
-                BUFFER_BYTES,
-                Hashing {
-                    file: fresh(folder, open_to_all.then_some(0o666))?,
-                    hasher: blake3::Hasher::new(),
-                    bytes: 0,
-                },
-            ),
-            mode,
-            old,
-        })
-    }
-
-    fn written(&mut self) -> io::Result<Written> {
-        self.out.flush()?;
-        Ok(self.out.get_ref().written())
-    }
-
-    /// Puts the bytes on the disk; their name is not yet there.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.out.flush()?;
-        self.out.get_ref().file.as_file().sync_all()
-    }
-
-    /// Gives the file its name. On failure nothing is left.
-    pub(super) fn persist(
-        mut self,
-        target: &Path,
-        if_taken: IfTaken,
-        durability: Durability,
-    ) -> io::Result<Written> {
-        let written = self.written()?;
-        dress(
-            self.out.get_ref().file.as_file(),
-            &self.mode,
-            self.old.as_ref(),
-        )?;
-        if durability == Durability::Durable {
-            self.sync()?;
-        }
-        let out = self
-            .out
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        match if_taken {
-            IfTaken::Replace => out.file.persist(target),
-            IfTaken::Fail => out.file.persist_noclobber(target),
-        }
-        .map_err(|e| e.error)?;
-        if durability == Durability::Durable {
-            sync(folder_of(target))?;
-        }
-        Ok(written)
-    }
-}
-
-impl Write for Temp {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.out.write(buf)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-#[derive(Debug)]
-struct Hashing {
-    file: NamedTempFile,
-    hasher: blake3::Hasher,
-    bytes: u64,
-}
-
-impl Hashing {
-    fn written(&self) -> Written {
-        Written {
-            hash: super::hash_text(&self.hasher.finalize()),
-            bytes: self.bytes,
-        }
-    }
-}
-
-impl Write for Hashing {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let n = self.file.as_file().write(buf)?;
-        self.hasher.update(&buf[..n]);
-        self.bytes += n as u64;
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+/// Why a file was not replaced.
+#[derive(Debug, PartialEq, Eq)]
+enum Why {
+    /// It is not what was read.
+    Changed,
+    /// Somebody has it open for writing.
+    #[cfg_attr(not(unix), allow(dead_code))]
+    Busy,
 }
 
 /// Writes a whole file at once.
@@ -367,74 +288,23 @@ pub fn remove_leftover(_path: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// A new temporary file, locked for as long as it is open so that [`remove_leftover`] lets it be.
-fn fresh(folder: &Path, mode: Option<u32>) -> io::Result<NamedTempFile> {
-    let mut builder = Builder::new();
-    builder
-        .prefix(TEMP_PREFIX)
-        .suffix(TEMP_SUFFIX)
-        .rand_bytes(TEMP_RANDOM);
-    #[cfg(unix)]
-    if let Some(mode) = mode {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
-    loop {
-        let temp = builder.tempfile_in(folder)?;
-        if claim(temp.as_file())? {
-            return Ok(temp);
-        }
-        // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-#[cfg(unix)]
-fn claim(file: &File) -> io::Result<bool> {
-    use std::fs::TryLockError;
-    use std::os::unix::fs::MetadataExt;
-    match file.try_lock() {
-        Ok(()) => Ok(file.metadata()?.nlink() > 0),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        // A file system without locks: a sweep cannot lock there either, so it removes nothing.
-        Err(TryLockError::Error(_)) => Ok(true),
-    }
-}
-
+/// Gives `file` the name `target`, unless there is a reason against it, which is given back.
 #[cfg(not(unix))]
-fn claim(_file: &File) -> io::Result<bool> {
-    Ok(true)
+fn put(file: tempfile::NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<Why>> {
+    if Stamp::of(&fs::metadata(target)?) != *stamp {
+        return Ok(Some(Why::Changed));
+    }
+    file.persist(target).map_err(|e| e.error)?;
+    Ok(None)
 }
 
-#[cfg(unix)]
-fn dress(file: &File, mode: &Mode, old: Option<&Metadata>) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let mode = match (old, mode) {
-        (Some(old), _) => {
-            let new = file.metadata()?;
-            if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-                // Only root may give a file away; for everybody else the file becomes the writer's, as with cp.
-                let _ = fchown(file, Some(old.uid()), Some(old.gid()))
-                    .or_else(|_| fchown(file, None, Some(old.gid())));
-            }
-            old.mode()
-        }
-        (None, Mode::Default) => return Ok(()),
-        (None, Mode::Private) => 0o600,
-        (None, Mode::Like(permissions)) => permissions.mode(),
-    };
-    // A transcript is never a program: the bits that lend rights are not handed on.
-    file.set_permissions(Permissions::from_mode(mode & 0o777))
-}
-
-#[cfg(not(unix))]
-fn dress(_file: &File, _mode: &Mode, _old: Option<&Metadata>) -> io::Result<()> {
-    Ok(())
-}
-
-/// A rename over a device or a named pipe would destroy it, and one over a hard link would split it in two.
-fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
+/// Whether a file may be replaced by a rename: over a device or a named pipe that would destroy it, and over a hard link
+/// it would split it in two.
+///
+/// # Errors
+///
+/// [`ErrorKind::Exists`] where it may not.
+pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
     if !old.is_file() {
         return Err(
             Error::new(ErrorKind::Exists, "what is there is not a regular file")
@@ -455,6 +325,17 @@ fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A file that is no longer what was read, which was found out in time.
+pub fn changed(path: &Path) -> Error {
+    left_alone(path, "the file was changed by another program meanwhile")
+}
+
+fn left_alone(path: &Path, why: &str) -> Error {
+    Error::new(ErrorKind::Changed, format!("{why}, and it was left alone"))
+        .at(path)
+        .hint("run again when the agent that writes it has stopped")
 }
 
 fn taken(path: &Path) -> Error {

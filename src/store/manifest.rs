@@ -225,9 +225,15 @@ impl Ledger {
             .map(|&i| &self.records[i])
     }
 
-    /// Whether we wrote a file of this name (by [`Store::name_of`]) with these bytes, so that we may replace it.
+    /// Whether we wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by an undo of one,
+    /// so that we may replace it.
     pub fn wrote(&self, output: &str, hash: &str) -> bool {
         self.with_output(hash).any(|record| record.output == output)
+            || self.is_original(hash)
+                && self
+                    .records
+                    .iter()
+                    .any(|record| record.output == output && record.input_hash == hash)
     }
 
     /// Whether these are the bytes that some output was made from.

@@ -20,7 +20,7 @@ pub mod manifest;
 mod offload;
 pub mod undo;
 
-pub use archive::{ArchiveWriter, Archived};
+pub use archive::{ArchiveWriter, Archived, archive_name};
 pub use offload::{is_offload_name, offload_name};
 
 use atomic::{Durability, Written};

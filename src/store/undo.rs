@@ -114,7 +114,9 @@ impl Undo {
             .iter()
             .filter_map(|root| Some((root, self.ledgers.get(root)?)))
             .map(|(root, ledger)| {
-                let name = Store::new(root, Durability::Lazy).name_of(file).ok();
+                // Records name what a link points to.
+                let name = Store::new(root, Durability::Lazy).name_of(&resolved(file));
+                let name = name.ok();
                 (root, ledger, name)
             })
             .collect();
@@ -139,17 +141,27 @@ impl Undo {
                 return Ok(found(root, records, state));
             }
         }
-        for (root, ledger, _) in &stores {
-            if ledger.is_original(&written.hash) {
-                return Ok(found(root, Vec::new(), State::AlreadyOriginal(written)));
-            }
-        }
+        let original = stores
+            .iter()
+            .find(|(_, ledger, _)| ledger.is_original(&written.hash));
         for (root, ledger, name) in &stores {
-            if let Some((bytes, records)) = grown(file, written.bytes, ledger, name.as_deref())? {
+            let grown = match grown(file, &written, ledger, name.as_deref()) {
+                Err(_) if original.is_some() => continue,
+                grown => grown?,
+            };
+            let Some((bytes, records)) = grown else {
+                continue;
+            };
+            let is_here = |record: &Record| Some(&record.output) == name.as_ref();
+            // What was compacted twice was an original, too, in between: but not the first one of this very file.
+            if original.is_none() || records.iter().any(is_here) {
                 return Ok(found(root, records, State::Grown(written.bytes - bytes)));
             }
         }
-        Err(unknown(file, &stores))
+        match original {
+            Some((root, ..)) => Ok(found(root, Vec::new(), State::AlreadyOriginal(written))),
+            None => Err(unknown(file, &stores)),
+        }
     }
 
     fn roots(&self, file: &Path) -> Vec<PathBuf> {
@@ -218,22 +230,30 @@ impl Found {
             hash: original.hash.clone(),
             bytes: original.bytes,
         };
-        let (path, existing) = match dest {
+        let mode = Mode::Like(self.permissions.clone());
+        let mut file = match dest {
             Dest::InPlace if matches!(self.state, State::AlreadyOriginal(_)) => return Ok(done),
-            Dest::InPlace => (
-                self.file.as_path(),
-                Existing::IfUnchanged(self.stamp.clone()),
-            ),
-            Dest::Path(path, existing) => (path, existing),
+            Dest::InPlace => {
+                let existing = Existing::IfUnchanged(self.stamp.clone());
+                let mut file = Replace::create(&self.file, existing, mode, Durability::Durable)?;
+                file.keep_time();
+                file
+            }
+            Dest::Path(path, existing) => {
+                Replace::create(path, existing, mode, Durability::Durable)?
+            }
             Dest::Writer(to) => {
                 self.pour(source, &original, to)?;
                 return Ok(done);
             }
         };
-        let mode = Mode::Like(self.permissions.clone());
-        let mut file = Replace::create(path, existing, mode, Durability::Durable)?;
-        self.pour(source, &original, &mut file)
-            .map_err(|e| if e.path.is_none() { e.at(path) } else { e })?;
+        self.pour(source, &original, &mut file).map_err(|e| {
+            if e.path.is_none() {
+                e.at(file.path())
+            } else {
+                e
+            }
+        })?;
         file.commit()?;
         Ok(done)
     }
@@ -350,22 +370,24 @@ fn one_original(
 /// The longest recorded output that `file` begins with, and its records.
 ///
 /// Outputs that are equal to their inputs do not count when they are elsewhere: a transcript that goes on
-/// growing begins with every older copy of itself, and has nothing to undo.
+/// growing begins with every older copy of itself, and has nothing to undo. Nor do those that were made from what the file
+/// holds now: an original can begin with its own output.
 fn grown(
     file: &Path,
-    bytes: u64,
+    now: &Written,
     ledger: &Ledger,
     name: Option<&str>,
 ) -> Result<Option<(u64, Vec<Record>)>> {
     let counts = |record: &&Record| {
-        record.output_hash != record.input_hash || Some(record.output.as_str()) == name
+        record.input_hash != now.hash
+            && (record.output_hash != record.input_hash || Some(record.output.as_str()) == name)
     };
     let lengths: BTreeSet<u64> = ledger
         .records()
         .iter()
         .filter(counts)
         .map(|record| record.output_bytes)
-        .filter(|&length| 0 < length && length < bytes)
+        .filter(|&length| 0 < length && length < now.bytes)
         .collect();
     let mut longest = None;
     for (length, hash) in prefix_hashes(file, &lengths)? {

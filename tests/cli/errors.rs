@@ -33,6 +33,11 @@ fn a_missing_file_alone_stops_the_run() {
         "compact far/away.jsonl",
         &["far/away.jsonl: no such file or folder", "hint: "],
     );
+    refused(
+        &place,
+        "compact a.jsonl b.jsonl c/*.jsonl",
+        &["a.jsonl: no such file or folder; nor is there anything at b.jsonl, c/*.jsonl"],
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod bytes;
 mod check;
 mod errors;
 mod harness;
+mod inplace;
 mod inputs;
 mod outputs;
 mod reports;

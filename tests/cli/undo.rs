@@ -37,6 +37,14 @@ fn every_format_comes_back_in_place_and_elsewhere() {
 }
 
 #[test]
+fn what_was_undone_in_place_can_be_compacted_again() {
+    let place = compacted();
+    place.run("undo in.compact.jsonl").exits(0);
+    place.run("compact in.jsonl --no-report").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), sample().1);
+}
+
+#[test]
 fn an_output_that_was_moved_is_known_by_its_bytes() {
     let place = compacted();
     fs::create_dir(place.path("deep")).unwrap();

@@ -1,5 +1,8 @@
 //! What the name holds before, during and after a write.
 
+#[cfg(target_os = "linux")]
+use std::fs::File;
+
 use tempfile::tempdir;
 
 use super::*;
@@ -126,6 +129,105 @@ fn errors_name_the_output_and_what_was_being_done() {
     let error = file.commit().unwrap_err();
     assert_eq!(error.path.as_deref(), Some(path.as_path()));
     assert!(error.message.starts_with("cannot write: "), "{error}");
+}
+
+#[test]
+fn errors_do_not_show_temporary_names() {
+    let dir = tempdir().unwrap();
+    let error = lazy(&dir.path().join("missing/out"), Existing::Refuse).unwrap_err();
+    assert!(!error.message.contains(TEMP_PREFIX), "{error}");
+    // So that a caller sees what the system said.
+    assert!(error.source.unwrap().raw_os_error().is_some());
+}
+
+/// Agents of both manners append numbered lines while the file is replaced by a copy of itself, again and again.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_line_is_lost_or_moved_while_a_file_is_replaced() {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    const LINES: usize = 3000;
+    // How many lines are written before the file is closed: each alone, a few, all.
+    for held in [1, 7, LINES] {
+        let dir = tempdir().unwrap();
+        let path = dir.path().join("session");
+        fs::write(&path, "first\n").unwrap();
+        let (done, replaced) = (AtomicBool::new(false), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut file = None;
+                for i in 0..LINES {
+                    if i % held == 0 {
+                        drop(file.take());
+                        file = Some(File::options().append(true).open(&path).unwrap());
+                    }
+                    let mut file = file.as_ref().unwrap();
+                    file.write_all(format!("{i}\n").as_bytes()).unwrap();
+                }
+                drop(file);
+                done.store(true, Ordering::Relaxed);
+            });
+            while !done.load(Ordering::Relaxed) {
+                let stamp = Stamp::of(&fs::metadata(&path).unwrap());
+                let bytes = fs::read(&path).unwrap();
+                if bytes.len() as u64 != stamp.bytes {
+                    continue;
+                }
+                let existing = Existing::IfUnchanged(stamp);
+                let mode = Mode::Default;
+                match write(&path, &bytes, existing, mode, Durability::Lazy) {
+                    Ok(_) => drop(replaced.fetch_add(1, Ordering::Relaxed)),
+                    Err(e) => assert_eq!(e.kind, ErrorKind::Changed, "{e}"),
+                }
+            }
+        });
+        let numbered: String = (0..LINES).map(|i| format!("{i}\n")).collect();
+        let expected = format!("first\n{numbered}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text == expected,
+            "{held}: {} bytes of {}",
+            text.len(),
+            expected.len()
+        );
+        assert_eq!(names(dir.path()), ["session"]);
+        eprintln!("{held} lines held: replaced {replaced:?} times");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_somebody_has_open_for_writing_is_left_alone() {
+    let dir = tempdir().unwrap();
+    let path = dir.path().join("session");
+    fs::write(&path, "one\n").unwrap();
+    let replace = || {
+        let existing = Existing::IfUnchanged(Stamp::of(&fs::metadata(&path).unwrap()));
+        write(
+            &path,
+            b"compacted\n",
+            existing,
+            Mode::Default,
+            Durability::Lazy,
+        )
+    };
+    let mut agent = File::options().append(true).open(&path).unwrap();
+    let error = replace().unwrap_err();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (
+            ErrorKind::Changed,
+            "another program has the file open for writing, and it was left alone"
+        )
+    );
+    agent.write_all(b"two\n").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+    assert_eq!(names(dir.path()), ["session"]);
+    drop(agent);
+    // Readers are no reason.
+    let _reader = File::open(&path).unwrap();
+    replace().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"compacted\n");
 }
 
 #[test]

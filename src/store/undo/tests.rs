@@ -386,6 +386,48 @@ fn a_transcript_that_grew_behind_an_equal_copy_was_never_compacted() {
 }
 
 #[test]
+fn an_original_that_begins_with_its_own_output_has_not_grown() {
+    let b = Bench::new();
+    b.compact(("s", "one\n"), ("s", "one\ntwo\n"), Original::Archive);
+    b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(b.read("s"), "one\ntwo\n");
+    assert!(matches!(
+        b.find("s").unwrap().state(),
+        State::AlreadyOriginal(_)
+    ));
+}
+
+#[test]
+fn an_original_is_known_whatever_begins_it() {
+    let b = Bench::new();
+    b.compact(("a.out", "one\n"), ("a", "original a"), Original::Input);
+    b.compact(("b.out", "one\n"), ("b", "original b"), Original::Input);
+    b.compact(("s.out", "small"), ("s", "one\ntwo\n"), Original::Input);
+    assert!(matches!(
+        b.find("s").unwrap().state(),
+        State::AlreadyOriginal(_)
+    ));
+}
+
+#[test]
+fn what_grew_between_two_compactions_is_asked_about_when_both_are_undone() {
+    let b = Bench::new();
+    b.compact(("s", "small\n"), ("s", "the original\n"), Original::Archive);
+    b.compact(
+        ("s", "smaller\n"),
+        ("s", "small\nnew line\n"),
+        Original::Archive,
+    );
+    b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(b.read("s"), "small\nnew line\n");
+    assert_eq!(b.find("s").unwrap().state(), &State::Grown(9));
+    let error = b.undo("s", Dest::InPlace, Appended::Refuse).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Changed);
+    b.undo("s", Dest::InPlace, Appended::Discard).unwrap();
+    assert_eq!(b.read("s"), "the original\n");
+}
+
+#[test]
 fn an_edited_output_is_not_taken_for_another() {
     let b = Bench::new();
     b.compact(("s", "small"), ("s", "the original"), Original::Archive);

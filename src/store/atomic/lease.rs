@@ -1,0 +1,130 @@
+//! Holds a file against programs that would write to it, where the system lets us.
+//!
+//! Linux calls this a lease: it is refused while another program has the file open for writing, and while it is held,
+//! an open for writing waits. Advisory locks would not do, because no agent takes them. Never held for longer than it
+//! takes to rename a file and to copy a few lines.
+
+use std::fs::File;
+
+/// An attempt to hold a file.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) enum Hold<'f> {
+    /// Nobody else has it open for writing, and nobody will until this is dropped.
+    Held { _lease: Lease<'f> },
+    /// Somebody has.
+    Busy,
+    /// There are no leases here: another system, a file system without them, somebody else's file.
+    Unknown,
+}
+
+/// A file held, until this is dropped.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) struct Lease<'f>(&'f File);
+
+/// Against whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Against {
+    /// Writers; the handle must be one for reading.
+    Writers,
+    /// Everybody; the handle may be one for writing.
+    All,
+}
+
+#[cfg(target_os = "linux")]
+pub(super) fn hold(file: &File, against: Against) -> Hold<'_> {
+    let kind = match against {
+        Against::Writers => libc::F_RDLCK,
+        Against::All => libc::F_WRLCK,
+    };
+    // Who has to wait is announced by a signal, which would end the process; this one is ignored unless one asks for it.
+    let held =
+        fcntl(file, F_SETSIG, libc::SIGURG).and_then(|()| fcntl(file, libc::F_SETLEASE, kind));
+    match held {
+        Ok(()) => Hold::Held {
+            _lease: Lease(file),
+        },
+        Err(e) if e.raw_os_error() == Some(libc::EAGAIN) => Hold::Busy,
+        Err(_) => Hold::Unknown,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn hold(_file: &File, _against: Against) -> Hold<'_> {
+    Hold::Unknown
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        // Closing the handle would end the lease as well.
+        let _ = fcntl(self.0, libc::F_SETLEASE, libc::F_UNLCK);
+    }
+}
+
+/// The number that Linux gives it; `libc` does not name it.
+#[cfg(target_os = "linux")]
+const F_SETSIG: libc::c_int = 10;
+
+/// The one call that the standard library has no safe form of.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> std::io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the two commands that this file uses take a
+    // number and touch no memory of ours.
+    match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
+        -1 => Err(std::io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_writer_is_seen_and_the_next_one_waits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "a").unwrap();
+        let file = File::open(&path).unwrap();
+        let open = || OpenOptions::new().append(true).open(&path).unwrap();
+
+        let writer = open();
+        assert!(matches!(hold(&file, Against::Writers), Hold::Busy));
+        drop(writer);
+        let Hold::Held { _lease } = hold(&file, Against::Writers) else {
+            panic!("not held");
+        };
+        // Readers do not mind.
+        assert_eq!(std::fs::read(&path).unwrap(), b"a");
+        let (send, opened) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                open();
+                send.send(()).unwrap();
+            });
+            let waited = opened.recv_timeout(Duration::from_millis(50));
+            assert_eq!(waited, Err(mpsc::RecvTimeoutError::Timeout));
+            drop(_lease);
+            opened.recv().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_writer_may_hold_its_own_file_against_all() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(matches!(
+            hold(file.as_file(), Against::All),
+            Hold::Held { .. }
+        ));
+        let _reader = File::open(file.path()).unwrap();
+        let second = OpenOptions::new().write(true).open(file.path()).unwrap();
+        assert!(matches!(hold(file.as_file(), Against::All), Hold::Busy));
+        drop(second);
+    }
+}

@@ -1,0 +1,143 @@
+//! Gives a new file the name of one that other programs may be appending to.
+//!
+//! An agent that opens its file for each line, and one that keeps it open, both write to the file and not to its name:
+//! after a rename their lines could end in a file that nobody finds. So, in this order:
+//!
+//! 1. A file that somebody has open for writing is left alone, and so is one that is no longer what was read.
+//! 2. The names of the old and of the new file are exchanged. Who wants to open one of them for writing waits meanwhile.
+//! 3. Those who were late, and have the old file open now, get a moment to write and close. What they appended is copied
+//!    to the end of the new file, before anybody else can append to it: lines keep their order.
+//! 4. Who does not close by then is an agent that began just now: the names are exchanged back, and the old file is left
+//!    alone after all. Lines that others wanted to append meanwhile come late, but they come.
+//!
+//! All of this holds on Linux where the file system has leases and the file is the user's own. Elsewhere (1) sees only
+//! changes, not open files, and (3) waits a fixed moment instead: what an agent that keeps its file open writes later is
+//! lost. Nowhere does it help against a kill between (2) and (3); what was appended in that moment is lost then.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use tempfile::{NamedTempFile, TempPath};
+
+use super::lease::{Against, Hold, hold};
+use super::{Stamp, Why, place};
+
+/// How long an agent may take to append what it has to append. Before the exchange nothing is lost by giving up; after it,
+/// a disk that is busy with others is no reason to go back.
+const BEFORE: Duration = Duration::from_millis(20);
+const AFTER: Duration = Duration::from_secs(1);
+/// What an agent gets instead where nobody can say whether it is done.
+const BLIND: Duration = Duration::from_millis(5);
+
+/// Gives `temp`, complete, the name `target` of the file that `stamp` is of, unless there is a reason against it, which is
+/// given back.
+///
+/// # Errors
+///
+/// The system's. The old file has its name then, with all that was appended to it, unless the file system cannot
+/// exchange names.
+pub(super) fn put(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<Why>> {
+    let old = File::open(target)?;
+    // Another run that replaces this file; when it is done, the stamp tells.
+    if matches!(old.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Ok(Some(Why::Busy));
+    }
+    let (new, path) = temp.into_parts();
+    let length = new.metadata()?.len();
+    let fence = hold(&new, Against::All);
+
+    let lease = quiet(&old, Against::Writers, BEFORE);
+    if matches!(lease, Hold::Busy) {
+        return Ok(Some(Why::Busy));
+    }
+    if Stamp::of(&old.metadata()?) != *stamp || Stamp::of(&fs::metadata(target)?) != *stamp {
+        return Ok(Some(Why::Changed));
+    }
+    let path = match exchange(&path, target) {
+        Ok(()) => path,
+        Err(_) => {
+            path.persist(target).map_err(|e| e.error)?;
+            drop(lease);
+            let _lease = late(&old);
+            return append(&old, stamp.bytes, &new).map(|_| None);
+        }
+    };
+    drop(lease);
+    let done = settle(&old, &path, stamp, &new);
+    if !matches!(done, Ok(None)) {
+        exchange(&path, target)?;
+        if done.is_err() {
+            // The old file has these lines; they must not come back from here.
+            new.set_len(length)?;
+        }
+        // Who found the new file under the name meanwhile has waited for this.
+        drop(fence);
+        if let Hold::Held { .. } | Hold::Unknown = quiet(&new, Against::All, AFTER) {
+            append(&new, length, &File::options().append(true).open(target)?)?;
+        }
+    }
+    done
+}
+
+/// Moves what came late from the old file, which is at `path` now, to the new one.
+fn settle(old: &File, path: &TempPath, stamp: &Stamp, new: &File) -> io::Result<Option<Why>> {
+    if place(&fs::metadata(path)?) != place(&old.metadata()?) {
+        // Somebody else gave the name to a third file in the moment after the last look.
+        return Ok(Some(Why::Changed));
+    }
+    let lease = late(old);
+    if matches!(lease, Hold::Busy) {
+        return Ok(Some(Why::Busy));
+    }
+    append(old, stamp.bytes, new)
+}
+
+fn late(old: &File) -> Hold<'_> {
+    let lease = quiet(old, Against::Writers, AFTER);
+    if matches!(lease, Hold::Unknown) {
+        sleep(BLIND);
+    }
+    lease
+}
+
+/// Holds a file once nobody else writes to it; [`Hold::Busy`] when that takes too long.
+fn quiet(file: &File, against: Against, patience: Duration) -> Hold<'_> {
+    let end = Instant::now() + patience;
+    loop {
+        match hold(file, against) {
+            Hold::Busy if Instant::now() < end => sleep(Duration::from_micros(200)),
+            hold => return hold,
+        }
+    }
+}
+
+/// Copies what is behind the first `length` bytes of `from` to the end of `to`.
+fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Option<Why>> {
+    let now = from.metadata()?.len();
+    if now == length {
+        return Ok(None);
+    }
+    if now < length {
+        return Ok(Some(Why::Changed));
+    }
+    let mut lines = Vec::new();
+    from.seek(SeekFrom::Start(length))?;
+    from.read_to_end(&mut lines)?;
+    to.seek(SeekFrom::End(0))?;
+    to.write_all(&lines)?;
+    Ok(None)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).map_err(io::Error::from)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn exchange(_a: &Path, _b: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
