@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::apply::{self, Edit};
-use crate::artifacts;
+use crate::artifacts::{self, Content};
 use crate::error::Result;
 use crate::format::{Format, Warnings};
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection};
@@ -308,7 +308,7 @@ impl<'a> Compacted<'a> {
     }
 
     /// What the output names in the store: the name and the content of each.
-    pub fn offloads(&self) -> impl Iterator<Item = (&str, Vec<u8>)> + '_ {
+    pub fn offloads(&self) -> impl Iterator<Item = (&str, Content<'_, 'a>)> + '_ {
         let changes = if self.is_changed() {
             self.changes.as_slice()
         } else {
@@ -316,10 +316,7 @@ impl<'a> Compacted<'a> {
         };
         changes.iter().filter_map(|change| {
             let name = change.stored.as_deref()?;
-            Some((
-                name,
-                artifacts::content(&self.transcript, self.transcript.block(change.block)),
-            ))
+            Some((name, Content::of(&self.transcript, change.block)))
         })
     }
 

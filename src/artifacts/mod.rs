@@ -4,13 +4,17 @@
 //! written until the result is verified.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use crate::plan::{Demote, Plan};
 use crate::policy::{Policy, Substitutions};
 use crate::scan::unescape_into;
-use crate::store::{is_offload_name, offload_name};
+use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
+
+/// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
+const WHOLE_BYTES: usize = 1 << 20;
 
 /// What was gathered for a plan.
 #[derive(Debug, Default)]
@@ -49,8 +53,17 @@ pub fn gather(
         if sizes.estimator().tokens(size) <= demote.min_tokens {
             continue;
         }
-        let content = content(transcript, block);
-        let text = String::from_utf8_lossy(&content);
+        let mut hash = OffloadHash::default();
+        let (mut head, mut bytes) = (Vec::new(), 0);
+        let head_bytes = WHOLE_BYTES.max(demote.preview_chars as usize * 4 + 4);
+        Content { transcript, block }.pieces(|piece| {
+            hash.update(piece);
+            bytes += piece.len();
+            let room = head_bytes - head.len();
+            head.extend_from_slice(&piece[..piece.len().min(room)]);
+        });
+        let text = String::from_utf8_lossy(&head);
+        let is_whole = bytes == head.len();
         let is_preview = demote
             .text
             .matches(&text)
@@ -60,14 +73,14 @@ pub fn gather(
             tool: &tool,
             ..Substitutions::default()
         };
-        if is_preview || placeholders.iter().any(|p| p.render(&values) == text) {
+        if is_whole && (is_preview || placeholders.iter().any(|p| p.render(&values) == text)) {
             continue;
         }
         let preview = text.chars().take(demote.preview_chars as usize).collect();
         artifacts.demoted.insert(
             result.block,
             Demoted {
-                name: offload_name(&content),
+                name: hash.name(),
                 preview,
             },
         );
@@ -77,15 +90,44 @@ pub fn gather(
 
 /// What a result says, as the store keeps it: its texts, a line each where there are several.
 ///
-/// Read from the input, so that it can still be had after the result was replaced.
-pub fn content(transcript: &Transcript<'_>, block: &Block) -> Vec<u8> {
-    let line = transcript.original_line(block.line);
-    let mut content = Vec::new();
-    for (i, text) in transcript.texts(block).iter().enumerate() {
-        if i > 0 {
-            content.push(b'\n');
-        }
-        unescape_into(text.span.of(line), |chunk| content.extend_from_slice(chunk));
+/// Read from the input, so that it can still be had after the result was replaced, and in pieces, because a result may be
+/// nearly all of a large file.
+#[derive(Debug, Clone, Copy)]
+pub struct Content<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    block: &'t Block,
+}
+
+impl<'t, 'a> Content<'t, 'a> {
+    /// The content of the result `block`.
+    pub fn of(transcript: &'t Transcript<'a>, block: u32) -> Self {
+        let block = transcript.block(block);
+        Content { transcript, block }
     }
-    content
+
+    /// Gives it to `sink`, piece by piece.
+    pub fn pieces(self, mut sink: impl FnMut(&[u8])) {
+        let line = self.transcript.original_line(self.block.line);
+        for (i, text) in self.transcript.texts(self.block).iter().enumerate() {
+            if i > 0 {
+                sink(b"\n");
+            }
+            unescape_into(text.span.of(line), &mut sink);
+        }
+    }
+
+    /// Writes it to `out`.
+    ///
+    /// # Errors
+    ///
+    /// The first of `out`.
+    pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
+        let mut done = Ok(());
+        self.pieces(|piece| {
+            if done.is_ok() {
+                done = out.write_all(piece);
+            }
+        });
+        done
+    }
 }

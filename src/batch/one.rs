@@ -240,8 +240,9 @@ impl<'r> Run<'r> {
 
     fn keep_offloads(&self, target: &Target, compacted: &Compacted<'_>) -> Result<()> {
         if let (Some(kept), Effect::Write) = (&target.store, self.options.effect) {
-            for (_, content) in compacted.offloads() {
-                kept.store.put_offload(&content)?;
+            for (name, content) in compacted.offloads() {
+                kept.store
+                    .put_offload_as(name, |out| content.write_to(out))?;
             }
         }
         Ok(())

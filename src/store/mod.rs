@@ -21,7 +21,7 @@ mod offload;
 pub mod undo;
 
 pub use archive::{ArchiveWriter, Archived, archive_name};
-pub use offload::{is_offload_name, offload_name};
+pub use offload::{OffloadHash, is_offload_name, offload_name};
 
 use atomic::{Durability, Written};
 use manifest::Journal;

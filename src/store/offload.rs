@@ -4,7 +4,7 @@
 //! written. Never reads or writes outside `offloaded/`, and never returns bytes that are not those of the name.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::atomic::{Durability, IfTaken, Mode, Temp};
@@ -19,40 +19,93 @@ pub fn offload_name(content: &[u8]) -> String {
     content_name(OFFLOADED, &blake3::hash(content), ENDING)
 }
 
+/// [`offload_name`] of a content that comes in pieces. Pure.
+#[derive(Debug, Default)]
+pub struct OffloadHash(blake3::Hasher);
+
+impl OffloadHash {
+    /// Adds a piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The name of all of them together.
+    pub fn name(&self) -> String {
+        content_name(OFFLOADED, &self.0.finalize(), ENDING)
+    }
+}
+
 /// Whether `name` has exactly the form that [`offload_name`] gives. Pure.
 pub fn is_offload_name(name: &str) -> bool {
     is_content_name(name, OFFLOADED, ENDING)
 }
 
+/// What is written goes to both.
+struct Tee<'w, W: Write>(OffloadHash, &'w mut W);
+
+impl<W: Write> Write for Tee<'_, W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let written = self.1.write(piece)?;
+        self.0.update(&piece[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.1.flush()
+    }
+}
+
 impl Store {
-    /// Keeps `content` and gives its name. Content that is there already is checked and left.
+    /// Keeps `content` and gives its name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::put_offload_as`].
+    pub fn put_offload(&self, content: &[u8]) -> Result<String> {
+        let name = offload_name(content);
+        self.put_offload_as(&name, |out| out.write_all(content))?;
+        Ok(name)
+    }
+
+    /// Keeps what `write` writes, whose name is `name`. Content that is there already is checked and left.
     ///
     /// With [`Durability::Durable`] the content is on the disk; its name is after the next [`Store::record`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when a file of that name holds something else; [`ErrorKind::Io`] when the system
-    /// refuses.
-    pub fn put_offload(&self, content: &[u8]) -> Result<String> {
-        let name = offload_name(content);
+    /// [`ErrorKind::Store`] when what is written has another name, or a file of that name holds something else;
+    /// [`ErrorKind::Io`] when the system refuses.
+    pub fn put_offload_as(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<()> {
         let folder = self.folder(OFFLOADED)?;
-        let path = self.root.join(&name);
+        let path = self.offload_path(name)?;
         // Looked at without following links: a dangling one counts as taken, and is refused by the read.
         if fs::symlink_metadata(&path).is_err() {
             let failed = |e| Error::io(&path, "write", e);
             let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
-            temp.write_all(content).map_err(failed)?;
+            let mut hashing = Tee(OffloadHash::default(), &mut temp);
+            write(&mut hashing).map_err(failed)?;
+            if hashing.0.name() != name {
+                return Err(Error::new(
+                    ErrorKind::Store,
+                    "a content is not the one that its name stands for",
+                )
+                .at(&path));
+            }
             if self.durability == Durability::Durable {
                 temp.sync().map_err(failed)?;
             }
             match temp.persist(&path, IfTaken::Fail, Durability::Lazy) {
-                Ok(_) => return Ok(name),
+                Ok(_) => return Ok(()),
                 // Another thread or run kept the same content meanwhile.
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(failed(e)),
             }
         }
-        self.read_offload(&name).map(|_| name)
+        self.copy_offload(name, &mut io::sink())
     }
 
     /// The content of a name that [`offload_name`] made, from this store.
@@ -62,16 +115,22 @@ impl Store {
     /// [`ErrorKind::Store`] when the name has any other form, when no such content is kept, when what is there
     /// is a link or not a regular file, or when its bytes are not those that the name stands for.
     pub fn read_offload(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.offload_path(name)?;
         let mut content = Vec::new();
+        self.copy_offload(name, &mut content)?;
+        Ok(content)
+    }
+
+    fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
+        let path = self.offload_path(name)?;
+        let mut hashing = Tee(OffloadHash::default(), to);
         open_regular(&path)
-            .and_then(|mut file| file.read_to_end(&mut content))
+            .and_then(|mut file| io::copy(&mut file, &mut hashing))
             .map_err(|e| Error {
                 kind: ErrorKind::Store,
                 ..Error::io(&path, "read the offloaded content", e)
                     .hint("it belongs to the store that the transcript was compacted into; name that with --store")
             })?;
-        if offload_name(&content) != name {
+        if hashing.0.name() != name {
             return Err(Error::new(
                 ErrorKind::Store,
                 "the offloaded content is damaged: its hash is not its name",
@@ -79,7 +138,7 @@ impl Store {
             .at(&path)
             .hint("delete the file; compacting the original again writes it anew"));
         }
-        Ok(content)
+        Ok(())
     }
 
     fn offload_path(&self, name: &str) -> Result<PathBuf> {
