@@ -3,7 +3,6 @@
 //! Lexical: no disk is looked at, so that `..` stays (a link may stand before it), and so does a path that is relative to a
 //! folder which nobody recorded.
 
-use super::input::Input;
 use super::{Place, lossy};
 use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::Transcript;
@@ -18,13 +17,12 @@ pub(super) const KEYS: [&str; 6] = [
     "filename",
 ];
 
-/// The file that a call's input names, in one spelling.
-pub(super) fn of(transcript: &Transcript<'_>, call: Place, input: &Input<'_>) -> Option<String> {
-    let path = input.text(&KEYS).filter(|path| !path.is_empty())?;
-    let folder = is_relative(&path)
+/// A path that a call names, in the spelling that all names of the file share.
+pub(super) fn in_one_spelling(transcript: &Transcript<'_>, call: Place, path: &str) -> String {
+    let folder = is_relative(path)
         .then(|| folder(transcript, call.line))
         .flatten();
-    Some(normal(&path, folder.as_deref()))
+    normal(path, folder.as_deref())
 }
 
 /// `path` without `.` and doubled slashes, below `folder` where it is relative.

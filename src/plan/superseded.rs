@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::{ResultPlan, is_persisted};
-use crate::facts::{self, Shown, reads};
+use crate::facts::{self, Shown, exchanges, reads};
 use crate::ids::IdMap;
 use crate::policy::Policy;
 use crate::transcript::{Conversation, Transcript};
@@ -33,7 +33,8 @@ pub(super) fn mark(
     files: &mut u32,
     results: &mut [ResultPlan],
 ) {
-    let reads = reads(transcript, conversation, &policy.tools);
+    let exchanges = exchanges(transcript, conversation, &policy.tools);
+    let reads = reads(transcript, &exchanges);
     let mut times: IdMap<(&str, &[u8]), (u32, u32)> = IdMap::default();
     for read in &reads {
         let (_, number) = times.entry((&read.path, &read.options)).or_insert_with(|| {
