@@ -34,7 +34,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         let said = said(transcript, block);
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
         let mut telling: Vec<String> = lines()
-            .filter(|line| speaks_of_an_error(line))
+            .filter(|line| speaks_of_an_error(line, block.outcome))
             .take(Failure::LINES)
             .map(str::to_owned)
             .collect();
@@ -63,23 +63,27 @@ fn bare(line: &str) -> &str {
 }
 
 /// Whether a line says what went wrong, by the words of compilers, interpreters and test runners.
-fn speaks_of_an_error(line: &str) -> bool {
-    const WORDS: [&str; 13] = [
+fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
+    const ALWAYS: [&str; 6] = [
         "error:",
         "error[",
         "Error:",
+        "fatal:",
+        "FAILED",
+        "panicked at",
+    ];
+    /// What is found in other people's files, too, which a command that went well may show.
+    const WHERE_IT_FAILED: [&str; 7] = [
         "ERROR",
         "Error(",
         "Exception",
-        "fatal:",
-        "FAILED",
         "FAIL ",
-        "panicked at",
         "not found",
         "No such file",
         "Permission denied",
     ];
-    WORDS.iter().any(|word| line.contains(word)) || line.ends_with("Error")
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    has(&ALWAYS) || outcome == Outcome::Failed && (has(&WHERE_IT_FAILED) || line.ends_with("Error"))
 }
 
 #[cfg(test)]
@@ -114,7 +118,11 @@ mod tests {
                 r#"{"command":"make || true"}"#,
                 Said::Fine("cc a.c\na.c:1: fatal: no input\ndone"),
             ),
-            ("Bash", r#"{"command":"ls"}"#, Said::Fine("a\nb")),
+            (
+                "Bash",
+                r#"{"command":"ls"}"#,
+                Said::Fine("a\nException.java"),
+            ),
             (
                 "Read",
                 r#"{"file_path":"/log"}"#,

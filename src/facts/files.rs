@@ -133,7 +133,7 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         )
     };
     let done = done(transcript, exchange);
-    let Some(written) = input.text(&path::KEYS).filter(|path| !path.is_empty()) else {
+    let Some((_, written)) = path::of(&input) else {
         let patch = patch::of(&input);
         let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
         return parts

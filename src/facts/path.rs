@@ -3,12 +3,15 @@
 //! Lexical: no disk is looked at, so that `..` stays (a link may stand before it), and so does a path that is relative to a
 //! folder which nobody recorded.
 
+use std::borrow::Cow;
+
+use super::input::Input;
 use super::{Place, lossy};
 use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::Transcript;
 
 /// The names that tools have for the path in their inputs.
-pub(super) const KEYS: [&str; 6] = [
+const KEYS: [&str; 6] = [
     "file_path",
     "path",
     "filePath",
@@ -16,6 +19,14 @@ pub(super) const KEYS: [&str; 6] = [
     "absolute_path",
     "filename",
 ];
+
+/// The path in a call's input, and the key that it stands under.
+pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>)> {
+    let path = |key: &&'static str| Some((*key, input.text(&[key])?));
+    KEYS.iter()
+        .find_map(path)
+        .filter(|(_, path)| !path.is_empty())
+}
 
 /// A path that a call names, in the spelling that all names of the file share.
 pub(super) fn in_one_spelling(transcript: &Transcript<'_>, call: Place, path: &str) -> String {

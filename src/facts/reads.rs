@@ -122,14 +122,17 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         if exchange.kind == ToolKind::Edit && input.text(&["command"])? != "view" {
             return None;
         }
-        let written = input.text(&path::KEYS).filter(|path| !path.is_empty())?;
+        let (named_by, written) = path::of(&input)?;
         let reading = Reading::of(&input);
-        let is_said = |key: &str| SAID.contains(&key) || path::KEYS.contains(&key);
+        let is_no_option = |key: &str| {
+            let is_command = exchange.kind == ToolKind::Edit && key == "command";
+            key == named_by || is_command || SAID.contains(&key) || reading.keys.contains(&key)
+        };
         Some(Read {
             call: exchange.call,
             result,
             path: path::in_one_spelling(transcript, exchange.call, &written),
-            options: input.others(|key| is_said(key) || reading.keys.contains(&key)),
+            options: input.others(is_no_option),
             reading,
         })
     };
@@ -137,7 +140,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
 }
 
 /// Keys of a read's input that do not change what it shows.
-const SAID: [&str; 3] = ["command", "description", "explanation"];
+const SAID: [&str; 2] = ["description", "explanation"];
 
 /// The names of the first line that a read asks for, of the last one, and of the number of lines.
 const FIRST: [&str; 4] = [

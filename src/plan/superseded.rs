@@ -3,8 +3,6 @@
 //! Says what each of them shows; whether the later one still shows it in the end is settled afterwards, with what the
 //! other layers do.
 
-use std::borrow::Cow;
-
 use super::{ResultPlan, is_persisted};
 use crate::facts::{self, Shown, exchanges, reads};
 use crate::ids::IdMap;
@@ -68,7 +66,7 @@ pub(super) fn mark(
 }
 
 /// Whether an earlier run has put this there.
-fn is_ours(said: &Cow<'_, str>, policy: &Policy) -> bool {
+fn is_ours(said: &str, policy: &Policy) -> bool {
     let texts = [
         &policy.superseded.placeholder,
         &policy.demote.text,

@@ -68,12 +68,12 @@ fn operations_are_listed_by_file_and_in_order() {
         ),
     ]);
     let found = in_main(&transcript, files);
-    let found: Vec<(&str, Vec<(u32, &str, What, Done)>)> = found
+    let found: Vec<_> = found
         .iter()
         .map(|file| {
             let operations = file.operations.iter();
             let operations = operations.map(|o| (o.call.line, o.written.as_str(), o.what, o.done));
-            (file.path.as_str(), operations.collect())
+            (file.path.as_str(), operations.collect::<Vec<_>>())
         })
         .collect();
     let some = Lines {

@@ -243,3 +243,34 @@ fn without_numbers_a_much_shorter_text_covers_nothing() {
         [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 1, 0], [1, 1, 1, 1]]
     );
 }
+
+#[test]
+fn options_keep_reads_apart() {
+    let options = |input: &str| {
+        let transcript = anthropic(&[("Read", input, Said::Fine("x"))]);
+        let reads = in_main(&transcript, reads);
+        (
+            reads[0].path.clone(),
+            String::from_utf8(reads[0].options.clone()).unwrap(),
+        )
+    };
+    let pair = |path: &str, options: &str| (path.to_owned(), options.to_owned());
+    assert_eq!(
+        options(r#"{"file_path":"a","offset":3,"limit":null}"#),
+        pair("a", "")
+    );
+    assert_eq!(
+        options(r#"{"path":"r","filename":"a","limit":1}"#),
+        pair("r", "filename:\"a\"")
+    );
+    let both = pair("a", "encoding:\"hex\"\npages:\"1-5\"");
+    assert_eq!(
+        options(r#"{"pages":"1-5","path":"a","encoding":"hex"}"#),
+        both
+    );
+    // What cannot be understood is an option: nobody knows which lines these are.
+    assert_eq!(
+        options(r#"{"path":"a","offset":-5,"limit":0}"#),
+        pair("a", "limit:0\noffset:-5")
+    );
+}
