@@ -4,9 +4,10 @@
 //! there.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 
 use super::lossy;
-use crate::scan::{Cursor, Kind, Span, unescape};
+use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::{Block, Transcript};
 
 /// An input, by its keys; of a key that is there twice the last one counts.
@@ -21,8 +22,13 @@ impl<'t> Input<'t> {
     pub(super) fn of(transcript: &'t Transcript<'_>, call: &Block) -> Input<'t> {
         match transcript.bytes(call.line, call.content) {
             [b'"', inside @ .., b'"'] => Input::read(unescape(inside)),
-            raw => Input::read(Cow::Borrowed(raw)),
+            raw => Input::in_value(raw),
         }
+    }
+
+    /// The keys of a JSON object, given by its bytes.
+    pub(super) fn in_value(raw: &'t [u8]) -> Input<'t> {
+        Input::read(Cow::Borrowed(raw))
     }
 
     fn read(raw: Cow<'t, [u8]>) -> Input<'t> {
@@ -42,6 +48,11 @@ impl<'t> Input<'t> {
         Input { raw, keys }
     }
 
+    /// The input as it stands, for tools that take a text instead of an object.
+    pub(super) fn plain(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.raw)
+    }
+
     /// The value of the first of `names` that is there and not `null`, as written.
     fn value(&self, names: &[&str]) -> Option<&[u8]> {
         names.iter().find_map(|name| {
@@ -55,6 +66,16 @@ impl<'t> Input<'t> {
         string(self.value(names)?)
     }
 
+    /// Whether `true` stands under the first of `names`; models write it as a string, too.
+    pub(super) fn is_true(&self, names: &[&str]) -> bool {
+        matches!(self.value(names), Some(b"true" | b"\"true\""))
+    }
+
+    /// The whole number under the first of `names`; models write it as a string, too.
+    pub(super) fn integer(&self, names: &[&str]) -> Option<i64> {
+        number(self.value(names)?)
+    }
+
     /// The whole number under the first of `names`; models write it as a string, too.
     pub(super) fn number(&self, names: &[&str]) -> Option<u64> {
         number(self.value(names)?)
@@ -62,27 +83,32 @@ impl<'t> Input<'t> {
 
     /// The two whole numbers of a list; of the second one nothing where it is below 0: to the end.
     pub(super) fn range(&self, name: &str) -> Option<(u64, Option<u64>)> {
-        match self.list(&[name])?[..] {
+        match elements(self.value(&[name])?)?[..] {
             [first, b"-1"] => Some((number(first)?, None)),
             [first, last] => Some((number(first)?, Some(number(last)?))),
             _ => None,
         }
     }
 
-    /// The elements of the list under the first of `names`, as written.
-    fn list(&self, names: &[&str]) -> Option<Vec<&[u8]>> {
-        let raw = self.value(names)?;
-        let mut cursor = Cursor::new(raw);
-        let mut list = Vec::new();
-        let read = match cursor.kind() {
-            Ok(Kind::Array) => cursor.array(|c| {
-                list.push(c.skip()?.of(raw));
-                Ok(())
-            }),
-            Ok(_) => return None,
-            Err(bad) => Err(bad),
+    /// The strings of the list under the first of `names`; nothing where one of its elements is none.
+    pub(super) fn texts(&self, names: &[&str]) -> Option<Vec<String>> {
+        let texts = elements(self.value(names)?)?.into_iter();
+        texts.map(|raw| Some(string(raw)?.into_owned())).collect()
+    }
+
+    /// The object under `name`.
+    pub(super) fn object(&self, name: &str) -> Option<Input<'_>> {
+        self.value(&[name]).map(Input::in_value)
+    }
+
+    /// The elements of the list under `name`, each as the keys that it has; models write the list as a string, too.
+    pub(super) fn objects(&self, name: &str) -> Option<Vec<Input<'static>>> {
+        let raw = match self.value(&[name])? {
+            [b'"', inside @ .., b'"'] => unescape(inside),
+            raw => Cow::Borrowed(raw),
         };
-        read.ok().map(|_| list)
+        let read = |raw: &[u8]| Input::read(Cow::Owned(raw.to_vec()));
+        Some(elements(&raw)?.into_iter().map(read).collect())
     }
 
     /// The keys that are not `known`, with their values as written, in one order whatever order they stand in.
@@ -101,6 +127,17 @@ impl<'t> Input<'t> {
     }
 }
 
+/// The elements of a list, as written.
+fn elements(raw: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut cursor = Cursor::new(raw);
+    let mut elements = Vec::new();
+    let read = cursor.array(|c| {
+        elements.push(c.skip()?.of(raw));
+        Ok(())
+    });
+    read.ok().map(|_| elements)
+}
+
 fn string(raw: &[u8]) -> Option<Cow<'_, str>> {
     match raw {
         [b'"', inside @ .., b'"'] => Some(lossy(unescape(inside))),
@@ -108,7 +145,7 @@ fn string(raw: &[u8]) -> Option<Cow<'_, str>> {
     }
 }
 
-fn number(raw: &[u8]) -> Option<u64> {
+fn number<N: FromStr>(raw: &[u8]) -> Option<N> {
     let digits = match raw {
         [b'"', inside @ .., b'"'] => inside,
         bare => bare,

@@ -1,14 +1,19 @@
-//! What happened in a conversation, as data: which files were read, and how much of them each read shows.
+//! What happened in a conversation, as data: its files, its commands, what went wrong, what is to be done.
 //!
 //! PURE. A fact says where it stands, so that everything built on it can be traced to its line. Nothing is computed
 //! before somebody asks, and nothing is guessed: what a call's input or its result does not say is no fact. No disk is
 //! looked at: the files are those of the transcript.
 
+mod commands;
 mod exchanges;
+mod failures;
+mod files;
 mod input;
 mod numbered;
+mod patch;
 mod path;
 mod reads;
+mod todos;
 mod tools;
 
 use std::borrow::Cow;
@@ -16,8 +21,12 @@ use std::borrow::Cow;
 use crate::scan::unescape;
 use crate::transcript::{Block, Transcript};
 
+pub use commands::{Command, Exit, commands};
 pub use exchanges::{Exchange, Place, exchanges};
+pub use failures::{Failure, failures};
+pub use files::{At, Content, Done, File, Operation, Replacement, What, files};
 pub use reads::{Lines, Read, Shown, reads};
+pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;
 
 /// What the texts of a result say, a line each where there are several; what is no UTF-8 is replaced.
@@ -41,3 +50,6 @@ fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,13 +3,15 @@
 //! Lexical: no disk is looked at, so that `..` stays (a link may stand before it), and so does a path that is relative to a
 //! folder which nobody recorded.
 
+use std::borrow::Cow;
+
 use super::input::Input;
 use super::{Place, lossy};
 use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::Transcript;
 
 /// The names that tools have for the path in their inputs.
-pub(super) const KEYS: [&str; 6] = [
+const KEYS: [&str; 6] = [
     "file_path",
     "path",
     "filePath",
@@ -18,13 +20,20 @@ pub(super) const KEYS: [&str; 6] = [
     "filename",
 ];
 
-/// The file that a call's input names, in one spelling.
-pub(super) fn of(transcript: &Transcript<'_>, call: Place, input: &Input<'_>) -> Option<String> {
-    let path = input.text(&KEYS).filter(|path| !path.is_empty())?;
-    let folder = is_relative(&path)
+/// The path in a call's input, and the key that it stands under.
+pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>)> {
+    let path = |key: &&'static str| Some((*key, input.text(&[key])?));
+    KEYS.iter()
+        .find_map(path)
+        .filter(|(_, path)| !path.is_empty())
+}
+
+/// A path that a call names, in the spelling that all names of the file share.
+pub(super) fn in_one_spelling(transcript: &Transcript<'_>, call: Place, path: &str) -> String {
+    let folder = is_relative(path)
         .then(|| folder(transcript, call.line))
         .flatten();
-    Some(normal(&path, folder.as_deref()))
+    normal(path, folder.as_deref())
 }
 
 /// `path` without `.` and doubled slashes, below `folder` where it is relative.

@@ -5,9 +5,9 @@
 
 use super::input::Input;
 use super::numbered::Numbered;
-use super::{Place, exchanges, path};
-use crate::policy::{ToolKind, Tools};
-use crate::transcript::{Conversation, Outcome, Shape, Transcript};
+use super::{Exchange, Place, path};
+use crate::policy::ToolKind;
+use crate::transcript::{Outcome, Shape, Transcript};
 
 /// A read that has not failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Read {
     pub path: String,
     /// What was asked for besides the path and the lines, in one spelling.
     pub options: Vec<u8>,
-    asked: Asked,
+    reading: Reading,
 }
 
 /// Lines of a file, from 1.
@@ -71,7 +71,19 @@ enum KnownBy {
     Asking,
 }
 
+impl Read {
+    /// What the result shows of the file, given what it says; nothing where it says why there is nothing.
+    pub fn shown(&self, said: &str) -> Option<Shown> {
+        self.reading.shown(said)
+    }
+}
+
 impl Shown {
+    /// The lines that are shown, as far as that is known.
+    pub fn lines(&self) -> Lines {
+        self.whole.unwrap_or(self.within)
+    }
+
     /// Whether this later result shows all lines that `earlier` shows, as they are now.
     ///
     /// What lies between the two does not matter: the later one is the newer state. Lines are those of their own time.
@@ -92,56 +104,43 @@ impl Shown {
     }
 }
 
-/// The reads of a conversation whose results are text and say nothing of an error, in its order.
-pub fn reads(transcript: &Transcript<'_>, conversation: &Conversation, tools: &Tools) -> Vec<Read> {
-    let mut reads = Vec::new();
-    for exchange in exchanges(transcript, conversation, tools) {
-        let Some(result) = exchange.result else {
-            continue;
-        };
+/// The reads of a conversation whose results are text and do not say that they failed, in its order.
+pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
+    let read = |exchange: &Exchange| {
+        let result = exchange.result?;
         let block = transcript.block(result.block);
         let is_text = block.images == 0 && block.documents == 0 && block.others == 0;
-        if !is_text
-            || !matches!(block.shape, Shape::String | Shape::List)
-            || block.outcome == Outcome::Failed
-        {
-            continue;
+        let may_be_one = matches!(exchange.kind, ToolKind::Read | ToolKind::Edit)
+            && matches!(block.shape, Shape::String | Shape::List)
+            && block.outcome == Outcome::Fine
+            && is_text;
+        if !may_be_one {
+            return None;
         }
-        let call = transcript.block(exchange.call.block);
-        let input = match exchange.kind {
-            ToolKind::Read => Input::of(transcript, call),
-            // One tool for reading and changing.
-            ToolKind::Edit => {
-                let input = Input::of(transcript, call);
-                if input.text(&["command"]).as_deref() != Some("view") {
-                    continue;
-                }
-                input
-            }
-            ToolKind::Shell
-            | ToolKind::Write
-            | ToolKind::Search
-            | ToolKind::Web
-            | ToolKind::Other => continue,
+        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        // One tool for reading and changing has a command for each.
+        if exchange.kind == ToolKind::Edit && input.text(&["command"])? != "view" {
+            return None;
+        }
+        let (named_by, written) = path::of(&input)?;
+        let reading = Reading::of(&input);
+        let is_no_option = |key: &str| {
+            let is_command = exchange.kind == ToolKind::Edit && key == "command";
+            key == named_by || is_command || SAID.contains(&key) || reading.keys.contains(&key)
         };
-        let Some(path) = path::of(transcript, exchange.call, &input) else {
-            continue;
-        };
-        let asked = Asked::of(&input);
-        let is_said = |key: &str| SAID.contains(&key) || path::KEYS.contains(&key);
-        reads.push(Read {
+        Some(Read {
             call: exchange.call,
             result,
-            path,
-            options: input.others(|key| is_said(key) || asked.keys.contains(&key)),
-            asked,
-        });
-    }
-    reads
+            path: path::in_one_spelling(transcript, exchange.call, &written),
+            options: input.others(is_no_option),
+            reading,
+        })
+    };
+    exchanges.iter().filter_map(read).collect()
 }
 
 /// Keys of a read's input that do not change what it shows.
-const SAID: [&str; 3] = ["command", "description", "explanation"];
+const SAID: [&str; 2] = ["description", "explanation"];
 
 /// The names of the first line that a read asks for, of the last one, and of the number of lines.
 const FIRST: [&str; 4] = [
@@ -165,15 +164,15 @@ const MOST_LINES: u64 = 2_000;
 
 /// What a read asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+pub(super) struct Reading {
     lines: Lines,
     /// The keys that say so; a key that says what nobody here understands is an option like any other.
     keys: Vec<&'static str>,
 }
 
-impl Asked {
-    fn of(input: &Input<'_>) -> Asked {
-        let mut asked = Asked {
+impl Reading {
+    pub(super) fn of(input: &Input<'_>) -> Reading {
+        let mut asked = Reading {
             lines: Lines::ALL,
             keys: Vec::new(),
         };
@@ -201,12 +200,15 @@ impl Asked {
         }
         asked
     }
-}
 
-impl Read {
-    /// What the result shows of the file, given what it says; nothing where it says why there is nothing.
-    pub fn shown(&self, said: &str) -> Option<Shown> {
-        let asked = self.asked.lines;
+    /// The lines that are asked for.
+    pub(super) fn lines(&self) -> Lines {
+        self.lines
+    }
+
+    /// What a result shows of the file, given what it says; nothing where it says why there is nothing.
+    pub(super) fn shown(&self, said: &str) -> Option<Shown> {
+        let asked = self.lines;
         let bytes = said.len();
         let Some(Numbered {
             first,

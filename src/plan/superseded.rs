@@ -4,7 +4,7 @@
 //! other layers do.
 
 use super::{ResultPlan, is_persisted};
-use crate::facts::{self, Shown, reads};
+use crate::facts::{self, Shown, exchanges, reads};
 use crate::ids::IdMap;
 use crate::policy::Policy;
 use crate::transcript::{Conversation, Transcript};
@@ -31,7 +31,8 @@ pub(super) fn mark(
     files: &mut u32,
     results: &mut [ResultPlan],
 ) {
-    let reads = reads(transcript, conversation, &policy.tools);
+    let exchanges = exchanges(transcript, conversation, &policy.tools);
+    let reads = reads(transcript, &exchanges);
     let mut times: IdMap<(&str, &[u8]), (u32, u32)> = IdMap::default();
     for read in &reads {
         let (_, number) = times.entry((&read.path, &read.options)).or_insert_with(|| {

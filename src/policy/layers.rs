@@ -62,7 +62,7 @@ choice! {
     }
 }
 
-/// `[superseded]`: reads that a later read covers.
+/// `[superseded]`: reads that a later read covers, which no other layer takes out itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Superseded {

@@ -1,39 +1,22 @@
 use super::*;
 use crate::facts::said;
-use crate::format::{Format, Warnings};
-use crate::policy::preset;
+use crate::facts::tests::{Said, anthropic, in_main, read_as};
+use crate::format::Format;
 
 /// The reads of a transcript with what each shows.
-fn shown(format: Format, transcript: &str) -> Vec<(String, Option<Shown>)> {
-    let transcript = format.read(transcript.as_bytes(), 1, &mut Warnings::default());
-    let tools = preset("auto").unwrap().tools;
-    let conversation = &transcript.conversations[0];
-    let reads = reads(&transcript, conversation, &tools).into_iter();
-    reads
-        .map(|read| {
-            let said = said(&transcript, transcript.block(read.result.block));
-            let shown = read.shown(&said);
-            (read.path, shown)
-        })
-        .collect()
-}
-
-/// Calls with their results, as Anthropic writes them.
-fn calls(calls: &[(&str, &str, &str)]) -> String {
-    let line = |(number, (tool, input, result)): (usize, &(&str, &str, &str))| {
-        let result = serde_json::to_string(result).unwrap();
-        format!(
-            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{number}","name":"{tool}","input":{input}}}]}}
-{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}","content":{result}}}]}}
-"#
-        )
+fn shown(transcript: &Transcript<'_>) -> Vec<(String, Option<Shown>)> {
+    let reads = in_main(transcript, reads).into_iter();
+    let shown = |read: Read| {
+        let said = said(transcript, transcript.block(read.result.block));
+        let shown = read.shown(&said);
+        (read.path, shown)
     };
-    calls.iter().enumerate().map(line).collect()
+    reads.map(shown).collect()
 }
 
 /// What one read shows.
 fn one(tool: &str, input: &str, result: &str) -> Option<Shown> {
-    let shown = shown(Format::Anthropic, &calls(&[(tool, input, result)]));
+    let shown = shown(&anthropic(&[(tool, input, Said::Fine(result))]));
     shown.into_iter().next().and_then(|(_, shown)| shown)
 }
 
@@ -158,14 +141,18 @@ fn what_says_that_it_failed_or_is_no_text_is_no_read() {
         r#""content":[{"type":"image","source":{}}]"#,
         r#""content":null"#,
     ] {
-        assert_eq!(shown(Format::Anthropic, &result(inside)), [], "{inside}");
+        assert_eq!(
+            shown(&read_as(Format::Anthropic, &result(inside))),
+            [],
+            "{inside}"
+        );
     }
     assert_eq!(
-        shown(Format::Anthropic, &result(r#""content":"1→a""#)).len(),
+        shown(&read_as(Format::Anthropic, &result(r#""content":"1→a""#))).len(),
         1
     );
     // No call, no result, no path, another tool.
-    assert_eq!(shown(Format::Anthropic, call), []);
+    assert_eq!(shown(&read_as(Format::Anthropic, call)), []);
     for (tool, input) in [
         ("Read", "{}"),
         ("Read", r#"{"file_path":7}"#),
@@ -175,10 +162,7 @@ fn what_says_that_it_failed_or_is_no_text_is_no_read() {
             r#"{"command":"create","path":"/a"}"#,
         ),
     ] {
-        assert_eq!(
-            shown(Format::Anthropic, &calls(&[(tool, input, "1→a")])),
-            []
-        );
+        assert_eq!(shown(&anthropic(&[(tool, input, Said::Fine("1→a"))])), []);
     }
 }
 
@@ -189,7 +173,7 @@ fn every_format_has_reads() {
 {"role":"assistant","content":null,"function_call":{"name":"view","arguments":"{\"path\":\"b.rs\"}"}}
 {"role":"function","name":"view","content":"fn b() {}"}
 "#;
-    let found: Vec<_> = shown(Format::OpenAi, openai)
+    let found: Vec<_> = shown(&read_as(Format::OpenAi, openai))
         .into_iter()
         .map(|(path, shown)| (path, both(shown)))
         .collect();
@@ -204,7 +188,7 @@ fn every_format_has_reads() {
     let claude_code = r#"{"parentUuid":null,"isSidechain":false,"cwd":"/w","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"src/a.rs"}}]},"uuid":"u1"}
 {"parentUuid":"u1","isSidechain":false,"cwd":"/w","type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"     1→fn a() {}"}]},"uuid":"u2"}
 "#;
-    let found = shown(Format::ClaudeCode, claude_code);
+    let found = shown(&read_as(Format::ClaudeCode, claude_code));
     assert_eq!(found[0].0, "/w/src/a.rs");
     assert_eq!(both(found[0].1), Some((Lines::ALL, Some(Lines::ALL))));
 }
@@ -257,5 +241,36 @@ fn without_numbers_a_much_shorter_text_covers_nothing() {
     assert_eq!(
         covered,
         [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 1, 0], [1, 1, 1, 1]]
+    );
+}
+
+#[test]
+fn options_keep_reads_apart() {
+    let options = |input: &str| {
+        let transcript = anthropic(&[("Read", input, Said::Fine("x"))]);
+        let reads = in_main(&transcript, reads);
+        (
+            reads[0].path.clone(),
+            String::from_utf8(reads[0].options.clone()).unwrap(),
+        )
+    };
+    let pair = |path: &str, options: &str| (path.to_owned(), options.to_owned());
+    assert_eq!(
+        options(r#"{"file_path":"a","offset":3,"limit":null}"#),
+        pair("a", "")
+    );
+    assert_eq!(
+        options(r#"{"path":"r","filename":"a","limit":1}"#),
+        pair("r", "filename:\"a\"")
+    );
+    let both = pair("a", "encoding:\"hex\"\npages:\"1-5\"");
+    assert_eq!(
+        options(r#"{"pages":"1-5","path":"a","encoding":"hex"}"#),
+        both
+    );
+    // What cannot be understood is an option: nobody knows which lines these are.
+    assert_eq!(
+        options(r#"{"path":"a","offset":-5,"limit":0}"#),
+        pair("a", "limit:0\noffset:-5")
     );
 }

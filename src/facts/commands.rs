@@ -1,0 +1,128 @@
+//! Commands that were run, and how they ended as far as that is said.
+
+use super::input::Input;
+use super::{Exchange, Place, said};
+use crate::policy::ToolKind;
+use crate::transcript::{BlockKind, Outcome, Transcript};
+
+/// A command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The call.
+    pub call: Place,
+    /// Its result, if there is one.
+    pub result: Option<Place>,
+    /// The command as it was given to the shell.
+    pub text: String,
+    /// How it ended.
+    pub exit: Exit,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// With this status.
+    Code(i64),
+    /// Well: the format says of each result whether it failed, and this one has not.
+    Well,
+    /// Badly; with which status is not said.
+    Badly,
+    /// Somebody stopped it.
+    Interrupted,
+    /// It had not ended when the result was written.
+    Running,
+    /// There is no result, or it does not say.
+    Unknown,
+}
+
+/// The commands of a conversation, in its order.
+pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Command> {
+    let shell = exchanges.iter().filter(|e| e.kind == ToolKind::Shell);
+    let command = |exchange: &Exchange| {
+        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        Some(Command {
+            call: exchange.call,
+            result: exchange.result,
+            text: text(&input)?,
+            exit: exit(transcript, exchange),
+        })
+    };
+    shell.filter_map(command).collect()
+}
+
+/// The command: a string, or a list of arguments.
+fn text(input: &Input<'_>) -> Option<String> {
+    const KEYS: [&str; 2] = ["command", "cmd"];
+    if let Some(text) = input.text(&KEYS) {
+        return Some(text.into_owned());
+    }
+    let arguments = input.texts(&KEYS)?;
+    match &arguments[..] {
+        // A shell that gets a script: the script is the command.
+        [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
+        [] => None,
+        all => Some(all.join(" ")),
+    }
+}
+
+fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+    let Some(result) = exchange.result else {
+        return Exit::Unknown;
+    };
+    let block = transcript.block(result.block);
+    let recorded = recorded(transcript, result);
+    if let Some(record) = &recorded {
+        if record.is_true(&["interrupted"]) {
+            return Exit::Interrupted;
+        }
+        if record.text(&["backgroundTaskId"]).is_some() {
+            return Exit::Running;
+        }
+    }
+    let said = said(transcript, block);
+    let code = code(&said);
+    match (block.outcome, code) {
+        (Outcome::Failed, Some(0)) => Exit::Badly,
+        (_, Some(code)) => Exit::Code(code),
+        (Outcome::Failed, None) => Exit::Badly,
+        // The shape of the record is that of an agent that flags every command that fails.
+        (Outcome::Fine, None) if recorded.is_some() => Exit::Well,
+        (Outcome::Fine, None) => Exit::Unknown,
+    }
+}
+
+/// What the agent has recorded beside the result, where it is the only one on its line.
+fn recorded<'t>(transcript: &'t Transcript<'_>, result: Place) -> Option<Input<'t>> {
+    let mirrors = transcript.mirrors();
+    let mirror = mirrors.get(mirrors.partition_point(|mirror| mirror.line < result.line))?;
+    let results = transcript
+        .blocks_of_line(result.line)
+        .filter(|block| transcript.block(*block).kind == BlockKind::Result);
+    let is_its = mirror.line == result.line && mirror.of.is_empty() && results.count() == 1;
+    is_its.then(|| Input::in_value(transcript.bytes(mirror.line, mirror.value)))
+}
+
+/// The exit status in the words that agents put before or around an output.
+fn code(said: &str) -> Option<i64> {
+    /// What stands before it on a line of its own, in a header of a few lines.
+    const BEFORE: [&str; 4] = [
+        "Exit code ",
+        "Exit code: ",
+        "Process exited with code ",
+        "exit code: ",
+    ];
+    const HEADER: usize = 4;
+    if said.starts_with('{') {
+        let record = Input::in_value(said.as_bytes());
+        let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
+        return status(&record).or_else(|| status(&record.object("metadata")?));
+    }
+    said.lines().take(HEADER).find_map(|line| {
+        let line = line.trim_matches(['[', ']', '(', ')', ' ']);
+        let code = BEFORE.iter().find_map(|before| line.strip_prefix(before))?;
+        code.trim().parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests;

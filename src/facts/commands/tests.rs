@@ -1,0 +1,95 @@
+use super::*;
+use crate::facts::tests::{Said, anthropic, in_main, read_as};
+use crate::format::Format;
+
+/// The texts of commands with how they ended.
+fn ended(transcript: &Transcript<'_>) -> Vec<(String, Exit)> {
+    let commands = in_main(transcript, commands).into_iter();
+    commands
+        .map(|command| (command.text, command.exit))
+        .collect()
+}
+
+#[test]
+fn a_status_is_what_the_result_says() {
+    for (said, exit) in [
+        (Said::Failed("Exit code 2\nls: no such file"), Exit::Code(2)),
+        (Said::Failed("(eval):1: no matches found"), Exit::Badly),
+        (Said::Failed("Exit code 0"), Exit::Badly),
+        (Said::Fine("a\nb"), Exit::Unknown),
+        (Said::Fine("Exit code: 0\nfine"), Exit::Code(0)),
+        (
+            Said::Fine("Chunk ID: 1\nWall time: 0.1\nProcess exited with code 101\nOutput:\n"),
+            Exit::Code(101),
+        ),
+        (Said::Fine("[exit code: -1]"), Exit::Code(-1)),
+        (
+            Said::Fine("{\"output\":\"x\",\"metadata\":{\"exit_code\":3}}"),
+            Exit::Code(3),
+        ),
+        (
+            Said::Fine("{\"exitCode\":0,\"stdout\":\"\"}"),
+            Exit::Code(0),
+        ),
+        (Said::Fine("1\n2\n3\n4\nExit code 5"), Exit::Unknown),
+        (Said::Fine("Exit code five"), Exit::Unknown),
+        (Said::Nothing, Exit::Unknown),
+    ] {
+        let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, said)]);
+        assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{said:?}");
+    }
+}
+
+#[test]
+fn a_command_is_a_string_or_a_list() {
+    let text = |input: &str| {
+        let commands = ended(&anthropic(&[("shell", input, Said::Nothing)])).into_iter();
+        commands.map(|(text, _)| text).next()
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        text(r#"{"command":"ls -l \u2014 \"世\"","timeout":1}"#),
+        some("ls -l — \"世\"")
+    );
+    assert_eq!(
+        text(r#"{"command":["bash","-lc","cd a && make"]}"#),
+        some("cd a && make")
+    );
+    assert_eq!(text(r#"{"cmd":["git","status"]}"#), some("git status"));
+    assert_eq!(text(r#"{"command":[]}"#), None);
+    assert_eq!(text(r#"{"bash_id":"1"}"#), None);
+}
+
+#[test]
+fn openai_says_it_in_a_string() {
+    let lines = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"exec_command","arguments":"{\"cmd\": \"echo \\\"a\\\"\"}"}}]}
+{"role":"tool","tool_call_id":"c","content":"a"}
+"#;
+    let found = ended(&read_as(Format::OpenAi, lines));
+    assert_eq!(found, [("echo \"a\"".to_owned(), Exit::Unknown)]);
+}
+
+#[test]
+fn claude_code_records_how_a_command_ended() {
+    for (record, exit) in [
+        (
+            r#""toolUseResult":{"stdout":"a","stderr":"","interrupted":false}"#,
+            Exit::Well,
+        ),
+        (
+            r#""toolUseResult":{"stdout":"a","stderr":"","interrupted":true}"#,
+            Exit::Interrupted,
+        ),
+        (
+            r#""toolUseResult":{"stdout":"","backgroundTaskId":"b1","interrupted":false}"#,
+            Exit::Running,
+        ),
+        (r#""version":"2""#, Exit::Unknown),
+    ] {
+        let lines = r#"{"parentUuid":null,"isSidechain":false,"type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"a"}}]},"uuid":"u1"}
+{"parentUuid":"u1","isSidechain":false,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"a","is_error":false}]},"uuid":"u2",RECORD}
+"#;
+        let transcript = read_as(Format::ClaudeCode, &lines.replace("RECORD", record));
+        assert_eq!(ended(&transcript), [("a".to_owned(), exit)], "{record}");
+    }
+}

@@ -1,0 +1,167 @@
+//! What went wrong: results that say that they failed, and outputs of commands that speak of errors.
+
+use super::{Exchange, Place, said};
+use crate::policy::ToolKind;
+use crate::transcript::{Outcome, Transcript};
+
+/// Something that went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The call.
+    pub call: Place,
+    /// Its result.
+    pub result: Place,
+    /// Whether the result says by itself that the call failed.
+    pub outcome: Outcome,
+    /// The lines that say what went wrong, at most [`Failure::LINES`]; without blanks around them.
+    pub lines: Vec<String>,
+}
+
+impl Failure {
+    /// As many lines as tell an error from others.
+    pub const LINES: usize = 3;
+}
+
+/// The failures of a conversation, in its order.
+pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Failure> {
+    let failure = |exchange: &Exchange| {
+        let result = exchange.result?;
+        let block = transcript.block(result.block);
+        // What other tools show are files and pages, which may speak of any error.
+        if block.outcome == Outcome::Fine && exchange.kind != ToolKind::Shell {
+            return None;
+        }
+        let said = said(transcript, block);
+        let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
+        let mut telling: Vec<String> = lines()
+            .filter(|line| speaks_of_an_error(line, block.outcome))
+            .take(Failure::LINES)
+            .map(str::to_owned)
+            .collect();
+        if telling.is_empty() && block.outcome == Outcome::Failed {
+            let others = lines().filter(|line| !line.starts_with("Exit code "));
+            telling = others.take(Failure::LINES).map(str::to_owned).collect();
+        }
+        let is_one = block.outcome == Outcome::Failed || !telling.is_empty();
+        is_one.then_some(Failure {
+            call: exchange.call,
+            result,
+            outcome: block.outcome,
+            lines: telling,
+        })
+    };
+    exchanges.iter().filter_map(failure).collect()
+}
+
+/// A line without blanks and without the tags that an agent puts around an error.
+fn bare(line: &str) -> &str {
+    let line = line.trim();
+    let line = line.strip_prefix("<tool_use_error>").unwrap_or(line);
+    line.strip_suffix("</tool_use_error>")
+        .unwrap_or(line)
+        .trim()
+}
+
+/// Whether a line says what went wrong, by the words of compilers, interpreters and test runners.
+fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
+    const ALWAYS: [&str; 6] = [
+        "error:",
+        "error[",
+        "Error:",
+        "fatal:",
+        "FAILED",
+        "panicked at",
+    ];
+    /// What is found in other people's files, too, which a command that went well may show.
+    const WHERE_IT_FAILED: [&str; 7] = [
+        "ERROR",
+        "Error(",
+        "Exception",
+        "FAIL ",
+        "not found",
+        "No such file",
+        "Permission denied",
+    ];
+    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    has(&ALWAYS) || outcome == Outcome::Failed && (has(&WHERE_IT_FAILED) || line.ends_with("Error"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::tests::{Said, anthropic, in_main};
+
+    #[test]
+    fn failed_results_and_error_lines_of_commands() {
+        let transcript = anthropic(&[
+            (
+                "Bash",
+                r#"{"command":"cargo build"}"#,
+                Said::Failed(
+                    "Exit code 101\n   Compiling a v1\n\nerror[E0425]: cannot find value `x`\n  --> src/a.rs:3:1\nwarning: unused\nerror: could not compile `a`\nerror: a\nerror: b",
+                ),
+            ),
+            (
+                "Edit",
+                r#"{"file_path":"/a"}"#,
+                Said::Failed(
+                    "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>",
+                ),
+            ),
+            (
+                "Bash",
+                r#"{"command":"false"}"#,
+                Said::Failed("Exit code 1\n\n  gone  \n"),
+            ),
+            (
+                "Bash",
+                r#"{"command":"make || true"}"#,
+                Said::Fine("cc a.c\na.c:1: fatal: no input\ndone"),
+            ),
+            (
+                "Bash",
+                r#"{"command":"ls"}"#,
+                Said::Fine("a\nException.java"),
+            ),
+            (
+                "Read",
+                r#"{"file_path":"/log"}"#,
+                Said::Fine("     1→error: old"),
+            ),
+            ("Bash", r#"{"command":"x"}"#, Said::Failed("")),
+        ]);
+        let found = in_main(&transcript, failures);
+        let found: Vec<(u32, Outcome, Vec<&str>)> = found
+            .iter()
+            .map(|f| {
+                (
+                    f.result.line,
+                    f.outcome,
+                    f.lines.iter().map(String::as_str).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (
+                    1,
+                    Outcome::Failed,
+                    vec![
+                        "error[E0425]: cannot find value `x`",
+                        "error: could not compile `a`",
+                        "error: a"
+                    ]
+                ),
+                (
+                    3,
+                    Outcome::Failed,
+                    vec!["String to replace not found in file."]
+                ),
+                (5, Outcome::Failed, vec!["gone"]),
+                (7, Outcome::Fine, vec!["a.c:1: fatal: no input"]),
+                (13, Outcome::Failed, vec![]),
+            ]
+        );
+    }
+}

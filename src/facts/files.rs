@@ -1,0 +1,356 @@
+//! The files of a conversation: what was done to each, in order, and what it holds now as far as the conversation says.
+//!
+//! A file's content is what was shown or written whole, with the edits since, each of which must fit exactly. Anything
+//! else and it is unknown: a content that is nearly right is worse than none.
+
+use std::borrow::Cow;
+
+use super::input::Input;
+use super::numbered::{Numbered, Style};
+use super::reads::{Lines, Reading};
+use super::{Exchange, Place, patch, path, said};
+use crate::ids::IdMap;
+use crate::policy::ToolKind;
+use crate::transcript::{Outcome, Transcript};
+
+/// A file, and what was done to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its path in one spelling: without `.` and doubled slashes, from the root where the folder is recorded.
+    pub path: String,
+    /// In the order of the calls; at least one.
+    pub operations: Vec<Operation>,
+}
+
+/// What one call did to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// The call.
+    pub call: Place,
+    /// Its result, if there is one.
+    pub result: Option<Place>,
+    /// The path as the call writes it.
+    pub written: String,
+    /// What was to be done.
+    pub what: What,
+    /// Whether it was done.
+    pub done: Done,
+}
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// Its lines are looked at: those that the result shows, or those that were asked for.
+    Read(Lines),
+    /// It gets a new content.
+    Write,
+    /// Parts of it are replaced.
+    Edit,
+    /// It goes.
+    Delete,
+}
+
+/// Whether something was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Done {
+    /// There is a result, and it says nothing to the contrary.
+    Yes,
+    /// The result says so.
+    Failed,
+    /// There is no result.
+    Unanswered,
+}
+
+/// A part of a file that is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replacement {
+    /// What goes; empty for a new file.
+    pub old: String,
+    /// What comes.
+    pub new: String,
+    /// Which of the places where `old` stands.
+    pub at: At,
+}
+
+/// Which of the places where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// The only one.
+    Once,
+    /// All of them.
+    Everywhere,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// Its text, or a part of it.
+    pub text: String,
+    /// Which lines these are.
+    pub lines: Lines,
+}
+
+/// The files of a conversation, in the order in which they were first named.
+pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
+    let mut files: Vec<File> = Vec::new();
+    let mut by_path: IdMap<String, usize> = IdMap::default();
+    for exchange in exchanges {
+        for (path, operation) in operations(transcript, exchange) {
+            let file = *by_path.entry(path).or_insert_with_key(|path| {
+                files.push(File {
+                    path: path.clone(),
+                    operations: Vec::new(),
+                });
+                files.len() - 1
+            });
+            files[file].operations.push(operation);
+        }
+    }
+    files
+}
+
+/// What one call does to files: to one of them, but for a patch, which may change many.
+fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, Operation)> {
+    let is_known = match exchange.kind {
+        ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
+        ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other => false,
+    };
+    if !is_known {
+        return Vec::new();
+    }
+    let input = Input::of(transcript, transcript.block(exchange.call.block));
+    let operation = |written: &str, what: What, done: Done| {
+        let operation = Operation {
+            call: exchange.call,
+            result: exchange.result,
+            written: written.to_owned(),
+            what,
+            done,
+        };
+        (
+            path::in_one_spelling(transcript, exchange.call, written),
+            operation,
+        )
+    };
+    let done = done(transcript, exchange);
+    let Some((_, written)) = path::of(&input) else {
+        let patch = patch::of(&input);
+        let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
+        return parts
+            .into_iter()
+            .map(|part| operation(part.path, part.what, done))
+            .collect();
+    };
+    let what = what(exchange.kind, &input);
+    if !matches!(what, What::Read(_)) {
+        return vec![operation(&written, what, done)];
+    }
+    let reading = Reading::of(&input);
+    let shown = exchange.result.filter(|_| done == Done::Yes).map(|result| {
+        let block = transcript.block(result.block);
+        // A picture is shown whole.
+        let is_picture = block.images > 0 || block.documents > 0;
+        let shown = reading.shown(&said(transcript, block));
+        shown
+            .map(|shown| shown.lines())
+            .or(is_picture.then_some(Lines::ALL))
+    });
+    vec![match shown {
+        Some(Some(lines)) => operation(&written, What::Read(lines), done),
+        Some(None) => operation(&written, What::Read(reading.lines()), Done::Failed),
+        None => operation(&written, What::Read(reading.lines()), done),
+    }]
+}
+
+/// What a call of a tool of that kind does; one tool has a command for each.
+fn what(kind: ToolKind, input: &Input<'_>) -> What {
+    match (kind, input.text(&["command"]).as_deref()) {
+        (ToolKind::Read, _) | (ToolKind::Edit, Some("view")) => What::Read(Lines::ALL),
+        (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => What::Write,
+        _ => What::Edit,
+    }
+}
+
+/// Whether the result of a call says that it failed.
+fn done(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
+    /// How results begin that have no flag for it.
+    const BEGINNINGS: [&str; 10] = [
+        "<tool_use_error>",
+        "<error",
+        "{\"error\"",
+        "error",
+        "failed",
+        "no replacement",
+        "cannot ",
+        "could not ",
+        "unable to ",
+        "permission denied",
+    ];
+    let Some(result) = exchange.result else {
+        return Done::Unanswered;
+    };
+    let block = transcript.block(result.block);
+    let said = said(transcript, block);
+    let beginning: String = said.trim_start().chars().take(20).collect();
+    let beginning = beginning.to_lowercase();
+    if block.outcome == Outcome::Failed || BEGINNINGS.iter().any(|b| beginning.starts_with(b)) {
+        Done::Failed
+    } else {
+        Done::Yes
+    }
+}
+
+impl Operation {
+    /// The content that a write gives the file.
+    pub fn content(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let input = Input::of(transcript, transcript.block(self.call.block));
+        match self.what {
+            What::Write => {
+                let text = input.text(&["content", "file_text", "contents", "text"]);
+                text.map(Cow::into_owned).or_else(|| {
+                    let patch = patch::of(&input)?;
+                    let mut parts = patch::parts(&patch).into_iter();
+                    parts
+                        .find(|part| part.path == self.written)
+                        .map(|part| part.added())
+                })
+            }
+            What::Read(_) | What::Edit | What::Delete => None,
+        }
+    }
+
+    /// What an edit replaces, in order; nothing where its input does not say it in so many words.
+    pub fn replacements(&self, transcript: &Transcript<'_>) -> Vec<Replacement> {
+        if self.what != What::Edit {
+            return Vec::new();
+        }
+        let input = Input::of(transcript, transcript.block(self.call.block));
+        match input.objects("edits") {
+            Some(edits) => {
+                let edits: Option<Vec<Replacement>> = edits.iter().map(replacement).collect();
+                edits.unwrap_or_default()
+            }
+            None => replacement(&input).into_iter().collect(),
+        }
+    }
+
+    /// What the result of a read shows, without line numbers.
+    fn shown(&self, transcript: &Transcript<'_>, lines: Lines) -> Option<Content> {
+        /// How an agent marks a line that it has cut.
+        const CUT: &str = "... [truncated]";
+        let result = transcript.block(self.result?.block);
+        let call = transcript.block(self.call.block);
+        if result.images > 0 || result.documents > 0 || result.others > 0 {
+            return None;
+        }
+        let said = said(transcript, result);
+        let tool = transcript.bytes(call.line, call.tool);
+        let text = match Numbered::read(&said) {
+            Some(file) => {
+                // A table may begin with numbers of its own.
+                let is_sure = file.style != Style::Bare || tool == b"Read";
+                let is_whole = file.lines.iter().all(|line| !line.ends_with(CUT));
+                (is_sure && is_whole).then(|| file.lines.join("\n"))?
+            }
+            // This tool always numbers a file's lines; what it shows without numbers is no file's text.
+            None if tool == b"Read" || said.starts_with("<file") => return None,
+            None => said.into_owned(),
+        };
+        Some(Content { text, lines })
+    }
+}
+
+fn replacement(input: &Input<'_>) -> Option<Replacement> {
+    let old = input.text(&["old_string", "old_str", "oldString", "oldText"])?;
+    let new = input.text(&["new_string", "new_str", "newString", "newText"]);
+    Some(Replacement {
+        old: old.into_owned(),
+        new: new.unwrap_or_default().into_owned(),
+        at: if input.is_true(&["replace_all", "replaceAll"]) {
+            At::Everywhere
+        } else {
+            At::Once
+        },
+    })
+}
+
+impl Replacement {
+    /// The text after it; nothing where it does not fit exactly.
+    fn apply(&self, text: &str) -> Option<String> {
+        if self.old.is_empty() {
+            return text.is_empty().then(|| self.new.clone());
+        }
+        let first = text.find(&self.old)?;
+        let behind = first + self.old.chars().next().map_or(1, char::len_utf8);
+        match self.at {
+            At::Everywhere => Some(text.replace(&self.old, &self.new)),
+            At::Once if text[behind..].contains(&self.old) => None,
+            At::Once => Some(text.replacen(&self.old, &self.new, 1)),
+        }
+    }
+}
+
+impl File {
+    /// The last operation that was done, or may have been.
+    pub fn last(&self) -> Option<&Operation> {
+        self.operations
+            .iter()
+            .rfind(|operation| operation.done != Done::Failed)
+    }
+
+    /// What the file holds after all of it, as far as the conversation says: whole, or the part that was read last.
+    pub fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
+        let mut content = None;
+        for operation in &self.operations {
+            content = match (operation.what, operation.done) {
+                (_, Done::Failed) | (What::Read(_), Done::Unanswered) => content,
+                (What::Read(lines), Done::Yes) => {
+                    after_read(content, operation.shown(transcript, lines))
+                }
+                (What::Write, Done::Yes) => operation.content(transcript).map(|text| Content {
+                    text,
+                    lines: Lines::ALL,
+                }),
+                (What::Edit, Done::Yes) => {
+                    after_edits(content, &operation.replacements(transcript))
+                }
+                (What::Delete, _) | (What::Write | What::Edit, Done::Unanswered) => None,
+            };
+        }
+        content
+    }
+}
+
+/// A part that is as it was known to be leaves the whole file known.
+fn after_read(known: Option<Content>, shown: Option<Content>) -> Option<Content> {
+    match (known, shown) {
+        (Some(known), Some(shown)) if known.lines == Lines::ALL && shown.lines != Lines::ALL => {
+            let skipped = usize::try_from(shown.lines.first - 1).unwrap_or(usize::MAX);
+            let mut rest = known.text.split('\n').skip(skipped);
+            let is_same = shown.text.split('\n').all(|line| rest.next() == Some(line));
+            Some(if is_same { known } else { shown })
+        }
+        (known, None) => known,
+        (_, shown) => shown,
+    }
+}
+
+fn after_edits(known: Option<Content>, replacements: &[Replacement]) -> Option<Content> {
+    let whole = known.filter(|known| known.lines == Lines::ALL);
+    let mut text = match (whole, replacements) {
+        (Some(whole), [_, ..]) => whole.text,
+        // An edit that puts a text where there is nothing makes a new file.
+        (None, [first, ..]) if first.old.is_empty() => String::new(),
+        (_, _) => return None,
+    };
+    for replacement in replacements {
+        text = replacement.apply(&text)?;
+    }
+    Some(Content {
+        text,
+        lines: Lines::ALL,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+use super::*;
+use crate::facts::tests::{Said, anthropic, in_main};
+
+const DONE: Said<'_> = Said::Fine("The file has been updated.");
+
+/// What the only file of a transcript holds.
+fn content(calls: &[(&str, &str, Said<'_>)]) -> Option<Content> {
+    let transcript = anthropic(calls);
+    let files = in_main(&transcript, files);
+    assert_eq!(files.len(), 1);
+    files[0].content(&transcript)
+}
+
+/// The text of a file that is known whole.
+fn whole(calls: &[(&str, &str, Said<'_>)]) -> Option<String> {
+    let content = content(calls)?;
+    (content.lines == Lines::ALL).then_some(content.text)
+}
+
+const WRITE: (&str, &str, Said<'_>) = (
+    "Write",
+    r#"{"file_path":"/w/a.rs","content":"fn a() {}\nfn b() {}\n"}"#,
+    Said::Fine("File created successfully at: /w/a.rs"),
+);
+
+fn edit<'e>(input: &'e str) -> (&'e str, &'e str, Said<'e>) {
+    ("Edit", input, DONE)
+}
+
+#[test]
+fn operations_are_listed_by_file_and_in_order() {
+    let transcript = anthropic(&[
+        (
+            "Read",
+            r#"{"file_path":"/w/a.rs"}"#,
+            Said::Fine("     1→a\n     2→b"),
+        ),
+        (
+            "Read",
+            r#"{"file_path":"/w/b.rs","offset":7,"limit":2}"#,
+            Said::Failed("gone"),
+        ),
+        edit(r#"{"file_path":"/w//a.rs","old_string":"a","new_string":"c"}"#),
+        (
+            "Grep",
+            r#"{"path":"/w/a.rs","pattern":"x"}"#,
+            Said::Fine(""),
+        ),
+        (
+            "Write",
+            r#"{"file_path":"/w/error.rs","content":""}"#,
+            Said::Fine("The file /w/error.rs has been updated."),
+        ),
+        (
+            "Edit",
+            r#"{"file_path":"/w/./a.rs","old_string":"z","new_string":""}"#,
+            Said::Fine("Error: no match"),
+        ),
+        (
+            "MultiEdit",
+            r#"{"file_path":"/w/b.rs","edits":[]}"#,
+            Said::Nothing,
+        ),
+        (
+            "Read",
+            r#"{"file_path":"/w/b.rs"}"#,
+            Said::Fine("File not found"),
+        ),
+    ]);
+    let found = in_main(&transcript, files);
+    let found: Vec<_> = found
+        .iter()
+        .map(|file| {
+            let operations = file.operations.iter();
+            let operations = operations.map(|o| (o.call.line, o.written.as_str(), o.what, o.done));
+            (file.path.as_str(), operations.collect::<Vec<_>>())
+        })
+        .collect();
+    let some = Lines {
+        first: 7,
+        last: Some(8),
+    };
+    assert_eq!(
+        found,
+        [
+            (
+                "/w/a.rs",
+                vec![
+                    (0, "/w/a.rs", What::Read(Lines::ALL), Done::Yes),
+                    (4, "/w//a.rs", What::Edit, Done::Yes),
+                    (10, "/w/./a.rs", What::Edit, Done::Failed),
+                ]
+            ),
+            (
+                "/w/b.rs",
+                vec![
+                    (2, "/w/b.rs", What::Read(some), Done::Failed),
+                    (12, "/w/b.rs", What::Edit, Done::Unanswered),
+                    (13, "/w/b.rs", What::Read(Lines::ALL), Done::Failed),
+                ]
+            ),
+            (
+                "/w/error.rs",
+                vec![(8, "/w/error.rs", What::Write, Done::Yes)]
+            ),
+        ]
+    );
+    let last = in_main(&transcript, files).into_iter();
+    let last: Vec<_> = last
+        .map(|file| file.last().map(|o| (o.call.line, o.what)))
+        .collect();
+    assert_eq!(
+        last,
+        [
+            Some((4, What::Edit)),
+            Some((12, What::Edit)),
+            Some((8, What::Write))
+        ]
+    );
+}
+
+#[test]
+fn what_was_written_is_what_it_holds() {
+    assert_eq!(whole(&[WRITE]).as_deref(), Some("fn a() {}\nfn b() {}\n"));
+    let again = ("Write", r#"{"file_path":"/w/a.rs","content":"x"}"#, DONE);
+    assert_eq!(whole(&[WRITE, again]).as_deref(), Some("x"));
+    let failed = (again.0, again.1, Said::Failed("no"));
+    assert_eq!(whole(&[WRITE, failed]), whole(&[WRITE]));
+    let open = (again.0, again.1, Said::Nothing);
+    assert_eq!(content(&[WRITE, open]), None);
+}
+
+#[test]
+fn what_was_read_comes_without_its_numbers() {
+    let read = |said| whole(&[("Read", r#"{"file_path":"/w/a.rs"}"#, Said::Fine(said))]);
+    let text = Some("fn a() {\n\tb→c\n}\n".to_owned());
+    assert_eq!(
+        read("     1→fn a() {\n     2→\tb→c\n     3→}\n     4→"),
+        text
+    );
+    assert_eq!(
+        read("     1\tfn a() {\n     2\t\tb→c\n     3\t}\n     4\t"),
+        text
+    );
+    assert_eq!(read("1\tfn a() {\n2\t\tb→c\n3\t}\n4\t"), text);
+    let reminder = "\n\n<system-reminder>\nbe careful\n</system-reminder>\n";
+    let reminded = format!("     1→a{reminder}");
+    assert_eq!(read(&reminded).as_deref(), Some("a"));
+    // A line that was cut, a warning, a table of another tool.
+    assert_eq!(read("     1→aaa... [truncated]\n     2→b"), None);
+    assert_eq!(read("<system-reminder>empty</system-reminder>"), None);
+    let other = |said| whole(&[("read_file", r#"{"path":"a"}"#, Said::Fine(said))]);
+    assert_eq!(other("1\tone\n2\ttwo"), None);
+    assert_eq!(other("     1→one").as_deref(), Some("one"));
+    assert_eq!(other("one\ntwo\n").as_deref(), Some("one\ntwo\n"));
+}
+
+#[test]
+fn edits_that_fit_exactly_are_applied() {
+    let one = edit(r#"{"file_path":"/w/a.rs","old_string":"a() {}","new_string":"a() { b() }"}"#);
+    let text = "fn a() { b() }\nfn b() {}\n";
+    assert_eq!(whole(&[WRITE, one]).as_deref(), Some(text));
+    let all = edit(
+        r#"{"file_path":"/w/a.rs","old_string":"fn","new_string":"pub fn","replace_all":true}"#,
+    );
+    let text = "pub fn a() {}\npub fn b() {}\n";
+    assert_eq!(whole(&[WRITE, all]).as_deref(), Some(text));
+    let multi = r#"{"file_path":"/w/a.rs","edits":[{"old_string":"a()","new_string":"c()"},{"old_string":"c() {}","new_string":"c();"}]}"#;
+    let multi = ("MultiEdit", multi, DONE);
+    assert_eq!(
+        whole(&[WRITE, multi]).as_deref(),
+        Some("fn c();\nfn b() {}\n")
+    );
+    let tool = r#"{"command":"str_replace","path":"/w/a.rs","old_str":"fn b() {}\n"}"#;
+    let gone = ("str_replace_based_edit_tool", tool, DONE);
+    assert_eq!(whole(&[WRITE, gone]).as_deref(), Some("fn a() {}\n"));
+    let new = edit(r#"{"file_path":"/w/a.rs","old_string":"","new_string":"new"}"#);
+    assert_eq!(whole(&[new]).as_deref(), Some("new"));
+}
+
+#[test]
+fn after_an_edit_that_does_not_fit_nobody_knows() {
+    let many = edit(r#"{"file_path":"/w/a.rs","old_string":"fn","new_string":"pub fn"}"#);
+    let none = edit(r#"{"file_path":"/w/a.rs","old_string":"struct","new_string":"enum"}"#);
+    let insert = r#"{"command":"insert","path":"/w/a.rs","insert_line":1,"new_str":"x"}"#;
+    let insert = ("str_replace_based_edit_tool", insert, DONE);
+    let new = edit(r#"{"file_path":"/w/a.rs","old_string":"","new_string":"x"}"#);
+    let half = r#"{"file_path":"/w/a.rs","edits":[{"old_string":"a()","new_string":"c()"},{"old_string":"a()","new_string":"d()"}]}"#;
+    let half = ("MultiEdit", half, DONE);
+    for edit in [many, none, insert, new, half] {
+        assert_eq!(content(&[WRITE, edit]), None, "{edit:?}");
+    }
+    // Until it is read again.
+    let read = ("Read", r#"{"file_path":"/w/a.rs"}"#, Said::Fine("     1→x"));
+    assert_eq!(whole(&[WRITE, many, read]).as_deref(), Some("x"));
+    // "aa" stands twice in "aaa".
+    let aaa = ("Write", r#"{"file_path":"/w/a.rs","content":"aaa"}"#, DONE);
+    let aa = edit(r#"{"file_path":"/w/a.rs","old_string":"aa","new_string":"b"}"#);
+    assert_eq!(content(&[aaa, aa]), None);
+}
+
+#[test]
+fn a_part_is_known_as_a_part() {
+    let part = |said| {
+        (
+            "Read",
+            r#"{"file_path":"/w/a.rs","offset":2,"limit":1}"#,
+            Said::Fine(said),
+        )
+    };
+    let second = |text: &str| {
+        Some(Content {
+            text: text.to_owned(),
+            lines: Lines {
+                first: 2,
+                last: Some(2),
+            },
+        })
+    };
+    assert_eq!(content(&[part("     2→x")]), second("x"));
+    // As it was known, or as somebody has changed it since.
+    assert_eq!(
+        content(&[WRITE, part("     2→fn b() {}")]),
+        content(&[WRITE])
+    );
+    assert_eq!(
+        content(&[WRITE, part("     2→fn c() {}")]),
+        second("fn c() {}")
+    );
+    let one = edit(r#"{"file_path":"/w/a.rs","old_string":"x","new_string":"y"}"#);
+    assert_eq!(content(&[part("     2→x"), one]), None);
+}
+
+#[test]
+fn a_patch_names_its_files() {
+    let patch = "*** Begin Patch\n*** Add File: new.rs\n+fn n() {}\n+\n*** Update File: ./old.rs\n@@\n-a\n+b\n*** Delete File: gone.rs\n*** Update File: from.rs\n*** Move to: to.rs\n@@\n-x\n+y\n*** End Patch";
+    let input = serde_json::json!({ "input": patch }).to_string();
+    let transcript = anthropic(&[("apply_patch", &input, Said::Fine("Success."))]);
+    let found = in_main(&transcript, files);
+    let found: Vec<(&str, What, Option<Content>)> = found
+        .iter()
+        .map(|file| {
+            (
+                file.path.as_str(),
+                file.operations[0].what,
+                file.content(&transcript),
+            )
+        })
+        .collect();
+    let new = Content {
+        text: "fn n() {}\n\n".to_owned(),
+        lines: Lines::ALL,
+    };
+    assert_eq!(
+        found,
+        [
+            ("new.rs", What::Write, Some(new)),
+            ("old.rs", What::Edit, None),
+            ("gone.rs", What::Delete, None),
+            ("from.rs", What::Delete, None),
+            ("to.rs", What::Edit, None),
+        ]
+    );
+}

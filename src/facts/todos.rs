@@ -1,0 +1,186 @@
+//! What the agent has set out to do: its to-dos and its plan. The last one wins.
+
+use super::files::Done;
+use super::input::Input;
+use super::{Exchange, Place};
+use crate::transcript::{Outcome, Transcript};
+
+/// A list of to-dos.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Todos {
+    /// The call that wrote it.
+    pub call: Place,
+    /// In its order.
+    pub items: Vec<Todo>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Todo {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub state: TodoState,
+}
+
+/// How far a to-do is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TodoState {
+    /// Not begun.
+    Pending,
+    /// Begun.
+    InProgress,
+    /// Done.
+    Completed,
+    /// Given up.
+    Cancelled,
+}
+
+/// A plan that the agent has shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The call that showed it.
+    pub call: Place,
+    /// Its text.
+    pub text: String,
+    /// Whether it was accepted.
+    pub accepted: Done,
+}
+
+/// The to-dos as they were written last; none where that failed, or the list is empty.
+pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
+    let written = exchanges.iter().rev().find_map(|exchange| {
+        let is_todos = matches!(
+            &*exchange.tool(transcript),
+            "TodoWrite" | "todo_write" | "write_todos"
+        );
+        if !is_todos || answer(transcript, exchange) == Done::Failed {
+            return None;
+        }
+        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        let items = input.objects("todos")?;
+        Some(Todos {
+            call: exchange.call,
+            items: items.iter().filter_map(todo).collect(),
+        })
+    });
+    written.filter(|todos| !todos.items.is_empty())
+}
+
+fn todo(input: &Input<'_>) -> Option<Todo> {
+    let text = input.text(&["content", "description", "text"])?;
+    let state = match input.text(&["status", "state"]).as_deref() {
+        Some("in_progress") => TodoState::InProgress,
+        Some("completed" | "done") => TodoState::Completed,
+        Some("cancelled" | "canceled") => TodoState::Cancelled,
+        Some(_) | None => TodoState::Pending,
+    };
+    Some(Todo {
+        text: text.into_owned(),
+        state,
+    })
+}
+
+/// The plan that was shown last.
+pub fn proposal(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Proposal> {
+    exchanges.iter().rev().find_map(|exchange| {
+        if exchange.tool(transcript) != "ExitPlanMode" {
+            return None;
+        }
+        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        let text = input.text(&["plan"]).filter(|text| !text.is_empty())?;
+        Some(Proposal {
+            call: exchange.call,
+            text: text.into_owned(),
+            accepted: answer(transcript, exchange),
+        })
+    })
+}
+
+fn answer(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
+    match exchange.result {
+        None => Done::Unanswered,
+        Some(result) => match transcript.block(result.block).outcome {
+            Outcome::Failed => Done::Failed,
+            Outcome::Fine => Done::Yes,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::tests::{Said, anthropic, in_main};
+
+    #[test]
+    fn the_last_list_that_was_written_counts() {
+        let transcript = anthropic(&[
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"old","status":"pending"}]}"#,
+                Said::Fine("ok"),
+            ),
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"a \"b\"","status":"completed","activeForm":"x"},{"status":"in_progress","content":"c"},{"content":"d","status":"?"},{"status":"pending"},7]}"#,
+                Said::Fine("ok"),
+            ),
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"bad"}]}"#,
+                Said::Failed("no"),
+            ),
+            ("TodoWrite", r#"{"todos":"none"}"#, Said::Fine("ok")),
+        ]);
+        let todos = in_main(&transcript, todos).unwrap();
+        let item = |text: &str, state| Todo {
+            text: text.to_owned(),
+            state,
+        };
+        assert_eq!((todos.call.message, todos.call.line), (2, 2));
+        assert_eq!(
+            todos.items,
+            [
+                item("a \"b\"", TodoState::Completed),
+                item("c", TodoState::InProgress),
+                item("d", TodoState::Pending),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_list_is_none() {
+        let transcript = anthropic(&[
+            (
+                "TodoWrite",
+                r#"{"todos":[{"content":"old"}]}"#,
+                Said::Fine("ok"),
+            ),
+            ("TodoWrite", r#"{"todos":[]}"#, Said::Fine("ok")),
+        ]);
+        assert_eq!(in_main(&transcript, todos), None);
+    }
+
+    #[test]
+    fn a_plan_says_whether_it_was_accepted() {
+        let calls = [
+            (
+                "ExitPlanMode",
+                r##"{"plan":"# One"}"##,
+                Said::Fine("approved"),
+            ),
+            (
+                "ExitPlanMode",
+                r##"{"plan":"# Two\n- b"}"##,
+                Said::Failed("stay"),
+            ),
+            ("ExitPlanMode", "{}", Said::Fine("approved")),
+        ];
+        let last = |number: usize| {
+            in_main(&anthropic(&calls[..number]), proposal).map(|p| (p.text, p.accepted))
+        };
+        assert_eq!(last(0), None);
+        assert_eq!(last(1), Some(("# One".to_owned(), Done::Yes)));
+        assert_eq!(last(3), Some(("# Two\n- b".to_owned(), Done::Failed)));
+    }
+}
