@@ -59,9 +59,9 @@ pub(super) const fn class(c: u32) -> u8 {
         0x600..0x900 | 0xfb50..0xfe00 | 0xfe70..0xff00 => BEYOND + 5,
         0x900..0xe00 => BEYOND + 6,
         0xe00..0x1100 | 0x1780..0x1800 => BEYOND + 7,
-        // What joins emoji and chooses their form; typographic marks; arrows and signs; frames; shapes and dingbats.
-        0x200d | 0xfe00..0xfe10 => BEYOND + 8,
-        0x2000..0x2070 => BEYOND + 9,
+        // What joins, widens and chooses forms; typographic marks; arrows and signs; frames; shapes and dingbats.
+        0x2000..0x2010 | 0xfe00..0xfe10 => BEYOND + 8,
+        0x2010..0x2070 => BEYOND + 9,
         0x2070..0x2500 => BEYOND + 10,
         0x2500..0x2580 => BEYOND + 11,
         0x2580..0x2e80 => BEYOND + 12,
@@ -84,6 +84,17 @@ const ASCII: [u8; 128] = {
     while c < 128 {
         classes[c] = class(c as u32);
         c += 1;
+    }
+    classes
+};
+
+/// The classes of the basic plane beyond ASCII: their limits are multiples of 16.
+static BASIC: [u8; 1 << 12] = {
+    let mut classes = [0; 1 << 12];
+    let mut c = 0x80;
+    while c < 0x1_0000 {
+        classes[c >> 4] = class(c as u32);
+        c += 16;
     }
     classes
 };
@@ -145,7 +156,7 @@ impl Sum {
         let mut at = 0;
         while at < text.len() {
             at += self.character(&text[at..]);
-            if self.byte < 0x80 {
+            if self.byte < 0x80 && at < text.len() {
                 at += self.ascii(&text[at - 1..]);
             }
         }
@@ -181,11 +192,11 @@ impl Sum {
     }
 
     /// Adds the character at the start of `text`; gives its length.
+    #[inline]
     fn character(&mut self, text: &[u8]) -> usize {
-        let (c, len) = decode(text);
-        let class = c.map_or(CONTROL, class);
+        let (class, len) = decode(text);
         let weight = if self.class == LOWER && class == LOWER {
-            PAIRS[usize::from(text[0]) << 8 | usize::from(self.byte)]
+            PAIRS[usize::from(text[0] & 0x7f) << 8 | usize::from(self.byte & 0x7f)]
         } else {
             weights::CLASSES[usize::from(self.class)][usize::from(class)]
         };
@@ -196,23 +207,30 @@ impl Sum {
     }
 }
 
-/// The character at the start of `text` and how many bytes it takes.
-fn decode(text: &[u8]) -> (Option<u32>, usize) {
-    let (len, lead) = match text[0] {
-        b @ 0..0x80 => return (Some(u32::from(b)), 1),
-        b @ 0xc2..0xe0 => (2, u32::from(b & 0x1f)),
-        b @ 0xe0..0xf0 => (3, u32::from(b & 0x0f)),
-        b @ 0xf0..0xf5 => (4, u32::from(b & 0x07)),
-        _ => return (None, 1),
-    };
-    let mut c = lead;
-    for i in 1..len {
-        match text.get(i) {
-            Some(b @ 0x80..0xc0) => c = c << 6 | u32::from(b & 0x3f),
-            _ => return (None, i),
+/// The class of the character at the start of `text` and how many bytes it takes.
+#[inline]
+fn decode(text: &[u8]) -> (u8, usize) {
+    let low = |byte: u8| u32::from(byte & 0x3f);
+    let basic = |c: u32| BASIC[(c >> 4) as usize & 0xfff];
+    match *text {
+        [a @ 0..0x80, ..] => (ASCII[usize::from(a)], 1),
+        [a @ 0xe0..0xf0, b @ 0x80..0xc0, c @ 0x80..0xc0, ..] => {
+            (basic(u32::from(a & 0x0f) << 12 | low(b) << 6 | low(c)), 3)
         }
+        [a @ 0xc2..0xe0, b @ 0x80..0xc0, ..] => (basic(u32::from(a & 0x1f) << 6 | low(b)), 2),
+        [
+            a @ 0xf0..0xf5,
+            b @ 0x80..0xc0,
+            c @ 0x80..0xc0,
+            d @ 0x80..0xc0,
+            ..,
+        ] => {
+            let c = u32::from(a & 0x07) << 18 | low(b) << 12 | low(c) << 6 | low(d);
+            (class(c), 4)
+        }
+        // Each byte of what is no UTF-8 counts.
+        _ => (CONTROL, 1),
     }
-    (Some(c), len)
 }
 
 #[cfg(test)]

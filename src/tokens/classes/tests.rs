@@ -42,13 +42,21 @@ fn every_class_but_the_start_has_its_characters() {
 }
 
 #[test]
+fn the_table_of_the_basic_plane_says_what_its_ranges_do() {
+    for c in (0x80..0x1_0000).filter_map(char::from_u32) {
+        let text = c.to_string();
+        assert_eq!(decode(text.as_bytes()), (class(c as u32), text.len()));
+    }
+}
+
+#[test]
 fn frequent_letter_pairs_are_cheaper() {
     assert!(plain(b"the internation") < plain(b"xqz jvkwqzxpfhg"));
 }
 
 #[test]
 fn bytes_that_are_no_text_weigh_as_controls() {
-    assert_eq!(plain(b"a\xffb\xf0\x9f"), plain(b"a\x01b\x01"));
+    assert_eq!(plain(b"a\xffb\xf0\x9f"), plain(b"a\x01b\x01\x01"));
     assert_eq!(
         written(br"\u4e16\ud83c\udf89\n"),
         plain("世🎉\n".as_bytes())
