@@ -171,7 +171,7 @@ fn part<'t>(text: &'t str, name: &str) -> &'t str {
         return text;
     }
     let at = |byte: usize| {
-        let byte = text.floor_char_boundary(byte);
+        let byte = floor(text, byte);
         text[..byte]
             .rfind('\n')
             .filter(|n| byte - n < 2_000)
@@ -179,6 +179,14 @@ fn part<'t>(text: &'t str, name: &str) -> &'t str {
     };
     let start = at(hash(name) as usize / 4 % (text.len() - length));
     &text[start..at(start + length).max(start)]
+}
+
+/// The last boundary of a character at or before a byte.
+fn floor(text: &str, byte: usize) -> usize {
+    (0..=byte.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 /// The long strings of a transcript.
@@ -199,9 +207,7 @@ fn session(text: &str) -> Vec<String> {
 
 fn gather(value: Value, strings: &mut Vec<String>) {
     match value {
-        Value::String(s) if s.len() >= SHORTEST => {
-            strings.push(s[..s.floor_char_boundary(60_000)].to_owned())
-        }
+        Value::String(s) if s.len() >= SHORTEST => strings.push(s[..floor(&s, 60_000)].to_owned()),
         Value::Array(values) => values.into_iter().for_each(|v| gather(v, strings)),
         Value::Object(fields) => {
             // Pictures, signatures and what the model does not see.
@@ -238,7 +244,7 @@ fn shown(name: &str, text: &str, add: &mut impl FnMut(&str, String)) {
             let found = text
                 .lines()
                 .zip(first..)
-                .filter(|(line, _)| hash(line) % 4 == 0);
+                .filter(|(line, _)| hash(line).is_multiple_of(4));
             add(
                 "search",
                 found

@@ -46,7 +46,7 @@ fn main() -> Result<()> {
         // A quarter of the origins, so that no package stands on both sides.
         documents
             .into_iter()
-            .partition(|d| corpus::hash(&d.origin) % 4 != 0)
+            .partition(|d| !corpus::hash(&d.origin).is_multiple_of(4))
     } else {
         (documents, counted(corpus::read(&test)?)?)
     };
