@@ -6,6 +6,7 @@
 //!
 //! Recorded usage never decides: it goes stale with the first edit.
 
+mod bpe;
 mod classes;
 mod json;
 mod usage;
@@ -13,17 +14,18 @@ mod usage;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Shape, Transcript};
 
+use bpe::Bpe;
 pub use usage::{Usage, usage};
 
 /// A measure before rounding, in the estimator's unit, and the flat tokens of what has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Size {
-    /// Characters (`chars`) or ten-thousandths of a token (`classes`).
+    /// Characters (`chars`), ten-thousandths of a token (`classes`) or tokens (`bpe`).
     measure: u64,
     /// Tokens of pictures and documents.
     flat: u32,
@@ -49,23 +51,31 @@ impl Sum for Size {
 #[derive(Debug, Clone)]
 pub struct Estimator {
     settings: Tokens,
+    measure: Measure,
+}
+
+/// A method, ready to measure.
+#[derive(Debug, Clone, Copy)]
+enum Measure {
+    Chars(Unit),
+    Classes,
+    Bpe(Bpe),
 }
 
 impl Estimator {
-    /// An estimator for a policy's `[tokens]`.
+    /// An estimator for a policy's `[tokens]`. Where the method is `bpe`, its vocabulary is unpacked here, for the process.
     ///
     /// # Errors
-    /// Where the method is not built in.
+    /// Where the vocabulary is not built in.
     pub fn new(settings: &Tokens) -> Result<Self> {
-        if settings.method == Method::Bpe {
-            return Err(Error::new(
-                ErrorKind::Config,
-                "exact token counts (tokens.method = \"bpe\") are not built in",
-            )
-            .hint("use tokens.method = \"classes\" or \"chars\""));
-        }
+        let measure = match settings.method {
+            Method::Chars => Measure::Chars(settings.unit),
+            Method::Classes => Measure::Classes,
+            Method::Bpe => Measure::Bpe(Bpe::new(settings.encoding)?),
+        };
         Ok(Estimator {
             settings: settings.clone(),
+            measure,
         })
     }
 
@@ -160,6 +170,10 @@ impl Estimator {
             },
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => match block.kind {
                 BlockKind::Image | BlockKind::Document => 0,
+                // The system that counts so takes a string as it is and writes JSON of what is none.
+                BlockKind::Text if self.settings.scope == Scope::RoleContent && is_bare(block) => {
+                    self.texts(transcript, block)
+                }
                 _ => self.json(raw(block.value)),
             },
         };
@@ -176,16 +190,8 @@ impl Estimator {
         conversation: &Conversation,
         message: &Message,
     ) -> u64 {
-        let blocks = conversation.blocks(message);
-        let count = blocks.len() as u64;
-        let bare = |b: &u32| {
-            let block = transcript.block(*b);
-            block.kind == BlockKind::Text
-                && block.shape == Shape::String
-                && block.value == block.content
-        };
-        let is_string = blocks.len() == 1 && blocks.iter().all(bare);
-        let list = if is_string {
+        let count = conversation.blocks(message).len() as u64;
+        let list = if is_string(transcript, conversation, message) {
             0
         } else {
             2 + count.saturating_sub(1)
@@ -199,6 +205,38 @@ impl Estimator {
                     + list * self.plain(",")
             }
         }
+    }
+
+    /// The measure of a message where it is more than the sum of its parts: the tokens of JSON, which run across quotes
+    /// and brackets. Parts apart would come to three more or so for a block.
+    fn joined(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> Option<u64> {
+        let (Measure::Bpe(bpe), Scope::MessageJson | Scope::HistoryJson) =
+            (self.measure, self.settings.scope)
+        else {
+            return None;
+        };
+        let is_string = is_string(transcript, conversation, message);
+        let role = message.role.name();
+        let mut json = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
+        if !is_string {
+            json.push(b'[');
+        }
+        for (n, block) in conversation.blocks(message).iter().enumerate() {
+            if n > 0 {
+                json.push(b',');
+            }
+            let block = transcript.block(*block);
+            if !matches!(block.kind, BlockKind::Image | BlockKind::Document) {
+                json.extend(json::compact(transcript.bytes(block.line, block.value)));
+            }
+        }
+        json.extend_from_slice(if is_string { b"}" } else { b"]}" });
+        Some(bpe.plain(&json))
     }
 
     fn flat(&self, block: &Block) -> u32 {
@@ -220,19 +258,21 @@ impl Estimator {
 
     /// A JSON string, given by what stands between its quotes.
     fn written(&self, text: Text, raw: &[u8]) -> u64 {
-        match (self.settings.method, self.settings.unit) {
-            (Method::Chars, Unit::Scalar) => u64::from(text.scalars),
-            (Method::Chars, Unit::Utf16) => text.utf16(),
-            (Method::Classes | Method::Bpe, _) => classes::written(raw),
+        match self.measure {
+            Measure::Chars(Unit::Scalar) => u64::from(text.scalars),
+            Measure::Chars(Unit::Utf16) => text.utf16(),
+            Measure::Classes => classes::written(raw),
+            Measure::Bpe(bpe) => bpe.written(raw),
         }
     }
 
     /// Bytes that the model reads as they stand: a tool's input is JSON to it, too.
     fn raw(&self, raw: &[u8]) -> u64 {
-        match (self.settings.method, self.settings.unit) {
-            (Method::Chars, Unit::Scalar) => json::scalars(raw),
-            (Method::Chars, Unit::Utf16) => json::scalars(raw) + json::astral(raw),
-            (Method::Classes | Method::Bpe, _) => classes::plain(raw),
+        match self.measure {
+            Measure::Chars(Unit::Scalar) => json::scalars(raw),
+            Measure::Chars(Unit::Utf16) => json::scalars(raw) + json::astral(raw),
+            Measure::Classes => classes::plain(raw),
+            Measure::Bpe(bpe) => bpe.plain(raw),
         }
     }
 
@@ -244,6 +284,18 @@ impl Estimator {
     fn json(&self, raw: &[u8]) -> u64 {
         self.raw(&json::compact(raw))
     }
+}
+
+/// Whether a message's content is a bare string rather than a list of blocks.
+fn is_string(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> bool {
+    let [block] = conversation.blocks(message) else {
+        return false;
+    };
+    is_bare(transcript.block(*block))
+}
+
+fn is_bare(block: &Block) -> bool {
+    block.kind == BlockKind::Text && block.shape == Shape::String && block.value == block.content
 }
 
 /// The sizes of the blocks of a transcript, each measured once.
@@ -284,6 +336,15 @@ impl Sizes {
         conversation: &Conversation,
         message: &Message,
     ) -> Size {
+        let joined = self.estimator.joined(transcript, conversation, message);
+        if let Some(measure) = joined {
+            let blocks = conversation.blocks(message).iter();
+            let flat = blocks.map(|b| self.estimator.flat(transcript.block(*b)));
+            return Size {
+                measure,
+                flat: flat.fold(0, u32::saturating_add),
+            };
+        }
         let mut size = Size {
             measure: self.estimator.around(transcript, conversation, message),
             flat: 0,
