@@ -4,13 +4,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use clap::Parser;
-use ctxpack::cli::{Cli, run};
+use ctxpack::cli::{parse, run};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(code) => return ExitCode::from(code),
+    };
     let stop = Arc::new(AtomicUsize::new(0));
     for signal in [SIGINT, SIGTERM] {
         // The first signal ends the run in order, the second one at once. Without handlers the system ends it.

@@ -276,6 +276,11 @@ fn errors_as_json_say_the_same_in_fields() {
             json!({"kind": "exists", "message": "out.jsonl: there is a file already, and ctxpack did not write it as it is now", "file": "in.jsonl", "line": null, "hint": "--overwrite replaces it; -o or --out-dir writes elsewhere"}),
         ),
         (
+            "compact --history drip in.jsonl",
+            2,
+            json!({"kind": "usage", "message": "invalid value 'drip' for '--history <drop|keep>'\n  [possible values: drop, keep]", "file": null, "line": null, "hint": "tip: a similar value exists: 'drop' For more information, try '--help'."}),
+        ),
+        (
             "undo in.jsonl",
             2,
             json!({"kind": "store", "message": "no store is beside this file or above it", "file": "in.jsonl", "line": null, "hint": "name the store of the run that wrote it with --store"}),
