@@ -1,9 +1,9 @@
-//! Policies of every kind that the two silent layers know, with limits low enough to matter in small transcripts.
+//! Policies of every kind that the silent layers know, with limits low enough to matter in small transcripts.
 
 use std::sync::LazyLock;
 
 use ctxpack::policy::{
-    Layer, Method, Per, Policy, Rounding, Scope, Shape, Template, ToolKind, Unit, presets,
+    History, Layer, Method, Per, Policy, Rounding, Scope, Shape, Template, ToolKind, Unit, presets,
 };
 
 use super::tape::Tape;
@@ -39,6 +39,14 @@ const KINDS: [ToolKind; 7] = [
     ToolKind::Other,
 ];
 
+/// The same policy with other dead lines.
+pub(super) fn with_history(policy: &Policy, history: History) -> Policy {
+    Policy {
+        history,
+        ..policy.clone()
+    }
+}
+
 /// The policy that changes nothing, counting as `policy` does.
 pub(super) fn none(policy: &Policy) -> Policy {
     let mut none = named("none");
@@ -51,7 +59,7 @@ fn named(name: &str) -> Policy {
     presets.find(|p| p.name == name).unwrap().clone()
 }
 
-/// Any policy whose layers leave every line where it is.
+/// Any policy of layers that write no messages.
 pub(super) fn any(tape: &mut Tape) -> Policy {
     let mut policy = named(tape.pick(&["auto", "layered", "none"]));
     let layers: [&[Layer]; 4] = [
@@ -61,6 +69,15 @@ pub(super) fn any(tape: &mut Tape) -> Policy {
         &[],
     ];
     policy.layers = layers[[0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3][tape.below(12)]].to_vec();
+
+    if tape.one_in(2) {
+        policy.layers.insert(0, Layer::Drop);
+    }
+    policy.history = if tape.one_in(4) {
+        History::Keep
+    } else {
+        History::Drop
+    };
 
     let clear = &mut policy.clear;
     clear.keep = [0, 1, 3, 5, 2, 4][tape.below(6)];

@@ -155,13 +155,16 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The chained lines of the main conversation (`None`) and of each sidechain by its first line.
     ///
-    /// A file of nothing but sidechain lines is one conversation.
+    /// A file of nothing but sidechain lines is one conversation. A line that comes again later is on none of them.
     pub(super) fn branches(&self) -> BTreeMap<Option<u32>, Vec<u32>> {
         let chained = || {
             (0u32..)
                 .zip(self.transcript.links())
-                .filter(|(_, link)| !link.id.is_empty())
-                .map(|(l, _)| l)
+                .filter(|(line, link)| {
+                    let id = self.transcript.bytes(*line, link.id);
+                    !id.is_empty() && self.named(id) == Some(*line)
+                })
+                .map(|(line, _)| line)
         };
         let all_aside = chained().all(|line| self.has(line, Marks::SIDECHAIN));
         let mut branches = BTreeMap::from([(None, Vec::new())]);
