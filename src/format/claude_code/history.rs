@@ -78,7 +78,10 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
 /// A line that says nothing stays with the live line that it hangs on. One that hangs on nothing leaves when something
 /// dead hangs on it.
 fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let speaks = |line: u32| tree.link(line).role.is_some() || tree.has(line, Marks::BOUNDARY);
+    let speaks = |line: u32| {
+        let is_compaction = tree.has(line, Marks::BOUNDARY) || tree.has(line, Marks::SUMMARY);
+        is_compaction || tree.link(line).role.is_some()
+    };
     let links = (0u32..).zip(tree.transcript.links());
     let outside = links.filter(|(line, link)| !link.id.is_empty() && !live.contains(line));
     let (mut dead, silent): (BTreeSet<u32>, BTreeSet<u32>) = outside
