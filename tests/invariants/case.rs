@@ -9,7 +9,7 @@ use ctxpack::format::{Detected, Detector, Format, Layout};
 use ctxpack::outcome::{ActionKind, Outcome};
 use ctxpack::pipeline::Pipeline;
 use ctxpack::plan::Keeping;
-use ctxpack::policy::Policy;
+use ctxpack::policy::{History, Layer, Policy};
 use proptest::prelude::*;
 
 use super::known::Known;
@@ -70,6 +70,11 @@ impl Case {
                 policy: policies::any(&mut policy),
             }
         })
+    }
+
+    /// Whether its policy lets dead history leave.
+    pub(super) fn drops(&self) -> bool {
+        self.policy.has(Layer::Drop) && self.policy.history == History::Drop
     }
 
     /// What a run makes of it.

@@ -18,7 +18,7 @@ mod text;
 mod view;
 
 use ctxpack::format::{Format, Layout, Warnings};
-use ctxpack::outcome::{ConversationOutcome, Status};
+use ctxpack::outcome::Status;
 use ctxpack::pipeline::{Input, Part, Pipeline};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::Layer;
@@ -346,7 +346,7 @@ fn pairs_stay_pairs(case: &Case) -> TestCaseResult {
 fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     let run = case.compact();
     prop_assert!(
-        run.outcome.status != Status::Rejected,
+        run.outcome.status != Status::Rejected || may_be_rejected(case),
         "{:?}",
         run.outcome.error
     );
@@ -358,14 +358,18 @@ fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
+/// Where the chain is noise, a compaction that no model sees can come to be the last one when a later one leaves.
+fn may_be_rejected(case: &Case) -> bool {
+    case.known.windows.is_empty() && case.drops()
+}
+
 /// Invariant 4, for each conversation; and who counts the output afresh comes to the same figures.
 fn never_more_tokens(case: &Case) -> TestCaseResult {
     let Run { outcome, bytes, .. } = case.compact();
-    // A conversation leaves with the task that it belonged to; then it has nothing any more.
-    let left = |c: &&ConversationOutcome| c.messages_after == 0 && c.messages_before > 0;
     for conversation in &outcome.conversations {
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
-        if !left(&conversation) {
+        // A conversation leaves with the task that it belonged to; then it has nothing any more.
+        if conversation.messages_after > 0 || !case.drops() {
             prop_assert_eq!(conversation.messages_after, conversation.messages_before);
         }
     }
@@ -373,9 +377,13 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     let said = outcome
         .conversations
         .iter()
-        .filter(|c| !left(c))
+        .filter(|c| c.messages_after > 0)
         .map(|c| (&c.id, c.tokens_after));
-    let counted = again.conversations.iter().map(|c| (&c.id, c.tokens_before));
+    let counted = again
+        .conversations
+        .iter()
+        .filter(|c| c.messages_before > 0)
+        .map(|c| (&c.id, c.tokens_before));
     prop_assert_eq!(said.collect::<Vec<_>>(), counted.collect::<Vec<_>>());
     prop_assert_eq!(outcome.bytes_after, bytes.len() as u64);
     prop_assert_eq!(&outcome.hash_after, &again.hash_before);
@@ -391,7 +399,8 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
         "{:?}",
         twice.outcome.conversations
     );
-    prop_assert!(is_unchanged(&twice));
+    let again = once.outcome.status == Status::Rejected && may_be_rejected(case);
+    prop_assert!(is_unchanged(&twice) || again);
     Ok(())
 }
 

@@ -86,7 +86,7 @@ fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     let outside = links.filter(|(line, link)| !link.id.is_empty() && !live.contains(line));
     let (mut dead, silent): (BTreeSet<u32>, BTreeSet<u32>) = outside
         .map(|(line, _)| line)
-        .partition(|line| speaks(*line));
+        .partition(|line| speaks(*line) || tree.comes_again(*line));
     let stops = |line: u32| live.contains(&line) || speaks(line);
     let mut known = IdMap::default();
     let roots: IdSet<u32> = dead

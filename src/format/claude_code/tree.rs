@@ -46,7 +46,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         // The newest line so far of the main conversation, and of the sidechains.
         let mut before = [NONE; 2];
         for (line, link) in (0u32..).zip(transcript.links()) {
-            if link.id.is_empty() {
+            if link.id.is_empty() || tree.comes_again(line) {
                 tree.parents.push(NONE);
                 continue;
             }
@@ -117,6 +117,11 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.by_id.get(id).copied()
     }
 
+    /// Whether a later line has the id of this one, and counts in its place.
+    pub(super) fn comes_again(&self, line: u32) -> bool {
+        self.named(self.transcript.bytes(line, self.link(line).id)) != Some(line)
+    }
+
     /// A line's own id, for people.
     pub(super) fn id_of(&self, line: u32) -> String {
         String::from_utf8_lossy(self.transcript.bytes(line, self.link(line).id)).into_owned()
@@ -160,10 +165,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         let chained = || {
             (0u32..)
                 .zip(self.transcript.links())
-                .filter(|(line, link)| {
-                    let id = self.transcript.bytes(*line, link.id);
-                    !id.is_empty() && self.named(id) == Some(*line)
-                })
+                .filter(|(line, link)| !link.id.is_empty() && !self.comes_again(*line))
                 .map(|(line, _)| line)
         };
         let all_aside = chained().all(|line| self.has(line, Marks::SIDECHAIN));

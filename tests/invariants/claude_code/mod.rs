@@ -23,7 +23,8 @@ pub(super) struct Session {
 /// A session of 1 to 40 messages in its main conversation, and what else stands in such files.
 pub(super) fn session(tape: &mut Tape, mode: Mode) -> Session {
     let mut writer = Writer {
-        style: Style::any(tape, mode),
+        // A type in escapes is a type to nobody but us.
+        style: Style::any(tape, Mode::Clean),
         mode,
         lines: Vec::new(),
         ids: 0,
@@ -304,7 +305,7 @@ impl Writer<'_> {
             self.chain = Wholeness::Broken;
         }
         if self.tape.one_in(16) {
-            self.style = Style::any(self.tape, self.mode);
+            self.style = Style::any(self.tape, Mode::Clean);
         }
         let line = self.lines.len();
         let asked = match &what {

@@ -12,8 +12,8 @@ pub(super) struct Tree<'w> {
     pub(super) lines: &'w [Line],
     /// The place of each line in the file.
     pub(super) places: &'w [usize],
-    /// Places of lines that are written again later, with the same uuid, and these lines.
-    pub(super) overridden: &'w [(usize, usize)],
+    /// Places of lines that are written again later, with the same uuid.
+    pub(super) overridden: &'w [usize],
     pub(super) main: Aside,
     pub(super) chain: Chain,
 }
@@ -252,10 +252,6 @@ impl Tree<'_> {
             .into_iter()
             .filter(|line| !live.contains(line))
             .partition(is_dead);
-        let again = self
-            .overridden
-            .iter()
-            .filter(|(_, line)| self.speaks(*line));
         let tops: BTreeSet<usize> = dead
             .iter()
             .filter(|line| stop(**line).is_none())
@@ -271,7 +267,7 @@ impl Tree<'_> {
             .chain(silent.into_iter().filter(goes))
             .map(|line| self.places[line])
             .collect();
-        leave.extend(again.map(|(place, _)| *place));
+        leave.extend(self.overridden);
         if !leave.is_empty() {
             let requests = (0..self.lines.len())
                 .filter(|line| matches!(self.lines[*line].what, What::Request));

@@ -154,18 +154,15 @@ impl Writer<'_> {
         }
     }
 
-    /// The order of the file; the place of each line in it; places of lines that come again, and which they are:
+    /// The order of the file; the place of each line in it; places of lines that come again:
     /// sometimes a parent comes after its child, or a line twice.
-    #[expect(clippy::type_complexity, reason = "three lists")]
-    pub(super) fn shuffled(&mut self) -> (Vec<usize>, Vec<usize>, Vec<(usize, usize)>) {
+    pub(super) fn shuffled(&mut self) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
         let count = self.lines.len();
         let mut order: Vec<usize> = (0..count).collect();
         // What comes last decides which line is the leaf, and what comes before which one takes a missing parent's place.
-        let is_node = |line: &usize| {
-            let Line { chained, what, .. } = &self.lines[*line];
-            chained.is_some() && !matches!(what, What::Passed)
-        };
-        let last = order.iter().rposition(is_node);
+        let is_node = |line: &Line| line.chained.is_some() && !matches!(line.what, What::Passed);
+        let nodes: Vec<bool> = self.lines.iter().map(is_node).collect();
+        let last = order.iter().rposition(|line| nodes[*line]);
         let swaps = if self.seams == Seams::Torn {
             0
         } else {
@@ -180,12 +177,8 @@ impl Writer<'_> {
         let mut places = vec![0; count];
         let mut overridden = Vec::new();
         for line in order {
-            let is_message = matches!(
-                self.lines[line].what,
-                What::Words { .. } | What::Answer { .. } | What::Results { .. }
-            );
-            if is_message && self.seams == Seams::Whole && self.tape.one_in(60) {
-                overridden.push((doubled.len(), line));
+            if nodes[line] && self.seams == Seams::Whole && self.tape.one_in(60) {
+                overridden.push(doubled.len());
                 doubled.push(line);
             }
             // Of two lines with one uuid the last one counts.
