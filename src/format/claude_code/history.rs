@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use super::preserved::Preserved;
 use super::tree::{NONE, Tree};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span, unescape};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Transcript};
 
 /// Dead lines, and links to mend when they leave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +39,8 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
     let speaks = |main: &Conversation| main.messages.iter().any(|m| !main.blocks(m).is_empty());
-    if !(0..transcript.lines().len() as u32).any(follows)
+    // Lines at the end that could not be read have no links.
+    if !(0..transcript.links().len() as u32).any(follows)
         || !transcript.conversations.first().is_some_and(speaks)
     {
         return Dead::default();
@@ -50,6 +52,13 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
             live.extend(&conversation.mirrors);
         }
     }
+    // What a live compaction names is looked for, even where the chain no longer leads there.
+    let boundaries = live.iter().filter(|line| tree.has(**line, Marks::BOUNDARY));
+    let preserved: Vec<Preserved> = boundaries
+        .map(|line| Preserved::read(transcript.line(*line)))
+        .collect();
+    let named = preserved.iter().flat_map(Preserved::named);
+    live.extend(named.filter_map(|id| tree.named(id)));
     let mut lines = dead_lines(&tree, &live);
     if lines.is_empty() {
         return Dead::default();
@@ -69,12 +78,15 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
 /// A line that says nothing stays with the live line that it hangs on. One that hangs on nothing leaves when something
 /// dead hangs on it.
 fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let speaks = |line: u32| tree.link(line).role.is_some() || tree.has(line, Marks::BOUNDARY);
+    let speaks = |line: u32| {
+        let is_compaction = tree.has(line, Marks::BOUNDARY) || tree.has(line, Marks::SUMMARY);
+        is_compaction || tree.link(line).role.is_some()
+    };
     let links = (0u32..).zip(tree.transcript.links());
     let outside = links.filter(|(line, link)| !link.id.is_empty() && !live.contains(line));
     let (mut dead, silent): (BTreeSet<u32>, BTreeSet<u32>) = outside
         .map(|(line, _)| line)
-        .partition(|line| speaks(*line));
+        .partition(|line| speaks(*line) || tree.comes_again(*line));
     let stops = |line: u32| live.contains(&line) || speaks(line);
     let mut known = IdMap::default();
     let roots: IdSet<u32> = dead
@@ -102,22 +114,26 @@ fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> V
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
     let leaf = main.and_then(|main| main.leaf);
+    let links = || (0u32..).zip(transcript.links());
+    let is_pointer = |(_, link): &(u32, &Link)| link.marks.has(Marks::LEAF);
+    let last_pointer = links().filter(is_pointer).last().map(|(line, _)| line);
     let mut relinks = Vec::new();
-    for (line, link) in (0u32..).zip(transcript.links()) {
+    for (line, link) in links() {
         if link.parent.is_empty() || dead.contains(&line) {
             continue;
         }
         let named = tree.named(transcript.bytes(line, link.parent));
         let to = if link.marks.has(Marks::LEAF) {
-            if named.is_none_or(|target| live.contains(&target)) {
+            // The last one is followed: what its newest descendants are may change with those that leave.
+            let is_followed = Some(line) == last_pointer && named != leaf;
+            if named.is_none_or(|target| live.contains(&target) && !is_followed) {
                 continue;
             }
             leaf
         } else {
-            let parent = tree.parent(line);
-            let is_whole = parent != NONE && !dead.contains(&parent);
-            // A parent that is not there and not bridged: with other neighbours it might be, so it is none from now on.
-            if is_whole || link.id.is_empty() {
+            // A parent that is not there: with other neighbours another line might take its place, so from now on it is
+            // the one that does, or none.
+            if link.id.is_empty() || named.is_some_and(|parent| !dead.contains(&parent)) {
                 continue;
             }
             tree.ancestry(line)

@@ -38,6 +38,12 @@ impl Preserved {
         preserved
     }
 
+    /// All ids.
+    pub(super) fn named(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = [&self.anchor, &self.head, &self.tail];
+        self.ids.iter().chain(ends).map(Vec::as_slice)
+    }
+
     fn key(&mut self, key: &[u8], c: &mut Cursor<'_>) -> crate::scan::Parse<()> {
         let line = c.line();
         let id = |c: &mut Cursor<'_>| {
