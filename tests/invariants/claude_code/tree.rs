@@ -158,7 +158,7 @@ impl Tree<'_> {
                 continue;
             };
             let is_part = |line: &usize| self.message(*line) == Some(message);
-            if path[at + 1..].iter().any(|line| is_part(line)) {
+            if path[at + 1..].iter().any(is_part) {
                 continue;
             }
             let others: Vec<usize> = off_path().filter(is_part).collect();
