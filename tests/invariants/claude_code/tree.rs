@@ -31,8 +31,9 @@ impl Tree<'_> {
             .iter()
             .map(|(root, branch)| self.window(branch, root.is_none()))
             .collect();
-        for number in 1..windows.len() {
-            windows[number].fate = self.fate(&windows, number);
+        let fates = self.fates(&windows);
+        for (window, fate) in windows.iter_mut().zip(fates) {
+            window.fate = fate;
         }
         let dead = self.dead(&windows);
         let known = Known {
@@ -114,8 +115,14 @@ impl Tree<'_> {
         if !self.path(last).iter().any(|line| self.speaks(*line)) {
             last = nodes().find(|line| self.speaks(*line)).unwrap();
         }
+        // A compaction overrules the pointers before it.
+        let is_main = |line: usize| {
+            let chained = self.lines[line].chained.as_ref();
+            chained.is_some_and(|chained| chained.aside == Aside::No)
+        };
         let pointers = (0..self.lines.len()).filter_map(|line| match self.lines[line].what {
             What::Pointer { to } => Some((self.places[line], to)),
+            What::Boundary { .. } if is_main(line) => Some((self.places[line], None)),
             _ => None,
         });
         let Some((_, Some(to))) = pointers.max() else {
@@ -199,33 +206,98 @@ impl Tree<'_> {
         }
     }
 
-    /// Whether a sidechain's task was called, but by nobody whom a model sees.
-    fn fate(&self, windows: &[Window], number: usize) -> Fate {
-        let first = windows[number].lines.iter().find(|l| self.speaks(**l));
-        let Some(What::Words { said: Some(prompt) }) = first.map(|line| &self.lines[*line].what)
-        else {
-            return Fate::Stays;
-        };
-        let calls = |line: &usize| match &self.lines[*line].what {
-            What::Answer { tasks, .. } => tasks.contains(prompt),
-            _ => false,
-        };
-        let callers: Vec<usize> = (0..self.lines.len()).filter(calls).collect();
-        let is_live = |line: &usize| {
-            let others = windows.iter().enumerate().filter(|(n, _)| *n != number);
-            others.into_iter().any(|(_, w)| w.lines.contains(line))
-        };
-        if callers.is_empty() || callers.iter().any(is_live) {
-            Fate::Stays
-        } else {
-            Fate::Leaves
+    /// Which conversations stay: a sidechain whose task was called leaves unless something that stays called it.
+    fn fates(&self, windows: &[Window]) -> Vec<Fate> {
+        let prompts: Vec<Option<&String>> = windows.iter().map(|w| self.prompt(w)).collect();
+        // The calls that each sidechain may come from: none where it stays in any case.
+        let callers: Vec<Vec<usize>> = (0..windows.len())
+            .map(|number| {
+                let Some(prompt) = prompts[number].filter(|_| number > 0) else {
+                    return Vec::new();
+                };
+                let calls = self.calls(prompt);
+                let same = |n: &usize| prompts[*n] == Some(prompt);
+                let rivals: Vec<usize> = (1..windows.len()).filter(same).collect();
+                match rivals.iter().position(|n| *n == number) {
+                    Some(place) if rivals.len() == calls.len() => calls[place].clone(),
+                    _ => calls.concat(),
+                }
+            })
+            .collect();
+        let mut fates: Vec<Fate> = callers
+            .iter()
+            .map(|callers| {
+                if callers.is_empty() {
+                    Fate::Stays
+                } else {
+                    Fate::Leaves
+                }
+            })
+            .collect();
+        for _ in 0..windows.len() {
+            for number in 0..windows.len() {
+                let stays = |line: &usize| {
+                    let window = windows.iter().position(|w| w.lines.contains(line));
+                    window.is_some_and(|window| fates[window] == Fate::Stays)
+                };
+                if callers[number].iter().any(stays) {
+                    fates[number] = Fate::Stays;
+                }
+            }
         }
+        fates
+    }
+
+    /// What a window begins with.
+    fn prompt(&self, window: &Window) -> Option<&String> {
+        let first = window.lines.iter().find(|l| self.speaks(**l))?;
+        match &self.lines[*first].what {
+            What::Words { said } => said.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The calls with a prompt, in the order of the file: the lines of each.
+    fn calls(&self, prompt: &String) -> Vec<Vec<usize>> {
+        let mut calls: Vec<(&String, Vec<usize>)> = Vec::new();
+        for line in self.chained() {
+            let What::Answer { message, tasks, .. } = &self.lines[line].what else {
+                continue;
+            };
+            if !tasks.contains(prompt) {
+                continue;
+            }
+            match calls.iter_mut().find(|(known, _)| *known == message) {
+                Some((_, lines)) => lines.push(line),
+                None => calls.push((message, vec![line])),
+            }
+        }
+        calls.into_iter().map(|(_, lines)| lines).collect()
+    }
+
+    /// Whether the main conversation begins below a line that is not there, and somebody spoke before.
+    fn breaks_off(&self, main: &Window) -> bool {
+        let Some((first, chained)) = main.lines.first().and_then(|first| {
+            let chained = self.lines[*first].chained.as_ref()?;
+            Some((*first, chained))
+        }) else {
+            return false;
+        };
+        let is_top = chained.parent.is_some() && chained.above.is_none();
+        let is_boundary = matches!(self.lines[first].what, What::Boundary { .. });
+        let spoke = |line: &usize| {
+            let other = self.lines[*line].chained.as_ref();
+            self.places[*line] < self.places[first]
+                && self.speaks(*line)
+                && other.is_some_and(|other| other.aside == chained.aside)
+        };
+        is_top && !is_boundary && self.chained().iter().any(spoke)
     }
 
     /// The places of what leaves with dead history.
     fn dead(&self, windows: &[Window]) -> BTreeSet<usize> {
         let follows = |line: &usize| self.above(*line).is_some();
-        if !(0..self.lines.len()).any(|line| follows(&line)) {
+        if !(0..self.lines.len()).any(|line| follows(&line)) || self.breaks_off(&windows[0]) {
             return BTreeSet::new();
         }
         let live: BTreeSet<usize> = windows
