@@ -31,7 +31,11 @@ impl Tree<'_> {
             .iter()
             .map(|(root, branch)| self.window(branch, root.is_none()))
             .collect();
-        let fates = self.fates(&windows);
+        let fates = if self.breaks_off(&windows[0]) {
+            vec![Fate::Stays; windows.len()]
+        } else {
+            self.fates(&windows)
+        };
         for (window, fate) in windows.iter_mut().zip(fates) {
             window.fate = fate;
         }
