@@ -475,3 +475,39 @@ mod unix {
         assert_eq!(ran.text(), sample().1);
     }
 }
+
+#[test]
+fn what_the_system_refuses_comes_with_a_remedy() {
+    let place = place();
+    place.write("list", b"\xff\n");
+    for (args, parts) in [
+        ("undo nope", ["nope: cannot open", "hint: check the path"]),
+        (
+            "compact --files-from gone",
+            [
+                "gone: cannot read the list of files",
+                "hint: check the path",
+            ],
+        ),
+        (
+            "compact --files-from list",
+            [
+                "list: cannot read the list of files",
+                "hint: it has to be text",
+            ],
+        ),
+        (
+            "compact *.nothing",
+            ["no file matches this pattern", "hint: * stops at folders"],
+        ),
+        (
+            "compact in.jsonl --policy list/my.toml",
+            [
+                "cannot read the policy",
+                "hint: check the path: a file stands",
+            ],
+        ),
+    ] {
+        refused(&place, args, &parts);
+    }
+}
