@@ -72,7 +72,12 @@ impl Tree<'_, '_> {
         if is_main {
             self.restore_preserved(&mut path);
         }
-        self.gather(lines, path)
+        let (lines, gathered) = self.gather(lines, path);
+        Window {
+            lines,
+            leaf: Some(leaf),
+            gathered,
+        }
     }
 
     /// The last line at which a conversation can go on: viewers' copies and unknown lines are passed, never the end.
@@ -169,7 +174,7 @@ impl Tree<'_, '_> {
     /// Adds what hangs off the path: lines of the same API messages and results of their calls.
     ///
     /// They come behind the last line of their message on the path, as the agents put them.
-    fn gather(&self, branch: &[u32], path: Vec<u32>) -> Window {
+    fn gather(&self, branch: &[u32], path: Vec<u32>) -> (Vec<u32>, IdSet<u32>) {
         let on_path: IdSet<u32> = path.iter().copied().collect();
         let mut siblings: IdMap<&[u8], Vec<u32>> = IdMap::default();
         let mut below: IdMap<u32, Vec<u32>> = IdMap::default();
@@ -195,14 +200,9 @@ impl Tree<'_, '_> {
                 Some(Role::Assistant | Role::System | Role::Tool) | None => {}
             }
         }
-        let leaf = path.last().copied();
         let mut gathered = IdSet::default();
         if siblings.is_empty() && answers.is_empty() {
-            return Window {
-                lines: path,
-                leaf,
-                gathered,
-            };
+            return (path, gathered);
         }
         let groups = self.groups(&path);
         let mut answered: IdSet<&[u8]> = path
@@ -233,11 +233,7 @@ impl Tree<'_, '_> {
                 }
             }
         }
-        Window {
-            lines,
-            leaf,
-            gathered,
-        }
+        (lines, gathered)
     }
 
     /// The answers of a path: the lines of each, by its last line.
