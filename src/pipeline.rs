@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::apply::{self, Edit};
 use crate::artifacts::{self, Content};
 use crate::error::Result;
-use crate::format::{Format, Warnings};
+use crate::format::{Format, Revision, Warnings};
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection};
 use crate::plan::{self, Keeping, Plan, tool_named_by};
 use crate::policy::Policy;
@@ -122,7 +122,14 @@ impl<'p> Pipeline<'p> {
             &transcript,
             self.edits(format, &transcript, &plan, &changes),
         );
-        format.edit(&mut transcript, lines, &plan.dead.lines);
+        format.edit(
+            &mut transcript,
+            Revision {
+                new: lines,
+                dropped: &plan.dead.lines,
+                inserted: BTreeMap::new(),
+            },
+        );
 
         let after = verify(format, &transcript);
         self.after(

@@ -8,6 +8,7 @@
 mod anthropic;
 mod blocks;
 mod claude_code;
+mod compaction;
 mod detect;
 mod line;
 mod openai;
@@ -19,6 +20,7 @@ use crate::scan::{RawLine, lines};
 use crate::transcript::{Conversation, ConversationId, LineKind, Record, Transcript};
 
 pub use claude_code::{Dead, Figure, MirrorCut, Relink, mirror_cuts};
+pub use compaction::{Patch, Splice, Summary};
 pub use detect::{Detected, Detector, Layout};
 pub use line::{LineWarning, WarningKind, Warnings};
 
@@ -31,6 +33,35 @@ pub enum Format {
     OpenAi,
     /// Claude Code session files.
     ClaudeCode,
+}
+
+/// What becomes of the lines of a transcript.
+#[derive(Debug)]
+pub struct Revision<'r> {
+    /// The new bytes of lines that stay.
+    pub new: BTreeMap<u32, Vec<u8>>,
+    /// Lines that leave.
+    pub dropped: &'r BTreeSet<u32>,
+    /// New lines, by the line that they come before.
+    pub inserted: BTreeMap<u32, Vec<Vec<u8>>>,
+}
+
+/// How a format writes a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Summaries {
+    /// As a message.
+    Message(Opening),
+    /// As a record of its own, which the user says and nobody acknowledges.
+    Native,
+}
+
+/// Who may say a conversation's first message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// The user alone.
+    User,
+    /// Anybody.
+    Any,
 }
 
 impl Format {
@@ -93,17 +124,43 @@ impl Format {
         }
     }
 
-    /// Gives lines new bytes, takes others out, reads the new ones and forms the conversations again.
-    pub fn edit(
+    /// Puts a summary into a conversation; `None` where its place cannot be marked.
+    pub fn splice(
         self,
-        transcript: &mut Transcript<'_>,
-        new: BTreeMap<u32, Vec<u8>>,
-        dropped: &BTreeSet<u32>,
-    ) {
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        summary: Summary<'_>,
+    ) -> Option<Splice> {
+        match self {
+            Format::Anthropic | Format::OpenAi => {
+                Some(compaction::splice(transcript, conversation, summary))
+            }
+            Format::ClaudeCode => claude_code::splice(transcript, conversation, summary),
+        }
+    }
+
+    /// How a summary is written: as a record that the format has for it, or as a message like any other.
+    pub fn summaries(self) -> Summaries {
+        match self {
+            Format::Anthropic => Summaries::Message(Opening::User),
+            Format::OpenAi => Summaries::Message(Opening::Any),
+            Format::ClaudeCode => Summaries::Native,
+        }
+    }
+
+    /// Gives lines new bytes, takes others out, puts new ones in, reads what is new and forms the conversations again.
+    pub fn edit(self, transcript: &mut Transcript<'_>, revision: Revision<'_>) {
         // The new bytes are made of read bytes and JSON strings; what was odd in them has been said.
         let mut said = Warnings::default();
-        transcript.drop_lines(dropped);
-        transcript.replace_lines(new, |bytes, record| self.line(bytes, record, &mut said));
+        transcript.drop_lines(revision.dropped);
+        transcript.replace_lines(revision.new, |bytes, record| {
+            self.line(bytes, record, &mut said)
+        });
+        if !revision.inserted.is_empty() {
+            transcript.insert_lines(&revision.inserted, |bytes, record| {
+                self.line(bytes, record, &mut said)
+            });
+        }
         self.link(transcript);
     }
 

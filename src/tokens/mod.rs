@@ -17,7 +17,7 @@ use std::ops::AddAssign;
 use crate::error::Result;
 use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text};
-use crate::transcript::{Block, BlockKind, Conversation, Message, Shape, Transcript};
+use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
 use bpe::Bpe;
 pub use usage::{Usage, usage};
@@ -124,6 +124,42 @@ impl Estimator {
         Size {
             measure: self.plain(text),
             flat: 0,
+        }
+    }
+
+    /// The size of a message whose content is the string `text`.
+    pub fn message(&self, role: Role, text: &str) -> Size {
+        let role = role.name();
+        let measure = match self.settings.scope {
+            Scope::Content | Scope::Strings => self.plain(text),
+            Scope::RoleContent => self.plain(role) + self.plain(text),
+            Scope::MessageJson | Scope::HistoryJson => {
+                let mut json = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
+                crate::text::push_json_string(&mut json, text);
+                json.push(b'}');
+                self.raw(&json)
+            }
+        };
+        Size { measure, flat: 0 }
+    }
+
+    /// The tokens of a conversation whose messages have these sizes.
+    pub fn total(&self, sizes: impl IntoIterator<Item = Size>) -> u64 {
+        let (mut sum, mut tokens, mut count) = (Size::default(), 0, 0u64);
+        for size in sizes {
+            sum += size;
+            tokens += self.tokens(size);
+            count += 1;
+        }
+        match self.settings.per {
+            Per::Message => tokens,
+            Per::Conversation => {
+                if self.settings.scope == Scope::HistoryJson {
+                    // The brackets of the list and the commas in it.
+                    sum.measure += self.plain(",") * (2 + count.saturating_sub(1));
+                }
+                self.tokens(sum)
+            }
         }
     }
 
@@ -361,24 +397,20 @@ impl Sizes {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> u64 {
-        let count = conversation.messages.len() as u64;
-        let mut sum = Size::default();
-        let mut tokens = 0;
-        for message in &conversation.messages {
-            let size = self.message(transcript, conversation, message);
-            sum += size;
-            tokens += self.estimator.tokens(size);
-        }
-        match self.estimator.settings.per {
-            Per::Message => tokens,
-            Per::Conversation => {
-                if self.estimator.settings.scope == Scope::HistoryJson {
-                    // The brackets of the list and the commas in it.
-                    sum.measure += self.estimator.plain(",") * (2 + count.saturating_sub(1));
-                }
-                self.estimator.tokens(sum)
-            }
-        }
+        let sizes = self.messages(transcript, conversation);
+        self.estimator.total(sizes)
+    }
+
+    /// The sizes of all messages of a live window.
+    pub fn messages(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> Vec<Size> {
+        let messages = conversation.messages.iter();
+        messages
+            .map(|message| self.message(transcript, conversation, message))
+            .collect()
     }
 }
 

@@ -1,8 +1,9 @@
 //! A context window's worth of messages.
 
-use super::{Marks, Role, Transcript};
 use std::collections::BTreeMap;
 
+use super::{Marks, Role, Transcript};
+use crate::ids::IdSet;
 use crate::scan::Span;
 
 /// Which conversation of its transcript.
@@ -59,6 +60,8 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// All live lines in the order of the conversation, with those that are no messages; empty where every line is live.
     pub path: Vec<u32>,
+    /// Those of them that hang off the chain, and are sent all the same.
+    pub gathered: IdSet<u32>,
     /// The line at which it would go on, in formats whose lines form a tree.
     pub leaf: Option<u32>,
     /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
@@ -76,6 +79,7 @@ impl Conversation {
             id,
             messages: Vec::new(),
             path: Vec::new(),
+            gathered: IdSet::default(),
             leaf: None,
             copies: BTreeMap::new(),
             mirrors: Vec::new(),

@@ -67,6 +67,8 @@ pub enum Presence {
     Kept,
     /// It has left, and says nothing any more.
     Dropped,
+    /// It came later: the input does not have it.
+    Inserted,
 }
 
 /// What a line is to a compactor.
@@ -373,31 +375,42 @@ impl<'a> Transcript<'a> {
             .map(|(line, bytes)| (*line, bytes.as_slice()))
     }
 
-    /// The whole transcript as it is now, in pieces: long runs of untouched bytes, and edited lines.
+    /// The whole transcript as it is now, in pieces: long runs of untouched bytes, and new lines.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let mut at = 0;
-        let mut touched = self.touched.iter();
-        let mut pending: Option<&[u8]> = None;
-        std::iter::from_fn(move || {
-            if let Some(new) = pending.take() {
-                return Some(new);
+        let touched = self.touched.iter().flat_map(move |line| {
+            let slot = &self.lines[*line as usize];
+            let run = &self.base[at..slot.start];
+            at = slot.start + slot.len as usize;
+            let new = self.edited.get(line).map_or(&[][..], Vec::as_slice);
+            match slot.presence {
+                Presence::Kept => [run, new, &[], &[]],
+                Presence::Dropped => {
+                    at += slot.eol.bytes().len();
+                    [run, &[], &[], &[]]
+                }
+                Presence::Inserted => [run, self.missing_end(*line), new, slot.eol.bytes()],
             }
-            let Some(line) = touched.next() else {
-                let rest = &self.base[at..];
-                at = self.base.len();
-                return (!rest.is_empty()).then_some(rest);
-            };
-            let Line {
-                start, len, eol, ..
-            } = self.lines[*line as usize];
-            let run = &self.base[at..start];
-            at = start + len as usize;
-            match self.lines[*line as usize].presence {
-                Presence::Kept => pending = self.edited.get(line).map(Vec::as_slice),
-                Presence::Dropped => at += eol.bytes().len(),
-            }
-            Some(run)
-        })
+        });
+        let last = self.touched.last().map(|line| &self.lines[*line as usize]);
+        let rest = last.map_or(0, |slot| match slot.presence {
+            Presence::Kept | Presence::Inserted => slot.start + slot.len as usize,
+            Presence::Dropped => slot.start + slot.len as usize + slot.eol.bytes().len(),
+        });
+        touched
+            .chain([&self.base[rest..]])
+            .filter(|piece| !piece.is_empty())
+    }
+
+    /// What the line before an inserted one lacks: the last line of the input may have no end.
+    fn missing_end(&self, inserted: u32) -> &'static [u8] {
+        let before = inserted
+            .checked_sub(1)
+            .map(|line| &self.lines[line as usize]);
+        match before.map(|line| (line.presence, line.eol)) {
+            Some((Presence::Kept, Eol::None)) => b"\n",
+            Some((Presence::Kept | Presence::Dropped | Presence::Inserted, _)) | None => b"",
+        }
     }
 }
 

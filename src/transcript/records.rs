@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Block, BlockKind, Line, LineKind, Link, Marks, Mirror, Presence, Role, Transcript, Unit,
 };
-use crate::scan::{Oddities, RawLine, Span, Text};
+use crate::scan::{Eol, Oddities, RawLine, Span, Text};
 
 /// Where a format's reader puts what it finds on one line.
 #[derive(Debug)]
@@ -201,6 +201,83 @@ impl<'a> Transcript<'a> {
             }
         }
         self.touched.extend(lines);
+    }
+
+    /// Puts new lines in, each list before the line of its number (behind the last one for their count), and has `read`
+    /// say what is on them. They end as the line does that they come before, and what stands behind them gets higher
+    /// numbers.
+    ///
+    /// The conversations still speak of the old numbers until the format forms them again.
+    pub fn insert_lines(
+        &mut self,
+        new: &BTreeMap<u32, Vec<Vec<u8>>>,
+        mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
+    ) {
+        let before = |line: u32| -> u32 {
+            let earlier = new.range(..=line).map(|(_, lines)| lines.len() as u32);
+            earlier.sum()
+        };
+        // How far each line moves, so that nothing is counted twice.
+        let moved: Vec<u32> = (0..self.lines.len() as u32)
+            .map(|line| line + before(line))
+            .collect();
+        let moved = |line: &mut u32| *line = moved[*line as usize];
+        self.blocks
+            .iter_mut()
+            .for_each(|block| moved(&mut block.line));
+        self.mirrors
+            .iter_mut()
+            .for_each(|mirror| moved(&mut mirror.line));
+        self.units.iter_mut().for_each(|unit| moved(&mut unit.line));
+        for (mut line, bytes) in std::mem::take(&mut self.edited) {
+            moved(&mut line);
+            self.edited.insert(line, bytes);
+        }
+        for mut line in std::mem::take(&mut self.touched) {
+            moved(&mut line);
+            self.touched.insert(line);
+        }
+        if !self.links.is_empty() {
+            self.links.resize(self.lines.len(), Link::default());
+        }
+        for (at, lines) in new.iter().rev() {
+            let at = *at as usize;
+            let model = self.lines.get(at).or(self.lines.last());
+            let eol = match model.map(|line| line.eol) {
+                Some(Eol::CrLf) => Eol::CrLf,
+                Some(Eol::Lf | Eol::None) | None => Eol::Lf,
+            };
+            let start = self
+                .lines
+                .get(at)
+                .map_or(self.base.len(), |line| line.start);
+            let inserted = Line {
+                start,
+                len: 0,
+                eol,
+                kind: LineKind::Bad,
+                oddities: Oddities::default(),
+                presence: Presence::Inserted,
+                blocks: (0, 0),
+            };
+            self.lines.splice(at..at, lines.iter().map(|_| inserted));
+            if !self.links.is_empty() {
+                self.links
+                    .splice(at..at, lines.iter().map(|_| Link::default()));
+            }
+        }
+        let mut earlier = 0;
+        for (at, lines) in new {
+            for bytes in lines {
+                let line = at + earlier;
+                earlier += 1;
+                self.record(line, |record| read(bytes, record));
+                self.edited.insert(line, bytes.clone());
+                self.touched.insert(line);
+            }
+        }
+        self.mirrors.sort_by_key(|m| m.line);
+        self.units.sort_by_key(|u| u.line);
     }
 
     fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {

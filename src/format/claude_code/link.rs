@@ -31,6 +31,7 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
         conversation.mirrors = tree.mirrors(&lines, &window.lines);
         conversation.leaf = window.leaf;
         conversation.path = window.lines;
+        conversation.gathered = window.gathered;
         conversations.push(conversation);
     }
     conversations

@@ -4,8 +4,9 @@
 //! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
 //! `record` says what is on a line, `tree` how lines hang together, `link` which
 //! of them form a live window, `messages` what messages they form, `mirror` what repeats a result, `history` what may
-//! leave, `usage` what a provider counted.
+//! leave, `compaction` how a summary is written, `usage` what a provider counted.
 
+mod compaction;
 mod history;
 mod link;
 mod messages;
@@ -15,6 +16,7 @@ mod record;
 mod tree;
 mod usage;
 
+pub(super) use compaction::splice;
 pub(super) use history::dead;
 pub use history::{Dead, Relink};
 pub(super) use link::link;

@@ -1,0 +1,160 @@
+//! A summary as Claude Code writes it: a `compact_boundary` line, the `isCompactSummary` line that hangs on it, and the
+//! messages that stay hanging on that.
+//!
+//! The agents follow `parentUuid` and nothing else, so the first line that stays has to name the summary; one that names a
+//! line which leaves would silently lose everything before it. What is dead afterwards is for `history` to say.
+
+use super::super::compaction::{Patch, Splice, Summary};
+use super::tree::Tree;
+use crate::ids::IdSet;
+use crate::scan::{Cursor, Span};
+use crate::text::push_json_string;
+use crate::transcript::{Conversation, Marks, Transcript};
+
+/// What a new line takes over from the line that it follows: where and by whom the session is held.
+const IDENTITY: [&[u8]; 8] = [
+    b"userType",
+    b"entrypoint",
+    b"cwd",
+    b"sessionId",
+    b"version",
+    b"gitBranch",
+    b"slug",
+    b"agentId",
+];
+
+/// Puts a summary into a session; `None` where the first line that stays has no link that could name it.
+pub(in super::super) fn splice(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    summary: Summary<'_>,
+) -> Option<Splice> {
+    let tree = Tree::new(transcript);
+    let path = &conversation.path;
+    let first = conversation.messages.get(summary.tail);
+    let at = match first.map(|message| conversation.first_line(message)) {
+        Some(line) => path.iter().position(|other| *other == line)?,
+        None => path.len(),
+    };
+    let (gone, stays) = path.split_at(at);
+    let model = gone.iter().rfind(|line| tree.link(**line).role.is_some())?;
+    let new = records(transcript, *model, summary);
+    let mut splice = Splice::default();
+    let among: IdSet<u32> = stays.iter().copied().collect();
+    let mut before: Option<u32> = None;
+    for line in stays.iter().copied() {
+        let is_on_chain = !conversation.gathered.contains(&line);
+        if !among.contains(&tree.parent(line)) {
+            let link = tree.link(line);
+            if link.parent.is_empty() {
+                return None;
+            }
+            // The first one hangs on the summary. What was preserved over an earlier compaction goes on at its end.
+            let parent = before.filter(|_| is_on_chain);
+            let id = parent.map_or(new.summary_id.as_bytes(), |line| {
+                transcript.bytes(line, tree.link(line).id)
+            });
+            splice.patches.push(Patch {
+                line,
+                span: Span {
+                    start: link.parent.start - 1,
+                    len: link.parent.len + 2,
+                },
+                with: [b"\"", id, b"\""].concat(),
+            });
+        }
+        if is_on_chain {
+            before = Some(line);
+        }
+    }
+    let place = stays.iter().min().copied();
+    let place = place.unwrap_or(transcript.lines().len() as u32);
+    splice
+        .inserted
+        .insert(place, vec![new.boundary, new.summary]);
+    Some(splice)
+}
+
+/// The two new lines.
+struct Records {
+    boundary: Vec<u8>,
+    summary: Vec<u8>,
+    summary_id: String,
+}
+
+fn records(transcript: &Transcript<'_>, model: u32, summary: Summary<'_>) -> Records {
+    let line = transcript.line(model);
+    let link = &transcript.links()[model as usize];
+    let mut identity: Vec<u8> = Vec::new();
+    let mut timestamp = Span::default();
+    // The line was read before; should it fail all the same, the new ones say less.
+    let _ = Cursor::new(line).object(|key, c| {
+        let value = c.skip()?;
+        if key == b"timestamp" {
+            timestamp = value;
+        } else if IDENTITY.contains(&key) {
+            identity.push(b',');
+            identity.push(b'"');
+            identity.extend_from_slice(key);
+            identity.extend_from_slice(b"\":");
+            identity.extend_from_slice(value.of(line));
+        }
+        Ok(())
+    });
+    if !timestamp.is_empty() {
+        identity.extend_from_slice(b",\"timestamp\":");
+        identity.extend_from_slice(timestamp.of(line));
+    }
+    let is_aside = link.marks.has(Marks::SIDECHAIN).to_string();
+    let id = link.id.of(line);
+    let boundary_id = uuid(&[b"boundary", id, summary.text.as_bytes()]);
+    let summary_id = uuid(&[b"summary", id, summary.text.as_bytes()]);
+    let begin = |parent: &str, kind: &str, id: &str| {
+        let mut out = Vec::with_capacity(summary.text.len() + 512);
+        out.extend_from_slice(
+            format!("{{\"parentUuid\":{parent},\"isSidechain\":{is_aside}").as_bytes(),
+        );
+        out.extend_from_slice(&identity);
+        out.extend_from_slice(format!(",\"uuid\":\"{id}\",\"type\":\"{kind}\"").as_bytes());
+        out
+    };
+    let mut boundary = begin("null", "system", &boundary_id);
+    boundary.extend_from_slice(
+        format!(
+            ",\"subtype\":\"compact_boundary\",\"content\":\"Conversation compacted\",\"isMeta\":false,\"level\":\"info\",\
+             \"compactMetadata\":{{\"trigger\":\"manual\",\"preTokens\":{}}}}}",
+            summary.tokens_before
+        )
+        .as_bytes(),
+    );
+    let mut line = begin(&format!("\"{boundary_id}\""), "user", &summary_id);
+    line.extend_from_slice(b",\"isVisibleInTranscriptOnly\":true,\"isCompactSummary\":true");
+    line.extend_from_slice(b",\"message\":{\"role\":\"user\",\"content\":");
+    push_json_string(&mut line, summary.text);
+    line.extend_from_slice(b"}}");
+    Records {
+        boundary,
+        summary: line,
+        summary_id,
+    }
+}
+
+/// A name in the form of a UUID that follows from `parts`: the same input gives the same output.
+fn uuid(parts: &[&[u8]]) -> String {
+    let mut hash = blake3::Hasher::new();
+    for part in parts {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    let mut hex = hash.finalize().to_hex().to_string();
+    hex.truncate(32);
+    // Version 8: of a form that is the writer's own.
+    format!(
+        "{}-{}-8{}-a{}-{}",
+        &hex[..8],
+        &hex[8..12],
+        &hex[13..16],
+        &hex[17..20],
+        &hex[20..32]
+    )
+}

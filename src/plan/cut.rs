@@ -1,0 +1,226 @@
+//! Where a conversation is cut in two when it is summarised: what stays is its end.
+//!
+//! PURE. The policy says how much of the end stays; what it says is moved back where it would part what belongs together:
+//! a result from its call, an answer's words from its thinking, a message's lines from one another. System messages are on
+//! neither side: they stay where they are and are not counted. What an earlier compaction has left at the beginning is
+//! never kept as if it were a message of its own.
+
+use crate::facts::Left;
+use crate::ids::IdMap;
+use crate::policy::Summary;
+use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
+
+/// A conversation in two parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// The first message that the policy keeps, from 0.
+    pub asked: usize,
+    /// The first message that stays, from 0; the number of messages where none does.
+    pub tail: usize,
+    /// By how many messages that is earlier than asked, so that nothing is parted.
+    pub moved: u64,
+}
+
+/// A conversation, ready to be cut.
+#[derive(Debug)]
+pub struct Cutter<'c> {
+    transcript: &'c Transcript<'c>,
+    conversation: &'c Conversation,
+    left: &'c [Left],
+    /// The messages that count, in order: all but system messages and what earlier compactions have left in front.
+    counted: Vec<usize>,
+    /// The last place in the order of the lines up to each message, and the first one from it on.
+    reach: Vec<(usize, usize)>,
+}
+
+impl<'c> Cutter<'c> {
+    /// A conversation with what earlier compactions have left in it, for each of its messages.
+    pub fn new(
+        transcript: &'c Transcript<'c>,
+        conversation: &'c Conversation,
+        left: &'c [Left],
+    ) -> Self {
+        let is_system = |n: &usize| conversation.messages[*n].role == Role::System;
+        let counted = (0..conversation.messages.len())
+            .filter(|n| !is_system(n))
+            .skip_while(|n| left[*n] != Left::Nothing)
+            .collect();
+        Cutter {
+            transcript,
+            conversation,
+            left,
+            counted,
+            reach: reach(conversation),
+        }
+    }
+
+    /// The cut that `keep` asks for; the rule that keeps most wins. `tokens` are those of each message.
+    pub fn by_policy(&self, keep: &Summary, tokens: &[u64]) -> Cut {
+        let asked = [
+            self.by_messages(keep.keep_messages),
+            self.by_turns(keep.keep_turns),
+            self.by_tokens(tokens, keep.keep_tokens),
+        ];
+        self.at(asked.into_iter().flatten().min())
+    }
+
+    /// The cut that keeps the newest messages of so many tokens together, and the last one in any case.
+    pub fn within(&self, limit: u64, tokens: &[u64]) -> Cut {
+        self.at(self.by_tokens(tokens, limit.max(1)))
+    }
+
+    /// The cut that keeps least: from the last answer on.
+    pub fn least(&self) -> Cut {
+        self.at(self.last_answer())
+    }
+
+    /// Whether there is anything before the cut that is not already a summary.
+    pub fn has_span(&self, cut: Cut) -> bool {
+        let is_new = |n: &usize| *n < cut.tail && self.left[*n] == Left::Nothing;
+        self.counted.iter().any(|n| is_new(n))
+    }
+
+    fn at(&self, asked: Option<usize>) -> Cut {
+        let asked = asked.unwrap_or(self.conversation.messages.len());
+        let tail = self.whole(asked);
+        let is_moved = |n: &&usize| (tail..asked).contains(*n);
+        Cut {
+            asked,
+            tail,
+            moved: self.counted.iter().filter(is_moved).count() as u64,
+        }
+    }
+
+    fn by_messages(&self, keep: u64) -> Option<usize> {
+        let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
+        let first = self.counted.len().saturating_sub(keep);
+        self.counted.get(first).copied()
+    }
+
+    /// From the n-th last typed message on. In a conversation of one turn: from its last answer on, since otherwise
+    /// nothing could go.
+    fn by_turns(&self, keep: u64) -> Option<usize> {
+        let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
+        let is_typed = |n: &usize| {
+            self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
+        };
+        let turns: Vec<usize> = self.counted.iter().copied().filter(is_typed).collect();
+        match turns[..] {
+            [] | [_] => self.last_answer(),
+            _ => turns.get(turns.len().saturating_sub(keep)).copied(),
+        }
+    }
+
+    fn by_tokens(&self, tokens: &[u64], keep: u64) -> Option<usize> {
+        let (last, others) = self.counted.split_last().filter(|_| keep > 0)?;
+        let mut left = keep.saturating_sub(tokens[*last]);
+        let mut first = *last;
+        for n in others.iter().rev() {
+            if tokens[*n] > left {
+                break;
+            }
+            left -= tokens[*n];
+            first = *n;
+        }
+        Some(first)
+    }
+
+    fn last_answer(&self) -> Option<usize> {
+        let is_answer = |n: &usize| self.conversation.messages[*n].role == Role::Assistant;
+        self.counted.iter().copied().rfind(is_answer)
+    }
+
+    /// The nearest place at or before `asked` that parts nothing.
+    fn whole(&self, asked: usize) -> usize {
+        let first = self.counted.first().copied().unwrap_or(asked);
+        // The number of the message of each call; where an id comes twice, of the last one before.
+        let mut calls: IdMap<&[u8], usize> = IdMap::default();
+        let mut needs: Vec<usize> = Vec::with_capacity(self.conversation.messages.len());
+        for number in 0..self.conversation.messages.len() {
+            let mut need = number;
+            for id in self.ids(number, BlockKind::Result) {
+                need = need.min(calls.get(id).copied().unwrap_or(number));
+            }
+            needs.push(need);
+            calls.extend(self.ids(number, BlockKind::Call).map(|id| (id, number)));
+        }
+        let mut tail = asked;
+        let mut seen = self.conversation.messages.len();
+        loop {
+            let mut next = tail;
+            while seen > next {
+                seen -= 1;
+                next = next.min(needs[seen]);
+            }
+            if self.goes_on(next) {
+                next = self.before(next);
+            }
+            if next >= tail || tail <= first {
+                return tail.max(first.min(asked));
+            }
+            tail = next;
+        }
+    }
+
+    /// Whether the message goes on what the one before it began: thinking of the same answer, or lines among its own.
+    fn goes_on(&self, number: usize) -> bool {
+        let Some(message) = self.conversation.messages.get(number) else {
+            return false;
+        };
+        let before = self.before(number);
+        if before == number {
+            return false;
+        }
+        let is_mixed = self.reach[number - 1].0 > self.reach[number].1;
+        let is_answer = |message: Role| message == Role::Assistant;
+        let earlier = &self.conversation.messages[before];
+        let thinks = |n: &u32| {
+            let kind = self.transcript.block(*n).kind;
+            matches!(kind, BlockKind::Thinking | BlockKind::Redacted)
+        };
+        is_mixed
+            || is_answer(message.role)
+                && is_answer(earlier.role)
+                && self.conversation.blocks(earlier).iter().any(thinks)
+    }
+
+    /// The message that counts before `number`, or that itself.
+    fn before(&self, number: usize) -> usize {
+        let at = self.counted.partition_point(|n| *n < number);
+        at.checked_sub(1).map_or(number, |at| self.counted[at])
+    }
+
+    fn ids(&self, number: usize, kind: BlockKind) -> impl Iterator<Item = &'c [u8]> + use<'c> {
+        let (transcript, conversation) = (self.transcript, self.conversation);
+        let blocks = conversation.blocks(&conversation.messages[number]).iter();
+        blocks.filter_map(move |b| {
+            let block = transcript.block(*b);
+            (block.kind == kind && !block.call_id.is_empty())
+                .then(|| transcript.bytes(block.line, block.call_id))
+        })
+    }
+}
+
+/// Of each message, the last place of a line up to it and the first place of a line from it on, in the order in which the
+/// lines hang together: messages of several lines may be mixed with others.
+fn reach(conversation: &Conversation) -> Vec<(usize, usize)> {
+    let count = conversation.messages.len();
+    let places: IdMap<u32, usize> = conversation.path.iter().copied().zip(0..).collect();
+    let place = |line: &u32, otherwise| places.get(line).copied().unwrap_or(otherwise);
+    let mut reach = vec![(0, usize::MAX); count];
+    let mut last = 0;
+    for (n, message) in conversation.messages.iter().enumerate() {
+        let lines = conversation.lines(message).iter();
+        last = lines.map(|line| place(line, 0)).fold(last, usize::max);
+        reach[n].0 = last;
+    }
+    let mut first = usize::MAX;
+    for (n, message) in conversation.messages.iter().enumerate().rev() {
+        let lines = conversation.lines(message).iter();
+        first = lines
+            .map(|line| place(line, usize::MAX))
+            .fold(first, usize::min);
+        reach[n].1 = first;
+    }
+    reach
+}
