@@ -180,8 +180,12 @@ impl<'c> Choice<'c> {
         let mut misfits = 0;
         while let Some(top) = best.pop() {
             let now = self.candidate(top.number);
-            if now.gain <= 0.0 || misfits >= MISFITS {
+            if misfits >= MISFITS {
                 break;
+            }
+            // All that it names has been told since.
+            if now.gain <= 0.0 {
+                continue;
             }
             // What was best at an earlier look has to be so still.
             if best.peek().is_some_and(|next| *next > now) {

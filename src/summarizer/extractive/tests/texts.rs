@@ -242,3 +242,37 @@ fn instructions_steer_the_choice() {
         (false, true)
     );
 }
+
+#[test]
+fn what_has_nothing_new_any_more_does_not_end_the_choice() {
+    // The lines repeat the names of the first one, of which the second telling is still worth something; the command has none.
+    let call = |n: usize, tool: &str, key: &str, value: &str, said: &str| {
+        format!(
+            "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"input\":{{\"{key}\":\"{value}\"}}}}]}}\n{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"c{n}\",\"content\":\"{said}\"}}]}}\n"
+        )
+    };
+    let lines = [
+        call(
+            0,
+            "Grep",
+            "pattern",
+            "x",
+            "a_bcd d_efg g_hij\\nd_efg a_bcd g_hij\\ng_hij a_bcd d_efg",
+        ),
+        call(1, "Bash", "command", "make", ""),
+        "{\"role\":\"user\",\"content\":\"On.\"}\n".to_owned(),
+    ]
+    .concat();
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let policy = policy(UserWords::Verbatim);
+    let extract = Extract::of(&transcript, &transcript.conversations[0], 0..4, 1, &policy);
+    let summary = extract.summary(1_000, &Estimator::new(&policy.tokens).unwrap());
+    let expected = "\
+## Commands
+[L3,4] ran: make
+
+## Details
+[L2] a_bcd d_efg g_hij
+  d_efg a_bcd g_hij";
+    assert_eq!(summary.text, expected);
+}
