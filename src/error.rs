@@ -73,7 +73,8 @@ impl Error {
         }
     }
 
-    /// A system error at `path`; `doing` completes "cannot …" ("read", "create", "rename").
+    /// A system error at `path`; `doing` completes "cannot …" ("read", "create", "rename"). Has a
+    /// hint for what users meet.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -85,7 +86,7 @@ impl Error {
             path: Some(path.as_ref().to_owned()),
             line: None,
             message: format!("cannot {doing}: {source}"),
-            hint: None,
+            hint: remedy(doing, source.kind()).map(str::to_owned),
             source: Some(source),
         }
     }
@@ -110,6 +111,30 @@ impl Error {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// What to do about a refusal of the system, whatever the file is for.
+fn remedy(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
+    let writes = ["create", "write", "replace"]
+        .iter()
+        .any(|word| doing.starts_with(word));
+    Some(match kind {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if writes => {
+            "-o or --out-dir writes elsewhere, and --store keeps elsewhere"
+        }
+        io::ErrorKind::PermissionDenied => "check its permissions, and those of its folder",
+        io::ErrorKind::ReadOnlyFilesystem => "the disk is mounted for reading only",
+        io::ErrorKind::NotFound => "check the path: it, or a folder on the way to it, is not there",
+        io::ErrorKind::NotADirectory => "check the path: a file stands where a folder is meant",
+        io::ErrorKind::IsADirectory => "check the path: a folder stands where a file is meant",
+        io::ErrorKind::AlreadyExists => "give another name, or move away what is there",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room there, or write elsewhere with -o or --out-dir"
+        }
+        io::ErrorKind::FileTooLarge => "raise the limit on a file's size (`ulimit -f`)",
+        io::ErrorKind::InvalidData => "it has to be text in UTF-8",
+        _ => return None,
+    })
 }
 
 impl fmt::Display for Error {

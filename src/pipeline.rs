@@ -4,7 +4,7 @@
 //! that breaks a rule which the input kept, or that has more tokens than the input, is rejected here, and the input
 //! stands.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::apply::{self, Edit};
 use crate::artifacts::{self, Content};
@@ -238,9 +238,18 @@ impl<'p> Pipeline<'p> {
             (outcome.tokens_after, outcome.messages_after) = (0, 0);
         }
         let only = outcomes.len() == 1;
+        let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
+            .iter_mut()
+            .map(|outcome| (outcome.id.clone(), outcome))
+            .collect();
         for conversation in &transcript.conversations {
             let id = conversation.id.to_string();
-            if let Some(outcome) = outcomes.iter_mut().find(|outcome| only || outcome.id == id) {
+            let outcome = if only {
+                by_id.values_mut().next()
+            } else {
+                by_id.get_mut(&id)
+            };
+            if let Some(outcome) = outcome {
                 outcome.tokens_after = sizes.conversation(transcript, conversation);
                 outcome.messages_after = conversation.messages.len() as u64;
             }

@@ -165,7 +165,9 @@ fn named(path: &Path, skip: Option<&Path>) -> Result<Vec<Source>> {
             });
             if files.is_empty() {
                 return Err(
-                    Error::new(ErrorKind::NoInput, "no file matches this pattern").at(path),
+                    Error::new(ErrorKind::NoInput, "no file matches this pattern")
+                        .at(path)
+                        .hint("* stops at folders; ** goes through them"),
                 );
             }
             Ok(files

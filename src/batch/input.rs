@@ -3,15 +3,14 @@
 //! Files are read, not mapped: a live writer may cut them short. Compressed inputs are told by their first bytes, not by
 //! their names, and stop at a limit, so that a small file cannot fill the memory.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::ArchiveWriter;
 use crate::store::atomic::Stamp;
+use crate::store::{ArchiveWriter, open_transcript};
 
 /// How a file's bytes hold its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,13 +62,12 @@ impl<'s> Input<'s> {
     /// Opens an input and reads its beginning.
     ///
     /// # Errors
-    /// Where it cannot be opened or read, or is a folder.
+    /// Where it cannot be opened or read, or is no regular file.
     pub(super) fn open(source: &'s Source, path: &'s Path, stop: &'s AtomicUsize) -> Result<Self> {
         let (reader, size, stamp): (Box<dyn Read + 's>, _, _) = match source {
             Source::Stdin => (Box::new(Stdin::open(stop)?), 0, None),
             Source::File(_) => {
-                let file = File::open(path).map_err(|e| Error::io(path, "open", e))?;
-                let metadata = file.metadata().map_err(|e| Error::io(path, "open", e))?;
+                let (file, metadata) = open_transcript(path)?;
                 (Box::new(file), metadata.len(), Some(Stamp::of(&metadata)))
             }
         };

@@ -52,7 +52,7 @@ pub(super) struct Compact {
     /// Do everything but write
     #[arg(short = 'n', long)]
     dry_run: bool,
-    /// Write a report; .json, .jsonl, .csv or .md; can be given again
+    /// Write a report; .json, .jsonl, .csv, .md or .html; can be given again
     #[arg(long = "report", value_name = "FILE")]
     reports: Vec<PathBuf>,
     /// Write no report beside the outputs

@@ -10,6 +10,7 @@ mod stats;
 mod undo;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -252,6 +253,45 @@ struct Fault<'f> {
     line: Option<u64>,
     message: &'f str,
     hint: Option<&'f str>,
+}
+
+/// Reads a command line. What is wrong with it, and help that was asked for, is said here; the error is the exit code.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<Cli, u8> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    Cli::try_parse_from(&words).map_err(|error| {
+        if error.use_stderr() && asks_for_json(&words) {
+            // The first paragraph says what is wrong; then come the remedy and how to call it.
+            let text = error.to_string();
+            let (message, hint) = text.split_once("\n\n").unwrap_or((&text, ""));
+            let json = json!({
+                "kind": ErrorKind::Usage,
+                "message": message.trim().trim_start_matches("error: "),
+                "file": null,
+                "line": null,
+                "hint": hint.split_whitespace().collect::<Vec<_>>().join(" "),
+            });
+            // Nobody is left to tell when stderr itself fails.
+            let _ = writeln!(io::stderr(), "{}", json_line(&json));
+        } else {
+            let _ = error.print();
+        }
+        u8::try_from(error.exit_code()).unwrap_or(2)
+    })
+}
+
+/// Whether `--error-format json` stands on a command line that cannot be read.
+fn asks_for_json(words: &[OsString]) -> bool {
+    let options = words.iter().take_while(|word| *word != "--");
+    let mut before = None;
+    options.fold(false, |asks, word| {
+        let value = match before.replace(word) {
+            Some(flag) if flag == "--error-format" => word.to_str(),
+            _ => word
+                .to_str()
+                .and_then(|w| w.strip_prefix("--error-format=")),
+        };
+        value.map_or(asks, |value| value == "json")
+    })
 }
 
 /// Runs a command line; gives the exit code.

@@ -5,6 +5,7 @@
 //! looked at: the files are those of the transcript.
 
 mod commands;
+mod earlier;
 mod exchanges;
 mod failures;
 mod files;
@@ -22,6 +23,7 @@ use crate::scan::unescape;
 use crate::transcript::{Block, Transcript};
 
 pub use commands::{Command, Exit, commands};
+pub use earlier::{Earlier, Left};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
 pub use files::{At, Content, Done, File, Operation, Replacement, What, files};

@@ -35,7 +35,7 @@ impl Format {
             Format::ClaudeCode => {
                 let link = transcript.links().get(line as usize)?;
                 // An answer that the agent made up was no request.
-                let asked = !link.marks.has(Marks::SYNTHETIC);
+                let asked = !link.marks.has(Marks::UNASKED);
                 asked.then(|| in_message(transcript.line(line))).flatten()
             }
         });

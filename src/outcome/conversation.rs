@@ -143,6 +143,20 @@ pub enum ActionKind {
     Prune,
 }
 
+impl std::fmt::Display for ActionKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            ActionKind::Drop => "drop",
+            ActionKind::Demote => "demote",
+            ActionKind::Clear => "clear",
+            ActionKind::Offload => "offload",
+            ActionKind::Summarize => "summarize",
+            ActionKind::Restore => "restore",
+            ActionKind::Prune => "prune",
+        })
+    }
+}
+
 /// How a summary came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SummaryOutcome {

@@ -197,7 +197,9 @@ pub(super) fn unknown(key: &str) -> Error {
     }
     match nearest(key, KEYS.iter().map(|(name, _)| *name)) {
         Some(near) => error.hint(format!("did you mean {near}?")),
-        None => error.hint("`ctxpack policy show` lists every key"),
+        None => {
+            error.hint("a key is written like clear.keep; the README shows what a policy holds")
+        }
     }
 }
 

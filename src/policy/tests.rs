@@ -355,7 +355,7 @@ fn a_wrong_setting_says_what_its_key_takes() {
         (
             "nonsense",
             "1",
-            "unknown policy key nonsense (from flag)\nhint: `ctxpack policy show` lists every key",
+            "unknown policy key nonsense (from flag)\nhint: a key is written like clear.keep; the README shows what a policy holds",
         ),
         (
             "clear.keep",
@@ -517,7 +517,7 @@ fn a_wrong_file_is_told_by_its_first_wrong_line() {
         ),
         (
             "[claer]\n",
-            "1: unknown policy key claer\nhint: `ctxpack policy show` lists every key",
+            "1: unknown policy key claer\nhint: a key is written like clear.keep; the README shows what a policy holds",
         ),
         (
             "clear = 5\n",

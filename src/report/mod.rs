@@ -14,6 +14,7 @@ use crate::outcome::{Outcome, Totals};
 
 mod cells;
 mod csv;
+mod html;
 mod json;
 pub mod jsonl;
 mod markdown;
@@ -39,6 +40,11 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
         ReportFormat::Jsonl => last_line().starts_with(b"{\"schema_version\":"),
         ReportFormat::Csv => bytes.starts_with(b"input,output,format,status,"),
         ReportFormat::Markdown => bytes.starts_with(b"**") && last_line().starts_with(b"ctxpack "),
+        ReportFormat::Html => {
+            let head = &bytes[..bytes.len().min(1024)];
+            bytes.starts_with(b"<!DOCTYPE html>")
+                && memchr::memmem::find(head, b"<title>ctxpack</title>").is_some()
+        }
     }
 }
 
@@ -143,14 +149,17 @@ pub enum ReportFormat {
     Csv,
     /// A short table for a pull request.
     Markdown,
+    /// A page that stands alone.
+    Html,
 }
 
 impl ReportFormat {
-    const ALL: [ReportFormat; 4] = [
+    const ALL: [ReportFormat; 5] = [
         ReportFormat::Json,
         ReportFormat::Jsonl,
         ReportFormat::Csv,
         ReportFormat::Markdown,
+        ReportFormat::Html,
     ];
 
     /// The format that a file's extension names; another extension is a usage error.
@@ -177,6 +186,7 @@ impl ReportFormat {
             ReportFormat::Jsonl => "jsonl",
             ReportFormat::Csv => "csv",
             ReportFormat::Markdown => "md",
+            ReportFormat::Html => "html",
         }
     }
 }
@@ -190,5 +200,6 @@ pub fn render(report: &Report, format: ReportFormat, out: &mut dyn Write) -> io:
         ReportFormat::Jsonl => jsonl::write(report, out),
         ReportFormat::Csv => csv::write(report, out),
         ReportFormat::Markdown => markdown::write(report, out),
+        ReportFormat::Html => html::write(report, out),
     }
 }

@@ -180,6 +180,7 @@ fn each_format_renders_the_sample_as_its_document_says() {
         (ReportFormat::Jsonl, include_str!("tests/report.jsonl")),
         (ReportFormat::Csv, include_str!("tests/report.csv")),
         (ReportFormat::Markdown, include_str!("tests/report.md")),
+        (ReportFormat::Html, include_str!("tests/report.html")),
     ];
     for (format, document) in documents {
         let expected = document.replace("{VERSION}", env!("CARGO_PKG_VERSION"));
@@ -233,6 +234,7 @@ fn a_report_knows_its_formats_by_extension() {
         ("r.jsonl", ReportFormat::Jsonl),
         ("R.CSV", ReportFormat::Csv),
         ("a.json/r.md", ReportFormat::Markdown),
+        ("r.html", ReportFormat::Html),
     ] {
         assert_eq!(ReportFormat::from_path(Path::new(path)).unwrap(), format);
     }
@@ -242,7 +244,7 @@ fn a_report_knows_its_formats_by_extension() {
             (error.kind, error.hint.as_deref()),
             (
                 ErrorKind::Usage,
-                Some("use one of .json, .jsonl, .csv, .md")
+                Some("use one of .json, .jsonl, .csv, .md, .html")
             )
         );
     }
@@ -282,6 +284,20 @@ fn hostile_text_stays_text_in_markdown() {
         row,
         "| <code>\\\\u{1b}\\]52;c;x\\\\u{7}\\|\\`\\<b\\> @org \\*x\\* \\\\ \\\\u{9b}31m\\\\u{202e}\\\\u{7f}</code> \
          | failed: <code>x\\|y</code> | | | |"
+    );
+}
+
+#[test]
+fn hostile_text_stays_text_on_a_page() {
+    let html = rendered(
+        vec![failed(HOSTILE, "<img src=x onerror='a()'> & \"b\"")],
+        ReportFormat::Html,
+    );
+    let row = html.lines().find(|line| line.contains("org")).unwrap();
+    assert_eq!(
+        row,
+        "<tr><td>\\u{1b}]52;c;x\\u{7}|`&lt;b&gt; @org *x* \\ \\u{9b}31m\\u{202e}\\u{7f}\
+         <td>failed: &lt;img src=x onerror=&#39;a()&#39;&gt; &amp; &quot;b&quot;<td><td><td>"
     );
 }
 

@@ -90,6 +90,7 @@ impl Store {
         let path = self.root.join(name);
         let unreadable = |e| Error {
             kind: ErrorKind::Store,
+            hint: Some("look for another copy of the store".to_owned()),
             ..Error::io(&path, "read the archived original", e)
         };
         let mut decoder = open_regular(&path)

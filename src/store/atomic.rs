@@ -22,6 +22,7 @@ mod temp;
 #[cfg(unix)]
 use live::put;
 use temp::Replaced;
+pub use temp::{Halted, halt};
 pub(super) use temp::{IfTaken, Temp};
 
 const TEMP_PREFIX: &str = ".ctxpack-";

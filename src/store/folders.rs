@@ -33,14 +33,16 @@ fn create_folders_with(path: &Path, how: &fs::DirBuilder, durability: Durability
         return Ok(());
     }
     let above = folder_of(path);
-    match how.create(path) {
+    let mut made = how.create(path);
+    if matches!(&made, Err(e) if e.kind() == io::ErrorKind::NotFound) && above != path {
+        create_folders_with(above, how, durability)?;
+        // Once: some file systems (/proc) say so of whatever they do not have, however often they are asked.
+        made = how.create(path);
+    }
+    match made {
         Ok(()) => {}
         // Another thread or run was faster.
         Err(_) if path.is_dir() => return Ok(()),
-        Err(e) if e.kind() == io::ErrorKind::NotFound && above != path => {
-            create_folders_with(above, how, durability)?;
-            return create_folders_with(path, how, durability);
-        }
         Err(e) => return Err(Error::io(path, "create the folder", e)),
     }
     match durability {
@@ -101,5 +103,15 @@ mod tests {
         fs::write(path.join("file"), "").unwrap();
         let error = create_folders(&path.join("file/e"), Durability::Lazy).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Io);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_folder_that_cannot_be_made_in_one_that_is_there_is_an_error() {
+        for path in ["/proc/x", "/proc/x/y"] {
+            let error = create_folders(Path::new(path), Durability::Lazy).unwrap_err();
+            let refused = error.path.as_deref();
+            assert_eq!(refused, Some(Path::new("/proc/x")));
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! first write; no text from a transcript ever becomes part of a path, save a name that has exactly our own form
 //! (see [`Store::read_offload`]).
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -203,6 +203,34 @@ fn open_regular(path: &Path) -> io::Result<File> {
         return Err(refused());
     }
     Ok(file)
+}
+
+/// Opens a transcript, which may be behind a link: a regular file. Whoever opens a named pipe waits for its writer, for ever
+/// if there is none, so what is there is looked at first.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`] for anything that is no regular file; what [`Error::io`] makes of the system's refusal.
+pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
+    let unreadable = |e| Error::io(path, "open", e);
+    check_regular(path, &fs::metadata(path).map_err(unreadable)?)?;
+    let file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    check_regular(path, &metadata)?;
+    Ok((file, metadata))
+}
+
+fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let hint = if metadata.is_dir() {
+        "name the files in it"
+    } else {
+        "a stream comes by standard input: `ctxpack compact - < FILE`"
+    };
+    let error = Error::new(ErrorKind::Io, "not a regular file");
+    Err(error.at(path).hint(hint))
 }
 
 /// Copies everything, hashing and counting it; says which side failed, because the remedy differs.

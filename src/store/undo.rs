@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
 use super::manifest::{Ledger, Original, Record};
-use super::{COPY_BYTES, FOLDER, Store, hash_text, named, pour, resolved};
+use super::{COPY_BYTES, FOLDER, Store, hash_text, named, open_transcript, pour, resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
 
@@ -430,9 +430,8 @@ fn prefix_hashes(path: &Path, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
     Ok(hashes)
 }
 
-/// Opens a file that may be a link, but is no pipe or device in the end.
 fn open(path: &Path) -> Result<File> {
-    super::open_regular(&resolved(path)).map_err(|e| Error::io(path, "read", e))
+    open_transcript(path).map(|(file, _)| file)
 }
 
 fn gone(error: Error, path: &Path, original: &Written) -> Error {

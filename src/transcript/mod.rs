@@ -240,12 +240,22 @@ impl Marks {
     pub const SYNTHETIC: Marks = Marks(256);
     /// A copy of a request.
     pub const REQUEST: Marks = Marks(512);
+    /// Names the conversation that ends on the line whose id is in its `parent` span.
+    pub const TITLE: Marks = Marks(2048);
+    /// An answer that no request was made for: its usage says nothing.
+    pub const UNASKED: Marks = Marks(4096);
     /// Of a type at which a conversation can go on.
     pub const NODE: Marks = Marks(1024);
 
     /// Whether `other` is in the set.
     pub fn has(self, other: Marks) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// The set and `other`.
+    #[must_use]
+    pub fn and(self, other: Marks) -> Marks {
+        Marks(self.0 | other.0)
     }
 
     /// Puts `other` into the set.

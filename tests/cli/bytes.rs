@@ -152,7 +152,7 @@ fn one_thread_and_eight_write_the_same() {
         }
         place.write("in/lines.jsonl", conversations(9, 0));
         place.write("in/torn.jsonl.gz", &gzip("x".repeat(99))[..20]);
-        let args = "compact in --out-dir out --store store --set demote.min_tokens=300 --report r.json --report r.jsonl --report r.csv --report r.md";
+        let args = "compact in --out-dir out --store store --set demote.min_tokens=300 --report r.json --report r.jsonl --report r.csv --report r.md --report r.html";
         place.run(&format!("{args} -j {jobs}")).exits(3);
         place.all_files()
     });

@@ -276,6 +276,11 @@ fn errors_as_json_say_the_same_in_fields() {
             json!({"kind": "exists", "message": "out.jsonl: there is a file already, and ctxpack did not write it as it is now", "file": "in.jsonl", "line": null, "hint": "--overwrite replaces it; -o or --out-dir writes elsewhere"}),
         ),
         (
+            "compact --history drip in.jsonl",
+            2,
+            json!({"kind": "usage", "message": "invalid value 'drip' for '--history <drop|keep>'\n  [possible values: drop, keep]", "file": null, "line": null, "hint": "tip: a similar value exists: 'drop' For more information, try '--help'."}),
+        ),
+        (
             "undo in.jsonl",
             2,
             json!({"kind": "store", "message": "no store is beside this file or above it", "file": "in.jsonl", "line": null, "hint": "name the store of the run that wrote it with --store"}),
@@ -468,5 +473,41 @@ mod unix {
             .shell("\"$CTXPACK\" compact \"$(printf '\\377').jsonl\" -o -")
             .exits(0);
         assert_eq!(ran.text(), sample().1);
+    }
+}
+
+#[test]
+fn what_the_system_refuses_comes_with_a_remedy() {
+    let place = place();
+    place.write("list", b"\xff\n");
+    for (args, parts) in [
+        ("undo nope", ["nope: cannot open", "hint: check the path"]),
+        (
+            "compact --files-from gone",
+            [
+                "gone: cannot read the list of files",
+                "hint: check the path",
+            ],
+        ),
+        (
+            "compact --files-from list",
+            [
+                "list: cannot read the list of files",
+                "hint: it has to be text",
+            ],
+        ),
+        (
+            "compact *.nothing",
+            ["no file matches this pattern", "hint: * stops at folders"],
+        ),
+        (
+            "compact in.jsonl --policy list/my.toml",
+            [
+                "cannot read the policy",
+                "hint: check the path: a file stands",
+            ],
+        ),
+    ] {
+        refused(&place, args, &parts);
     }
 }

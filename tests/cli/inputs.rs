@@ -122,3 +122,24 @@ fn formats_that_are_not_known_pass_through() {
         (&"unsupported".into(), &"sharegpt".into())
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_regular_file_is_refused_and_the_rest_goes_on() {
+    let (before, after) = sample();
+    let place = Place::with(&[("a.jsonl", &before)]);
+    place.shell("mkfifo p.jsonl").exits(0);
+    let said = [
+        "p.jsonl: not a regular file",
+        "hint: a stream comes by standard input: `ctxpack compact - < FILE`",
+    ];
+    // A run that waits for a writer would not end.
+    place.run("compact p.jsonl a.jsonl").exits(3).says(&said);
+    assert_eq!(place.text("a.compact.jsonl"), after);
+    place.run("undo p.jsonl").exits(2).says(&said);
+    place.run("stats p.jsonl").says(&said);
+    place
+        .shell("cat a.jsonl | \"$CTXPACK\" compact /dev/stdin -n")
+        .exits(3)
+        .says(&["/dev/stdin: not a regular file", "hint: "]);
+}

@@ -215,7 +215,7 @@ fn settings_are_named_with_their_origin_and_change_the_hash() {
 #[test]
 fn paths_are_reported_as_they_were_given() {
     let place = mixed();
-    let args = "compact ./in --out-dir out --store store --set demote.min_tokens=300 --report r.json --report r.jsonl --report r.csv --report r.md";
+    let args = "compact ./in --out-dir out --store store --set demote.min_tokens=300 --report r.json --report r.jsonl --report r.csv --report r.md --report r.html";
     place.run(args).exits(3);
     let here = place.path("").canonicalize().unwrap();
     let here = here.to_str().unwrap();

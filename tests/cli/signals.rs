@@ -209,3 +209,50 @@ fn nothing_is_left_of_a_single_file_that_was_interrupted() {
     assert_eq!(code, Some(143), "{err}");
     assert_eq!(place.files(), ["in.jsonl"]);
 }
+
+/// Starts on a file whose analysis takes seconds, and waits until its output has been begun.
+fn begun_on_one(place: &Place) -> Child {
+    let child = place
+        .command("compact in.jsonl -o out.jsonl")
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let start = Instant::now();
+    while leftovers(place).is_empty() {
+        assert!(
+            start.elapsed() < Duration::from_secs(20),
+            "the run never began"
+        );
+        sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+#[test]
+fn a_signal_ends_a_run_that_is_deep_in_thought() {
+    let place = Place::with(&[("in.jsonl", anthropic_of((0..60_000).map(output)))]);
+    let child = begun_on_one(&place);
+    // It reads for a moment; then it thinks.
+    sleep(Duration::from_millis(300));
+    send(&place, "-TERM", &child);
+    let start = Instant::now();
+    let (code, err) = ended(child);
+    assert_eq!(code, Some(143), "{err}");
+    let took = start.elapsed();
+    assert!(took < Duration::from_millis(1500), "{took:?}");
+    assert_eq!(place.files(), ["in.jsonl"]);
+}
+
+#[test]
+fn a_second_signal_ends_a_run_at_once_and_leaves_nothing() {
+    let place = Place::with(&[("in.jsonl", anthropic_of((0..60_000).map(output)))]);
+    let child = begun_on_one(&place);
+    sleep(Duration::from_millis(300));
+    send(&place, "-INT", &child);
+    sleep(Duration::from_millis(50));
+    send(&place, "-INT", &child);
+    let (code, err) = ended(child);
+    assert_eq!(code, Some(130), "{err}");
+    assert_eq!(place.files(), ["in.jsonl"]);
+}

@@ -117,8 +117,8 @@ fn the_policy_says_how_tokens_are_counted() {
             json["totals"]["live"]["tokens"].clone(),
         )
     };
-    // 8 digits weigh a token each; 8 characters are two fours, or four twos.
-    assert_eq!(tokens(""), (json!("classes"), json!(8)));
+    // Digits come in groups of three; 8 characters are two fours, or four twos.
+    assert_eq!(tokens(""), (json!("classes"), json!(2)));
     assert_eq!(tokens("--policy layered"), (json!("chars"), json!(2)));
     let twos = "--policy layered --set tokens.chars_per_token=2";
     assert_eq!(tokens(twos), (json!("chars"), json!(4)));
@@ -151,7 +151,7 @@ fn one_bad_file_does_not_hide_the_others() {
 
 #[test]
 fn recorded_usage_is_in_the_counts_and_in_the_report() {
-    // 16 tokens before the first answer, 32 more before each of the next; the provider counts half as many again.
+    // Four tokens of four characters before the first answer, 8 more before each of the next; the provider counts six for each.
     let text: String = (0..4)
         .map(|i: u64| {
             let user = json!({"role": "user", "content": "1".repeat(16)});
@@ -163,15 +163,21 @@ fn recorded_usage_is_in_the_counts_and_in_the_report() {
         })
         .collect();
     let place = Place::with(&[("in.jsonl", text)]);
-    let usage = json!({"recorded": 1168, "overhead": 1000, "factor": 1.5});
-    let stats = json_of(&place.run("stats in.jsonl --format json").exits(0));
+    let usage = json!({"recorded": 1168, "overhead": 1000, "factor": 6.0});
+    let stats = json_of(
+        &place
+            .run("stats in.jsonl --policy layered --format json")
+            .exits(0),
+    );
     assert_eq!(stats["files"][0]["conversations"][0]["usage"], usage);
-    let table = place.run("stats in.jsonl").exits(0).text();
+    let table = place.run("stats in.jsonl --policy layered").exits(0).text();
     assert!(
-        table.ends_with("in.jsonl           1 168     1 000    1.50\n"),
+        table.ends_with("in.jsonl           1 168     1 000    6.00\n"),
         "{table}"
     );
-    place.run("compact in.jsonl --report r.json").exits(0);
+    place
+        .run("compact in.jsonl --policy layered --report r.json")
+        .exits(0);
     let report = place.json("r.json");
     assert_eq!(report["files"][0]["conversations"][0]["usage"], usage);
 }

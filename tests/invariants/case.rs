@@ -1,16 +1,18 @@
 //! A transcript as a file, with a policy to compact it by.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
 use ctxpack::batch::compact_bytes;
 use ctxpack::format::{Detected, Detector, Format, Layout};
-use ctxpack::outcome::Outcome;
+use ctxpack::outcome::{ActionKind, Outcome};
 use ctxpack::pipeline::Pipeline;
 use ctxpack::plan::Keeping;
-use ctxpack::policy::Policy;
+use ctxpack::policy::{History, Layer, Policy};
 use proptest::prelude::*;
 
+use super::known::Known;
 use super::tape::Tape;
 use super::text::Mode;
 use super::{anthropic, claude_code, openai, policies};
@@ -24,8 +26,8 @@ pub(super) struct Case {
     pub format: Format,
     pub layout: Layout,
     pub bytes: Vec<u8>,
-    /// The lines that a model sees, in its order, conversation by conversation. Nobody knows them in noise.
-    pub live: Vec<Vec<usize>>,
+    /// What the generator knows of its lines. Nobody knows anything of noise.
+    pub known: Known,
     pub policy: Policy,
     pub keeping: Keeping,
 }
@@ -55,12 +57,11 @@ impl Case {
                 mutate(&mut tape, &mut bytes);
             }
             let place = |line: usize| framed.places[line];
-            let live = written.live.into_iter();
             Case {
                 format,
                 layout: written.layout,
                 bytes,
-                live: live.map(|c| c.into_iter().map(place).collect()).collect(),
+                known: written.known.moved(place),
                 keeping: if policy.one_in(8) {
                     Keeping::Nothing
                 } else {
@@ -69,6 +70,11 @@ impl Case {
                 policy: policies::any(&mut policy),
             }
         })
+    }
+
+    /// Whether its policy lets dead history leave.
+    pub(super) fn drops(&self) -> bool {
+        self.policy.has(Layer::Drop) && self.policy.history == History::Drop
     }
 
     /// What a run makes of it.
@@ -89,6 +95,46 @@ pub(super) struct Run {
     pub detected: Option<(Format, Layout)>,
     pub outcome: Outcome,
     pub bytes: Vec<u8>,
+}
+
+impl Run {
+    /// The lines of the input that have left, as the report says.
+    pub(super) fn dropped(&self) -> BTreeSet<usize> {
+        let actions = self.outcome.conversations.iter().flat_map(|c| &c.actions);
+        let drops = actions.filter(|action| action.kind == ActionKind::Drop);
+        let run = |(line, reason): (u64, &str)| {
+            let count = reason.split(' ').next().unwrap_or_default();
+            let count: usize = count.parse().unwrap();
+            let first = line as usize - 1;
+            first..first + count
+        };
+        drops
+            .flat_map(|action| run((action.line, &action.reason)))
+            .collect()
+    }
+
+    /// The lines of the input that are still there, by their numbers, each with what has become of it.
+    pub(super) fn kept<'r>(&'r self, before: &'r [u8]) -> Vec<Kept<'r>> {
+        let dropped = self.dropped();
+        let kept = split(before).1.into_iter().enumerate();
+        let kept = kept.filter(|(line, _)| !dropped.contains(line));
+        let after = split(&self.bytes).1;
+        assert_eq!(kept.clone().count(), after.len(), "lines that nobody wrote");
+        kept.zip(after)
+            .map(|((line, before), after)| Kept {
+                line,
+                before,
+                after,
+            })
+            .collect()
+    }
+}
+
+/// A line of the input that is still there, each with its ending.
+pub(super) struct Kept<'r> {
+    pub line: usize,
+    pub before: (&'r [u8], &'r [u8]),
+    pub after: (&'r [u8], &'r [u8]),
 }
 
 /// What a run makes of some bytes.
@@ -112,8 +158,9 @@ impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?} {:?} {:?}", self.format, self.layout, self.keeping)?;
         literals(f, &self.bytes)?;
-        const VARIED: [&str; 6] = [
+        const VARIED: [&str; 7] = [
             "layers",
+            "history",
             "tokens.",
             "superseded.",
             "demote.",
@@ -126,7 +173,7 @@ impl fmt::Debug for Case {
             }
         }
         writeln!(f)?;
-        write!(f, "  live: {:?}", self.live)
+        write!(f, "  {:?}", self.known)
     }
 }
 
@@ -139,7 +186,7 @@ fn literals(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 pub(super) struct Written {
     pub layout: Layout,
     pub lines: Vec<Vec<u8>>,
-    pub live: Vec<Vec<usize>>,
+    pub known: Known,
 }
 
 impl Written {
@@ -149,23 +196,23 @@ impl Written {
             Format::OpenAi if tape.one_in(3) => (Layout::Line, openai::conversations(tape, mode)),
             Format::OpenAi => (Layout::File, openai::lines(tape, mode)),
             Format::ClaudeCode => {
-                let claude_code::Session { lines, live } = claude_code::session(tape, mode);
+                let claude_code::Session { lines, known } = claude_code::session(tape, mode);
                 let layout = Layout::File;
                 return Written {
                     layout,
                     lines,
-                    live,
+                    known,
                 };
             }
         };
-        let live = match layout {
+        let windows = match layout {
             Layout::File => vec![(0..lines.len()).collect()],
             Layout::Line => (0..lines.len()).map(|line| vec![line]).collect(),
         };
         Written {
             layout,
             lines,
-            live,
+            known: Known::all_live(windows),
         }
     }
 }

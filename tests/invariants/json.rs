@@ -126,6 +126,15 @@ impl Node {
         &line[self.span.clone()]
     }
 
+    /// The number that it is, if it is a whole one.
+    pub(super) fn number(&self, line: &[u8]) -> Option<u64> {
+        let is_plain = matches!(self.kind, Kind::Plain);
+        let digits = std::str::from_utf8(self.of(line))
+            .ok()
+            .filter(|_| is_plain)?;
+        digits.parse().ok()
+    }
+
     /// What a string says; nothing where it is none. A lone surrogate says U+FFFD, as an invalid byte does.
     pub(super) fn said(&self, line: &[u8]) -> String {
         String::from_utf8_lossy(&self.said_bytes(line)).into_owned()

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ctxpack::policy::{
-    Layer, Method, Per, Policy, Rounding, Scope, Shape, Template, ToolKind, Unit, presets,
+    History, Layer, Method, Per, Policy, Rounding, Scope, Shape, Template, ToolKind, Unit, presets,
 };
 
 use super::tape::Tape;
@@ -49,6 +49,14 @@ const KINDS: [ToolKind; 7] = [
     ToolKind::Other,
 ];
 
+/// The same policy with other dead lines.
+pub(super) fn with_history(policy: &Policy, history: History) -> Policy {
+    Policy {
+        history,
+        ..policy.clone()
+    }
+}
+
 /// The policy that changes nothing, counting as `policy` does.
 pub(super) fn none(policy: &Policy) -> Policy {
     let mut none = named("none");
@@ -61,7 +69,7 @@ fn named(name: &str) -> Policy {
     presets.find(|p| p.name == name).unwrap().clone()
 }
 
-/// Any policy whose layers leave every line where it is.
+/// Any policy of layers that write no messages.
 pub(super) fn any(tape: &mut Tape) -> Policy {
     let mut policy = named(tape.pick(&["auto", "layered", "none"]));
     let layers: [&[Layer]; 6] = [
@@ -74,6 +82,15 @@ pub(super) fn any(tape: &mut Tape) -> Policy {
     ];
     policy.layers = layers[[0, 0, 0, 0, 1, 1, 1, 1, 2, 3, 4, 5][tape.below(12)]].to_vec();
     policy.superseded.placeholder = Template::from(tape.pick(&SUPERSEDED).to_owned());
+
+    if tape.one_in(2) {
+        policy.layers.insert(0, Layer::Drop);
+    }
+    policy.history = if tape.one_in(4) {
+        History::Keep
+    } else {
+        History::Drop
+    };
 
     let clear = &mut policy.clear;
     clear.keep = [0, 1, 3, 5, 2, 4][tape.below(6)];

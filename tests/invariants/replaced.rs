@@ -9,7 +9,7 @@ use ctxpack::store::offload_name;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::case::{Case, Run, split};
+use super::case::{Case, Kept, Run, split};
 use super::json::Node;
 use super::view::{LineView, ResultView, is_all_text, said, view};
 
@@ -41,10 +41,14 @@ pub(super) fn changed_results(case: &Case, run: &Run) -> Vec<Changed> {
     let Some((format, _)) = run.detected else {
         return Vec::new();
     };
-    let ((_, before), (_, after)) = (split(&case.bytes), split(&run.bytes));
     let tools = Tools::of(case, run);
     let mut changed = Vec::new();
-    for (line, (before, after)) in before.iter().zip(&after).enumerate() {
+    for Kept {
+        line,
+        before,
+        after,
+    } in run.kept(&case.bytes)
+    {
         if before.0 == after.0 {
             continue;
         }
@@ -168,8 +172,8 @@ impl Tools {
     }
 }
 
-/// Two lines that differ: only in the contents of results, which keep their shape, and in strings and lists that repeat
-/// a result.
+/// Two lines that differ: only in the contents of results, which keep their shape, in strings and lists that repeat a
+/// result, in links to other lines and in what a provider counted.
 pub(super) fn same_but_for_results(format: Format, before: &[u8], after: &[u8]) -> TestCaseResult {
     let (Some(old), Some(new)) = (view(format, before), view(format, after)) else {
         return Err(TestCaseError::fail("a line without an object was edited"));
@@ -186,10 +190,23 @@ pub(super) fn same_but_for_results(format: Format, before: &[u8], after: &[u8]) 
         if old.of(before) == new.of(after) {
             continue;
         }
+        match hole {
+            Hole::Link => {
+                let is_link = new.is_text() || new.of(after) == b"null";
+                prop_assert!(old.is_text() && is_link);
+                continue;
+            }
+            Hole::Figure => {
+                prop_assert!(new.number(after) < old.number(before));
+                prop_assert!(new.number(after).is_some());
+                continue;
+            }
+            Hole::Content | Hole::Mirror => {}
+        }
         let becomes_list = new.is_list()
             && match hole {
                 Hole::Content => new.list().len() == 1 && is_all_text(after, &new),
-                Hole::Mirror => new.list().is_empty(),
+                Hole::Mirror | Hole::Link | Hole::Figure => new.list().is_empty(),
             };
         prop_assert!(
             old.is_text() && new.is_text() || old.is_list() && becomes_list,
@@ -207,6 +224,8 @@ pub(super) fn same_but_for_results(format: Format, before: &[u8], after: &[u8]) 
 enum Hole {
     Content,
     Mirror,
+    Link,
+    Figure,
 }
 
 /// The values that may change, in the order of the line.
@@ -217,7 +236,10 @@ fn holes(view: LineView) -> Vec<(Node, Hole)> {
         .mirrors
         .into_iter()
         .map(|mirror| (mirror.node, Hole::Mirror));
-    let mut holes: Vec<(Node, Hole)> = contents.chain(mirrors).collect();
+    let links = view.link.into_iter().map(|node| (node, Hole::Link));
+    let figures = view.figures.into_iter().map(|node| (node, Hole::Figure));
+    let holes = contents.chain(mirrors).chain(links).chain(figures);
+    let mut holes: Vec<(Node, Hole)> = holes.collect();
     holes.sort_by_key(|(node, _)| node.span.start);
     holes
 }

@@ -54,8 +54,11 @@ impl Seen {
 
 /// Every superseded read has a later one of the same conversation that shows it and stays.
 pub(super) fn check(case: &Case, run: &Run) -> TestCaseResult {
-    for conversation in &case.live {
-        let seen = seen(case, run, conversation);
+    for window in &case.known.windows {
+        // What is sent once stands for its copies.
+        let is_sent = |line: &&usize| !window.copies.contains(line);
+        let lines: Vec<usize> = window.lines.iter().filter(is_sent).copied().collect();
+        let seen = seen(case, run, &lines);
         for (number, read) in seen.iter().enumerate() {
             if read.replaced != Some(Replaced::Superseded) {
                 continue;

@@ -101,6 +101,7 @@ fn text(tape: &mut Tape, mode: Mode, length: usize) -> String {
 pub(super) enum Json {
     /// As it stands.
     Raw(&'static str),
+    Number(u64),
     Text(String),
     List(Vec<Json>),
     Object(Vec<(&'static str, Json)>),
@@ -205,6 +206,7 @@ impl Style {
     fn push(&self, value: &Json, out: &mut Vec<u8>) {
         match value {
             Json::Raw(raw) => out.extend_from_slice(raw.as_bytes()),
+            Json::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
             Json::Text(text) => self.push_text(text, out),
             Json::List(list) => {
                 let items = list.iter();

@@ -1,4 +1,4 @@
-//! What is on a line, read a second time: results, calls, who speaks, and what repeats a result.
+//! What is on a line, read a second time: results, calls, who speaks, what repeats a result, where it hangs.
 //!
 //! Knows the formats by their documents, not by the program's readers.
 
@@ -54,7 +54,31 @@ pub(super) struct LineView {
     /// Messages without any result: nothing in them may ever change.
     pub said: Vec<Range<usize>>,
     pub mirrors: Vec<MirrorView>,
+    /// What it hangs on, or points to.
+    pub link: Option<Node>,
+    /// What a provider counted, in the order in which it is lowered.
+    pub figures: Vec<Node>,
+    /// Its own id.
+    pub id: Option<Node>,
 }
+
+/// The parts of a recorded usage that fill a window, in the order in which they are lowered.
+const FIGURES: [&str; 3] = [
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "input_tokens",
+];
+
+/// Lines that describe a session: nothing hangs on them and they hang on nothing, whatever ids they carry.
+pub(super) const SESSION: [&str; 7] = [
+    "file-history-snapshot",
+    "queue-operation",
+    "summary",
+    "permission-mode",
+    "ai-title",
+    "tools-used",
+    "cost-state",
+];
 
 /// What is on a line; `None` where there is no object on it.
 pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
@@ -153,6 +177,15 @@ impl LineView {
 
     fn claude_code(&mut self, line: &[u8], root: &Node) {
         let kind = say(line, root, "type");
+        self.id = root.get("uuid").cloned();
+        let link = if kind == "last-prompt" {
+            "leafUuid"
+        } else {
+            "parentUuid"
+        };
+        if !SESSION.contains(&kind.as_str()) {
+            self.link = root.get(link).cloned();
+        }
         if kind == "progress" {
             let of = say(line, root, "parentToolUseID");
             if let Some(data) = root.get("data").filter(|_| !of.is_empty()) {
@@ -164,9 +197,25 @@ impl LineView {
         }
         if let Some(message) = root.get("message") {
             self.anthropic(line, message);
+            let usage = message.get("usage");
+            let figures = FIGURES.iter().filter_map(|key| usage?.get(key)).cloned();
+            self.figures = figures.filter(|f| f.number(line).is_some()).collect();
+            self.forget_figures();
         }
         if let Some(mirror) = root.get("toolUseResult") {
             self.mirror(mirror, None);
+        }
+    }
+
+    /// Takes the figures out of what was said.
+    fn forget_figures(&mut self) {
+        for figure in &self.figures {
+            let holds = |said: &Range<usize>| said.contains(&figure.span.start);
+            if let Some(at) = self.said.iter().position(holds) {
+                let Range { start, end } = self.said[at];
+                let parts = [start..figure.span.start, figure.span.end..end];
+                self.said.splice(at..=at, parts);
+            }
         }
     }
 

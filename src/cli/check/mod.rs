@@ -64,7 +64,9 @@ enum Verdict {
 
 impl Check {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        if self.update == Some(Update::Yes) && std::env::var_os("CI").is_some() {
+        if self.update == Some(Update::Yes)
+            && std::env::var_os("CI").is_some_and(|ci| !ci.is_empty())
+        {
             return Err(Error::new(ErrorKind::Usage, "--update is refused where CI is set: a check that rewrites its expectations checks nothing")
                 .hint("use --update=force if you mean it"));
         }

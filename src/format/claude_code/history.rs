@@ -3,12 +3,13 @@
 //! Dead are chained lines outside of every live window, with what hangs on them, and the sidechains of tasks that are dead.
 //! Lines without a place in the chain (titles, snapshots, queue operations) describe the session and stay.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::preserved::Preserved;
 use super::tree::{NONE, Tree};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span, unescape};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Transcript};
 
 /// Dead lines, and links to mend when they leave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,23 +34,45 @@ pub struct Relink {
 /// The dead lines of a session.
 ///
 /// None where no line follows another, or where nobody speaks in the main conversation: such a file was not written by
-/// an agent as it stands, and to take away all but its last line would be to guess.
+/// an agent as it stands, and to take away all but its last line would be to guess. None either where the live chain
+/// breaks off at a line that is not there (or could not be read) and somebody spoke before: no model sees that any more,
+/// but a repaired line would bring it back, and that nobody abandoned it is plain.
 pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
     let speaks = |main: &Conversation| main.messages.iter().any(|m| !main.blocks(m).is_empty());
-    if !(0..transcript.lines().len() as u32).any(follows)
+    // Lines at the end that could not be read have no links.
+    if !(0..transcript.links().len() as u32).any(follows)
         || !transcript.conversations.first().is_some_and(speaks)
     {
         return Dead::default();
     }
+    if breaks_off(&tree) {
+        return Dead::default();
+    }
     let mut live: BTreeSet<u32> = BTreeSet::new();
-    for conversation in &transcript.conversations {
-        if !is_of_dead_task(transcript, conversation) {
+    for (conversation, is_alive) in transcript.conversations.iter().zip(alive(transcript)) {
+        if is_alive {
             live.extend(&conversation.path);
             live.extend(&conversation.mirrors);
         }
     }
+    // What a live compaction names is looked for, even where the chain no longer leads there.
+    let boundaries = live.iter().filter(|line| tree.has(**line, Marks::BOUNDARY));
+    let preserved: Vec<Preserved> = boundaries
+        .map(|line| Preserved::read(transcript.line(*line)))
+        .collect();
+    let named = preserved.iter().flat_map(Preserved::named);
+    live.extend(named.filter_map(|id| tree.named(id)));
+    // A compaction that has just been written: its summary is still to come, and will hang on it.
+    let nodes = (0u32..).zip(transcript.links());
+    let last = nodes
+        .filter(|(_, link)| link.marks.has(Marks::NODE) && !link.id.is_empty())
+        .last();
+    live.extend(
+        last.filter(|(_, link)| link.marks.has(Marks::BOUNDARY))
+            .map(|(line, _)| line),
+    );
     let mut lines = dead_lines(&tree, &live);
     if lines.is_empty() {
         return Dead::default();
@@ -64,17 +87,36 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     }
 }
 
+/// Whether the chain of the main conversation ends at a parent that is not there, with words before it.
+fn breaks_off(tree: &Tree<'_, '_>) -> bool {
+    let main = tree.transcript.conversations.first();
+    let Some(first) = main.and_then(|main| main.path.first().copied()) else {
+        return false;
+    };
+    let is_beside = |line| {
+        tree.has(line, Marks::SIDECHAIN) == tree.has(first, Marks::SIDECHAIN)
+            && tree.link(line).role.is_some()
+    };
+    let is_broken = !tree.link(first).parent.is_empty()
+        && tree.parent(first) == NONE
+        && !tree.has(first, Marks::BOUNDARY);
+    is_broken && (0..first).any(is_beside)
+}
+
 /// What speaks outside of every live window, and what hangs on that alone.
 ///
 /// A line that says nothing stays with the live line that it hangs on. One that hangs on nothing leaves when something
 /// dead hangs on it.
 fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let speaks = |line: u32| tree.link(line).role.is_some() || tree.has(line, Marks::BOUNDARY);
+    let speaks = |line: u32| {
+        let is_compaction = tree.has(line, Marks::BOUNDARY) || tree.has(line, Marks::SUMMARY);
+        is_compaction || tree.link(line).role.is_some()
+    };
     let links = (0u32..).zip(tree.transcript.links());
     let outside = links.filter(|(line, link)| !link.id.is_empty() && !live.contains(line));
     let (mut dead, silent): (BTreeSet<u32>, BTreeSet<u32>) = outside
         .map(|(line, _)| line)
-        .partition(|line| speaks(*line));
+        .partition(|line| speaks(*line) || tree.comes_again(*line));
     let stops = |line: u32| live.contains(&line) || speaks(line);
     let mut known = IdMap::default();
     let roots: IdSet<u32> = dead
@@ -102,27 +144,37 @@ fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> V
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
     let leaf = main.and_then(|main| main.leaf);
+    let links = || (0u32..).zip(transcript.links());
+    let is_pointer = |(_, link): &(u32, &Link)| link.marks.has(Marks::LEAF);
+    let last_pointer = links().filter(is_pointer).last().map(|(line, _)| line);
     let mut relinks = Vec::new();
-    for (line, link) in (0u32..).zip(transcript.links()) {
+    let mut known = IdMap::default();
+    for (line, link) in links() {
         if link.parent.is_empty() || dead.contains(&line) {
             continue;
         }
         let named = tree.named(transcript.bytes(line, link.parent));
         let to = if link.marks.has(Marks::LEAF) {
-            if named.is_none_or(|target| live.contains(&target)) {
+            // The last one is followed: what its newest descendants are may change with those that leave.
+            let is_followed = Some(line) == last_pointer && named != leaf;
+            let stays = |target| live.contains(&target);
+            if named == leaf || !is_followed && named.is_none_or(stays) {
+                continue;
+            }
+            leaf
+        } else if link.marks.has(Marks::TITLE) {
+            if named.is_none_or(|target| !dead.contains(&target)) {
                 continue;
             }
             leaf
         } else {
-            let parent = tree.parent(line);
-            let is_whole = parent != NONE && !dead.contains(&parent);
-            // A parent that is not there and not bridged: with other neighbours it might be, so it is none from now on.
-            if is_whole || link.id.is_empty() {
+            // A parent that is not there: with other neighbours another line might take its place, so from now on it is
+            // the one that does, or none.
+            if link.id.is_empty() || named.is_some_and(|parent| !dead.contains(&parent)) {
                 continue;
             }
-            tree.ancestry(line)
-                .skip(1)
-                .find(|line| !dead.contains(line))
+            let above = tree.climb(line, &mut known, |above| !dead.contains(&above));
+            Some(above.stop).filter(|stop| *stop != NONE)
         };
         let Span { start, len } = link.parent;
         relinks.push(Relink {
@@ -137,45 +189,102 @@ fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> V
     relinks
 }
 
-/// Whether a sidechain is that of a task whose call has left the live windows.
+/// Which conversations will be asked for again: the main one, and sidechains but those of tasks whose calls are dead.
 ///
-/// Inline sidechains name no call: their first message is the task's prompt.
-fn is_of_dead_task(transcript: &Transcript<'_>, conversation: &Conversation) -> bool {
-    let (ConversationId::Sidechain(_), Some(first)) =
-        (&conversation.id, conversation.messages.first())
-    else {
-        return false;
+/// Inline sidechains name no call: their first message is the task's prompt, and of several with one prompt each belongs
+/// to the call that comes at its place.
+fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
+    let conversations = &transcript.conversations;
+    let mut owners: IdMap<u32, usize> = IdMap::default();
+    for (number, conversation) in conversations.iter().enumerate() {
+        owners.extend(conversation.path.iter().map(|line| (*line, number)));
+    }
+    let mut aside: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
+    for (number, conversation) in conversations.iter().enumerate() {
+        if let Some(prompt) = first_words(transcript, conversation) {
+            aside.entry(prompt).or_default().push(number);
+        }
+    }
+    let mut alive = vec![true; conversations.len()];
+    if aside.is_empty() {
+        return alive;
+    }
+    let calls = tasks(transcript, &aside);
+    // The sidechains that are called from each conversation.
+    let mut called: Vec<Vec<usize>> = vec![Vec::new(); conversations.len()];
+    for (prompt, sidechains) in &aside {
+        let Some(calls) = calls.get(prompt) else {
+            continue;
+        };
+        for (place, number) in sidechains.iter().enumerate() {
+            alive[*number] = false;
+            // Where nobody can say which call is whose, any that is live keeps it.
+            let own = if calls.len() == sidechains.len() {
+                &calls[place..=place]
+            } else {
+                &calls[..]
+            };
+            for owner in own
+                .iter()
+                .flat_map(|(_, lines)| lines)
+                .filter_map(|line| owners.get(line))
+            {
+                called[*owner].push(*number);
+            }
+        }
+    }
+    // A task may be called by another one.
+    let mut next: Vec<usize> = (0..alive.len()).filter(|number| alive[*number]).collect();
+    while let Some(number) = next.pop() {
+        for sidechain in std::mem::take(&mut called[number]) {
+            if !std::mem::replace(&mut alive[sidechain], true) {
+                next.push(sidechain);
+            }
+        }
+    }
+    alive
+}
+
+/// The calls of tasks by their prompts, in the order of the file: the id of each, and the lines that it stands on, for
+/// history may be there twice.
+type Tasks<'t> = BTreeMap<Vec<u8>, Vec<(&'t [u8], Vec<u32>)>>;
+
+/// What a sidechain begins with.
+fn first_words(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Vec<u8>> {
+    let ConversationId::Sidechain(_) = conversation.id else {
+        return None;
     };
-    let Some(text) = conversation.blocks(first).first().and_then(|b| {
-        let block = transcript.block(*b);
-        transcript
-            .texts(block)
-            .first()
-            .map(|text| unescape(transcript.bytes(block.line, text.span)))
-    }) else {
-        return false;
-    };
-    let live: IdSet<u32> = transcript
-        .conversations
-        .iter()
-        .filter(|c| c.id != conversation.id)
-        .flat_map(|c| c.path.iter().copied())
-        .collect();
-    let (mut called, mut called_live) = (false, false);
+    let first = conversation.messages.first()?;
+    let block = transcript.block(*conversation.blocks(first).first()?);
+    let text = transcript.texts(block).first()?;
+    Some(unescape(transcript.bytes(block.line, text.span)).into_owned())
+}
+
+/// The calls of tasks with these prompts.
+fn tasks<'t>(transcript: &'t Transcript<'_>, prompts: &BTreeMap<Vec<u8>, Vec<usize>>) -> Tasks<'t> {
+    let mut calls = Tasks::new();
+    let mut places: IdMap<&[u8], usize> = IdMap::default();
     for line in 0..transcript.lines().len() as u32 {
         for block in transcript.blocks_of_line(line).map(|b| transcript.block(b)) {
             let is_task = block.kind == BlockKind::Call
                 && matches!(transcript.bytes(line, block.tool), b"Task" | b"Agent");
-            if is_task
-                && prompt(transcript.bytes(line, block.content))
-                    .is_some_and(|prompt| prompt == text)
-            {
-                called = true;
-                called_live |= live.contains(&line);
+            let Some(prompt) = is_task
+                .then(|| prompt(transcript.bytes(line, block.content)))
+                .flatten()
+                .filter(|prompt| prompts.contains_key(prompt.as_ref()))
+            else {
+                continue;
+            };
+            let id = transcript.bytes(line, block.call_id);
+            let of_prompt = calls.entry(prompt.into_owned()).or_default();
+            let place = *places.entry(id).or_insert(of_prompt.len());
+            match of_prompt.get_mut(place).filter(|(known, _)| *known == id) {
+                Some((_, lines)) => lines.push(line),
+                None => of_prompt.push((id, vec![line])),
             }
         }
     }
-    called && !called_live
+    calls
 }
 
 /// The `prompt` of a task's input.

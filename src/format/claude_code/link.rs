@@ -7,7 +7,7 @@
 use super::preserved::Preserved;
 use super::tree::{Above, NONE, Tree};
 use crate::ids::{IdMap, IdSet};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Role, Transcript};
 
 /// The conversations of a session: the main one, then inline sidechains in the order of their first lines.
 pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
@@ -61,17 +61,23 @@ impl Tree<'_, '_> {
                 gathered: IdSet::default(),
             };
         };
-        let mut path = self.walk(leaf, NONE);
-        if !is_main {
+        let mut path = if is_main {
+            self.walk(leaf, |_| false)
+        } else {
             // A subagent does not see the conversation that started it.
-            let is_own = |line: &&u32| lines.binary_search(line).is_ok();
-            path.truncate(path.iter().take_while(is_own).count());
-        }
+            let is_first = |line: u32| lines.binary_search(&self.parent(line)).is_err();
+            self.walk(leaf, is_first)
+        };
         path.reverse();
         if is_main {
             self.restore_preserved(&mut path);
         }
-        self.gather(lines, path)
+        let (lines, gathered) = self.gather(lines, path);
+        Window {
+            lines,
+            leaf: Some(leaf),
+            gathered,
+        }
     }
 
     /// The last line at which a conversation can go on: viewers' copies and unknown lines are passed, never the end.
@@ -86,17 +92,22 @@ impl Tree<'_, '_> {
     fn leaf(&self, lines: &[u32]) -> Option<u32> {
         let speaks = |line: &u32| self.link(*line).role.is_some();
         let last = self.last_node(lines)?;
-        let last = if self.walk(last, NONE).iter().any(speaks) {
+        let last = if self.walk(last, |_| false).iter().any(speaks) {
             last
         } else {
             // Nobody speaks above it (a note without a parent): the newest words are the end.
             lines.iter().copied().rfind(speaks)?
         };
-        // Only the very last pointer counts: one that names nothing overrules those before it.
-        let links = || (0u32..).zip(self.transcript.links());
-        let pointed = links()
-            .filter(|(_, link)| link.marks.has(Marks::LEAF))
+        // Only the very last pointer counts: one that names nothing overrules those before it, and so does a compaction.
+        let links = (0u32..).zip(self.transcript.links());
+        let rules = |(_, link): &(u32, &Link)| {
+            let is_aside = link.marks.has(Marks::SIDECHAIN);
+            link.marks.has(Marks::LEAF) || link.marks.has(Marks::BOUNDARY) && !is_aside
+        };
+        let pointed = links
+            .filter(rules)
             .last()
+            .filter(|(_, link)| link.marks.has(Marks::LEAF))
             .and_then(|(line, link)| self.named(self.transcript.bytes(line, link.parent)))
             .filter(|line| self.has(*line, Marks::NODE) && lines.binary_search(line).is_ok());
         let Some(pointed) = pointed.filter(|line| !self.ancestry(last).any(|l| l == *line)) else {
@@ -118,12 +129,12 @@ impl Tree<'_, '_> {
         Some(leaf)
     }
 
-    /// From `leaf` to its root, to the last compaction, or up to and with `end`.
-    fn walk(&self, leaf: u32, end: u32) -> Vec<u32> {
+    /// From `leaf` to its root, to the last compaction, or up to and with the first line that is an end.
+    fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut path = vec![leaf];
         let mut seen = IdSet::from_iter([leaf]);
         let mut at = leaf;
-        while at != end && !self.has(at, Marks::BOUNDARY) {
+        while !is_end(at) && !self.has(at, Marks::BOUNDARY) {
             let parent = self.parent(at);
             if parent == NONE || !seen.insert(parent) {
                 break;
@@ -149,7 +160,7 @@ impl Tree<'_, '_> {
         if lines.is_empty()
             && let (Some(head), Some(tail)) = (find(&preserved.head), find(&preserved.tail))
         {
-            lines = self.walk(tail, head);
+            lines = self.walk(tail, |line| line == head);
             lines.reverse();
         }
         let on_path: IdSet<u32> = path.iter().copied().collect();
@@ -163,7 +174,7 @@ impl Tree<'_, '_> {
     /// Adds what hangs off the path: lines of the same API messages and results of their calls.
     ///
     /// They come behind the last line of their message on the path, as the agents put them.
-    fn gather(&self, branch: &[u32], path: Vec<u32>) -> Window {
+    fn gather(&self, branch: &[u32], path: Vec<u32>) -> (Vec<u32>, IdSet<u32>) {
         let on_path: IdSet<u32> = path.iter().copied().collect();
         let mut siblings: IdMap<&[u8], Vec<u32>> = IdMap::default();
         let mut below: IdMap<u32, Vec<u32>> = IdMap::default();
@@ -189,14 +200,9 @@ impl Tree<'_, '_> {
                 Some(Role::Assistant | Role::System | Role::Tool) | None => {}
             }
         }
-        let leaf = path.last().copied();
         let mut gathered = IdSet::default();
         if siblings.is_empty() && answers.is_empty() {
-            return Window {
-                lines: path,
-                leaf,
-                gathered,
-            };
+            return (path, gathered);
         }
         let groups = self.groups(&path);
         let mut answered: IdSet<&[u8]> = path
@@ -227,11 +233,7 @@ impl Tree<'_, '_> {
                 }
             }
         }
-        Window {
-            lines,
-            leaf,
-            gathered,
-        }
+        (lines, gathered)
     }
 
     /// The answers of a path: the lines of each, by its last line.

@@ -13,6 +13,8 @@ pub(super) struct Preserved {
     pub(super) head: Vec<u8>,
     /// The last line of that chain.
     pub(super) tail: Vec<u8>,
+    /// Lines that belong to these, as far as an agent may look for them.
+    all: Vec<Vec<u8>>,
 }
 
 impl Preserved {
@@ -38,6 +40,13 @@ impl Preserved {
         preserved
     }
 
+    /// All ids.
+    pub(super) fn named(&self) -> impl Iterator<Item = &[u8]> {
+        let ends = [&self.anchor, &self.head, &self.tail];
+        let ids = self.ids.iter().chain(&self.all);
+        ids.chain(ends).map(Vec::as_slice)
+    }
+
     fn key(&mut self, key: &[u8], c: &mut Cursor<'_>) -> crate::scan::Parse<()> {
         let line = c.line();
         let id = |c: &mut Cursor<'_>| {
@@ -48,8 +57,12 @@ impl Preserved {
             (b"anchorUuid", Kind::String) => self.anchor = id(c)?,
             (b"headUuid", Kind::String) => self.head = id(c)?,
             (b"tailUuid", Kind::String) => self.tail = id(c)?,
-            (b"uuids", Kind::Array) => {
-                let ids = &mut self.ids;
+            (b"uuids" | b"allUuids", Kind::Array) => {
+                let ids = if key == b"uuids" {
+                    &mut self.ids
+                } else {
+                    &mut self.all
+                };
                 c.array(|c| {
                     ids.push(id(c)?);
                     Ok(())

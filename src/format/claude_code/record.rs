@@ -15,6 +15,9 @@ const SENT_ATTACHMENTS: [&[u8]; 7] = [
     b"queued_command",
 ];
 
+/// The model of answers that no model gave.
+const MADE_UP: &[u8] = b"<synthetic>";
+
 /// What was read before the line's `type` was known.
 #[derive(Default)]
 struct Parts {
@@ -49,7 +52,10 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
             b"isSidechain" => mark(c, link, Marks::SIDECHAIN)?,
             b"isMeta" => mark(c, link, Marks::META)?,
             b"isCompactSummary" => mark(c, link, Marks::SUMMARY)?,
-            b"isApiErrorMessage" => mark(c, link, Marks::SYNTHETIC)?,
+            b"isApiErrorMessage" => {
+                let both = Marks::SYNTHETIC.and(Marks::UNASKED);
+                mark(c, link, both)?;
+            }
             b"toolUseResult" => parts.tool_use_result = Some(c.skip()?),
             b"parentToolUseID" => parts.call = string(c)?,
             b"data" => parts.data = Some(c.skip()?),
@@ -120,8 +126,15 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                     link.marks.insert(Marks::LEAF);
                     LineKind::Control
                 }
-                b"summary"
-                | b"file-history-snapshot"
+                b"summary" => {
+                    link = Link {
+                        parent: parts.leaf,
+                        ..Link::default()
+                    };
+                    link.marks.insert(Marks::TITLE);
+                    LineKind::Session
+                }
+                b"file-history-snapshot"
                 | b"queue-operation"
                 | b"permission-mode"
                 | b"mode"
@@ -162,9 +175,15 @@ fn mark(c: &mut Cursor<'_>, link: &mut Link, mark: Marks) -> Parse<()> {
 /// The API message of a user or assistant line.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Parse<()> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let line = c.line();
     c.object(|key, c| {
         match key {
             b"id" => link.message = string(c)?,
+            b"model" => {
+                if string(c)?.of(line) == MADE_UP {
+                    link.marks.insert(Marks::UNASKED);
+                }
+            }
             b"content" => {
                 record.forget(blocks, texts);
                 link.content = blocks::content(c, record)?;

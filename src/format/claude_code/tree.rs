@@ -46,7 +46,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         // The newest line so far of the main conversation, and of the sidechains.
         let mut before = [NONE; 2];
         for (line, link) in (0u32..).zip(transcript.links()) {
-            if link.id.is_empty() {
+            if link.id.is_empty() || tree.comes_again(line) {
                 tree.parents.push(NONE);
                 continue;
             }
@@ -117,6 +117,11 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.by_id.get(id).copied()
     }
 
+    /// Whether a later line has the id of this one, and counts in its place.
+    pub(super) fn comes_again(&self, line: u32) -> bool {
+        self.named(self.transcript.bytes(line, self.link(line).id)) != Some(line)
+    }
+
     /// A line's own id, for people.
     pub(super) fn id_of(&self, line: u32) -> String {
         String::from_utf8_lossy(self.transcript.bytes(line, self.link(line).id)).into_owned()
@@ -155,13 +160,13 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The chained lines of the main conversation (`None`) and of each sidechain by its first line.
     ///
-    /// A file of nothing but sidechain lines is one conversation.
+    /// A file of nothing but sidechain lines is one conversation. A line that comes again later is on none of them.
     pub(super) fn branches(&self) -> BTreeMap<Option<u32>, Vec<u32>> {
         let chained = || {
             (0u32..)
                 .zip(self.transcript.links())
-                .filter(|(_, link)| !link.id.is_empty())
-                .map(|(l, _)| l)
+                .filter(|(line, link)| !link.id.is_empty() && !self.comes_again(*line))
+                .map(|(line, _)| line)
         };
         let all_aside = chained().all(|line| self.has(line, Marks::SIDECHAIN));
         let mut branches = BTreeMap::from([(None, Vec::new())]);

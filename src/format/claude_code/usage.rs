@@ -30,11 +30,7 @@ pub(in super::super) fn corrected(
     conversation: &Conversation,
     saved: u64,
 ) -> Vec<Figure> {
-    let is_real = |line: &u32| {
-        !transcript.links()[*line as usize]
-            .marks
-            .has(Marks::SYNTHETIC)
-    };
+    let is_real = |line: &u32| !transcript.links()[*line as usize].marks.has(Marks::UNASKED);
     let last = conversation.messages.iter().rev().find(|message| {
         message.role == Role::Assistant && conversation.lines(message).iter().all(is_real)
     });

@@ -3,9 +3,11 @@
 //!
 //! Dropped, it leaves nothing. Locked for as long as it lives, so that a sweep can tell it from what a killed run left.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::collections::BTreeSet;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
 use tempfile::{Builder, NamedTempFile};
@@ -15,6 +17,45 @@ use crate::store::folders::{folder_of, sync};
 
 /// Collects the many small slices of a spliced transcript into few system calls.
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// The temporary files of this process. Locked while one is made, so that [`halt`] knows all that there are.
+static LIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// Held for reading while a file takes its name, by [`halt`] for writing: halfway, the old file is the one with the
+/// temporary name. To be taken before [`LIVE`].
+static NAMING: RwLock<()> = RwLock::new(());
+
+/// No output of this process can be begun or take its name while this is held.
+#[derive(Debug)]
+#[must_use]
+pub struct Halted {
+    _naming: RwLockWriteGuard<'static, ()>,
+    _live: MutexGuard<'static, BTreeSet<PathBuf>>,
+}
+
+/// Removes the temporary files of all threads, for a process that ends at once. Waits for those that are taking their names.
+pub fn halt() -> Halted {
+    let naming = NAMING.write().unwrap_or_else(PoisonError::into_inner);
+    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in live.iter() {
+        // What cannot be removed is left to the next run.
+        let _ = fs::remove_file(path);
+    }
+    Halted {
+        _naming: naming,
+        _live: live,
+    }
+}
+
+/// A temporary file's entry in [`LIVE`].
+#[derive(Debug)]
+struct Entry(PathBuf);
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+        live.remove(&self.0);
+    }
+}
 
 /// What a rename does when its name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +91,13 @@ impl Temp {
     ) -> io::Result<Self> {
         // Only a file that everybody may read in the end may be read by everybody before it.
         let open_to_all = old.is_none() && mode == Mode::Default;
+        let (file, entry) = fresh(folder, if open_to_all { 0o666 } else { 0o600 })?;
         Ok(Temp {
             out: BufWriter::with_capacity(
                 BUFFER_BYTES,
                 Hashing {
-                    file: fresh(folder, if open_to_all { 0o666 } else { 0o600 })?,
+                    file,
+                    entry,
                     hasher: blake3::Hasher::new(),
                     bytes: 0,
                 },
@@ -83,12 +126,15 @@ impl Temp {
         if_taken: IfTaken,
         durability: Durability,
     ) -> io::Result<Written> {
-        let (file, written) = self.complete(durability)?;
-        match if_taken {
-            IfTaken::Replace => file.persist(target),
-            IfTaken::Fail => file.persist_noclobber(target),
+        let (file, _entry, written) = self.complete(durability)?;
+        {
+            let _naming = NAMING.read();
+            match if_taken {
+                IfTaken::Replace => file.persist(target),
+                IfTaken::Fail => file.persist_noclobber(target),
+            }
+            .map_err(|e| e.error)?;
         }
-        .map_err(|e| e.error)?;
         if durability == Durability::Durable {
             sync(folder_of(target))?;
         }
@@ -102,8 +148,12 @@ impl Temp {
         stamp: &Stamp,
         durability: Durability,
     ) -> io::Result<Replaced> {
-        let (file, written) = self.complete(durability)?;
-        if let Some(why) = put(file, target, stamp)? {
+        let (file, _entry, written) = self.complete(durability)?;
+        let put = {
+            let _naming = NAMING.read();
+            put(file, target, stamp)?
+        };
+        if let Some(why) = put {
             return Ok(Replaced::Not(why));
         }
         if durability == Durability::Durable {
@@ -113,7 +163,7 @@ impl Temp {
     }
 
     /// The file with all its bytes, mode and owner, as far on the disk as was asked for.
-    fn complete(mut self, durability: Durability) -> io::Result<(NamedTempFile, Written)> {
+    fn complete(mut self, durability: Durability) -> io::Result<(NamedTempFile, Entry, Written)> {
         let written = self.written()?;
         dress(
             self.out.get_ref().file.as_file(),
@@ -130,7 +180,7 @@ impl Temp {
             .out
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?;
-        Ok((out.file, written))
+        Ok((out.file, out.entry, written))
     }
 }
 
@@ -147,6 +197,8 @@ impl Write for Temp {
 #[derive(Debug)]
 struct Hashing {
     file: NamedTempFile,
+    /// Dropped after the file: what is there is in the list.
+    entry: Entry,
     hasher: blake3::Hasher,
     bytes: u64,
 }
@@ -177,7 +229,7 @@ impl Write for Hashing {
 fn fresh(
     folder: &Path,
     #[cfg_attr(not(unix), allow(unused))] mode: u32,
-) -> io::Result<NamedTempFile> {
+) -> io::Result<(NamedTempFile, Entry)> {
     let mut builder = Builder::new();
     builder
         .prefix(TEMP_PREFIX)
@@ -188,10 +240,16 @@ fn fresh(
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     loop {
-        // The crate's own way to open it would put the temporary name into messages.
-        let temp = builder.make_in(folder, |path| options.open(path))?;
+        let (temp, entry) = {
+            let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+            // The crate's own way to open it would put the temporary name into messages.
+            let temp = builder.make_in(folder, |path| options.open(path))?;
+            let path = temp.path().to_owned();
+            live.insert(path.clone());
+            (temp, Entry(path))
+        };
         if claim(temp.as_file())? {
-            return Ok(temp);
+            return Ok((temp, entry));
         }
         // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
         std::thread::sleep(Duration::from_millis(1));

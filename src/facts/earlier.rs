@@ -1,0 +1,111 @@
+//! What an earlier compaction has left in a conversation: its summary, and the answer that only acknowledges it.
+//!
+//! A format may mark a summary; else it is known by how it begins, in the words of the policy at work or of any that
+//! ships with the program. Never says what a summary tells.
+
+use crate::error::Result;
+use crate::policy::{Policy, presets};
+use crate::transcript::{BlockKind, Conversation, Marks, Message, Transcript};
+
+use super::said;
+
+/// How summaries begin, and what acknowledges them.
+#[derive(Debug, Clone, Default)]
+pub struct Earlier {
+    beginnings: Vec<String>,
+    acknowledgements: Vec<String>,
+}
+
+/// What a message is to a later compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// The summary of what was before.
+    Summary,
+    /// The answer to a summary, which says no more than that it was read.
+    Acknowledgement,
+    /// No compaction has left this.
+    Nothing,
+}
+
+impl Earlier {
+    /// What `policy` and the shipped policies leave.
+    ///
+    /// # Errors
+    /// None for a program that passes its tests.
+    pub fn of(policy: &Policy) -> Result<Self> {
+        let mut earlier = Earlier::default();
+        let shipped = presets()?;
+        for summary in shipped.iter().chain([policy]).map(|policy| &policy.summary) {
+            earlier.beginnings.push(summary.text.prefix().to_owned());
+            earlier.acknowledgements.push(summary.ack.clone());
+        }
+        for list in [&mut earlier.beginnings, &mut earlier.acknowledgements] {
+            list.retain(|text| !text.trim().is_empty());
+            list.sort();
+            list.dedup();
+        }
+        Ok(earlier)
+    }
+
+    /// What each message of a conversation is.
+    pub fn left(&self, transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Left> {
+        let mut left: Vec<Left> = Vec::with_capacity(conversation.messages.len());
+        for message in &conversation.messages {
+            let is_behind = left.last() == Some(&Left::Summary);
+            left.push(if self.is_summary(transcript, conversation, message) {
+                Left::Summary
+            } else if is_behind && self.is_acknowledgement(transcript, conversation, message) {
+                Left::Acknowledgement
+            } else {
+                Left::Nothing
+            });
+        }
+        left
+    }
+
+    /// A summary's text without what it begins with.
+    pub fn told<'t>(&self, text: &'t str) -> &'t str {
+        let own = self.beginnings.iter();
+        own.filter_map(|beginning| text.strip_prefix(beginning.as_str()))
+            .min_by_key(|rest| rest.len())
+            .unwrap_or(text)
+    }
+
+    fn is_summary(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> bool {
+        let line = conversation.first_line(message);
+        let link = transcript.links().get(line as usize);
+        if link.is_some_and(|link| link.marks.has(Marks::SUMMARY)) {
+            return true;
+        }
+        let Some(first) = conversation.blocks(message).first() else {
+            return false;
+        };
+        let block = transcript.block(*first);
+        block.kind == BlockKind::Text && {
+            let said = said(transcript, block);
+            self.beginnings.iter().any(|b| said.starts_with(b.as_str()))
+        }
+    }
+
+    fn is_acknowledgement(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> bool {
+        let [block] = conversation.blocks(message) else {
+            return false;
+        };
+        let block = transcript.block(*block);
+        block.kind == BlockKind::Text
+            && self
+                .acknowledgements
+                .iter()
+                .any(|ack| said(transcript, block) == *ack)
+    }
+}

@@ -1,0 +1,215 @@
+//! What stays of a session when dead history leaves, and what a model sees of it then.
+//!
+//! The generator knows which lines are live; the program is asked for what it reads, and compared with that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ctxpack::format::{Format, Warnings};
+use ctxpack::outcome::{ActionKind, Status};
+use ctxpack::policy::History;
+use ctxpack::transcript::Transcript;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use super::case::{Case, Kept, Kind, Run, compact, split};
+use super::config;
+use super::known::Fate;
+use super::policies;
+use super::view::{LineView, view};
+
+const FORMAT: Format = Format::ClaudeCode;
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_a_model_sees_is_what_it_saw(case in Case::of(FORMAT, Kind::Valid)) {
+        windows(&case)?;
+    }
+
+    #[test]
+    fn dead_lines_leave_and_no_others(case in Case::of(FORMAT, Kind::Valid)) {
+        leaving(&case)?;
+    }
+
+    #[test]
+    fn without_the_layer_every_line_stays(case in Case::of(FORMAT, Kind::Any)) {
+        staying(&case)?;
+    }
+
+    #[test]
+    fn links_lead_to_lines_that_are_there(case in Case::of(FORMAT, Kind::Any)) {
+        links(&case)?;
+    }
+
+    #[test]
+    fn kept_history_changes_nothing_that_is_live(case in Case::of(FORMAT, Kind::Valid)) {
+        same_text(&case)?;
+    }
+
+    #[test]
+    fn recorded_usage_follows_the_saving(case in Case::of(FORMAT, Kind::Valid)) {
+        usage(&case)?;
+    }
+}
+
+fn read(bytes: &[u8]) -> Transcript<'_> {
+    FORMAT.read(bytes, 1, &mut Warnings::default())
+}
+
+/// The live lines of each conversation, as the program reads them.
+fn paths(bytes: &[u8]) -> Vec<Vec<usize>> {
+    let path = |path: &[u32]| path.iter().map(|line| *line as usize).collect();
+    let transcript = read(bytes);
+    let conversations = transcript.conversations.iter();
+    conversations.map(|c| path(&c.path)).collect()
+}
+
+/// The same lines are live before and after, in the same order, and they are those that the generator meant.
+fn windows(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let windows = &case.known.windows;
+    let before: Vec<Vec<usize>> = windows.iter().map(|w| w.lines.clone()).collect();
+    prop_assert_eq!(paths(&case.bytes), before);
+    let kept = run.kept(&case.bytes);
+    let places: BTreeMap<usize, usize> = kept.iter().map(|kept| kept.line).zip(0..).collect();
+    let stays = |fate| fate == Fate::Stays || !case.drops();
+    let after = windows.iter().filter(|window| stays(window.fate));
+    let after: Vec<Vec<Option<usize>>> = after
+        .map(|w| w.lines.iter().map(|l| places.get(l).copied()).collect())
+        .collect();
+    let read = paths(&run.bytes).into_iter();
+    let read: Vec<Vec<_>> = read
+        .map(|path| path.into_iter().map(Some).collect())
+        .collect();
+    prop_assert_eq!(read, after);
+    Ok(())
+}
+
+/// With the layer, what leaves is what the generator knows as dead.
+fn leaving(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    prop_assert!(run.outcome.status != Status::Rejected);
+    if case.drops() {
+        prop_assert_eq!(run.dropped(), case.known.dead.clone());
+    }
+    Ok(())
+}
+
+fn staying(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    if !case.drops() {
+        prop_assert_eq!(split(&run.bytes).1.len(), split(&case.bytes).1.len());
+        prop_assert_eq!(run.dropped(), BTreeSet::new());
+    }
+    Ok(())
+}
+
+/// A link of a line that stays leads to another one that stays, to none, or where it led before: nowhere.
+fn links(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    if run.detected.is_none_or(|(format, _)| format != FORMAT) {
+        return Ok(());
+    }
+    // As they stand: nobody writes an id in escapes.
+    fn ids(bytes: &[u8]) -> BTreeSet<&[u8]> {
+        let lines = split(bytes).1.into_iter();
+        let id = |(line, _)| Some(view(FORMAT, line)?.id?.of(line));
+        lines.filter_map(id).collect()
+    }
+    fn link(bytes: &[u8]) -> Option<&[u8]> {
+        Some(view(FORMAT, bytes)?.link?.of(bytes))
+    }
+    let (before, after) = (ids(&case.bytes), ids(&run.bytes));
+    for Kept {
+        line,
+        after: (is, _),
+        before: (was, _),
+    } in run.kept(&case.bytes)
+    {
+        let (Some(is), Some(was)) = (link(is), link(was)) else {
+            continue;
+        };
+        let led_nowhere = is == was && !before.contains(is);
+        prop_assert!(
+            is == b"null" || after.contains(is) || led_nowhere,
+            "line {line}: {} became {}",
+            was.escape_ascii(),
+            is.escape_ascii()
+        );
+    }
+    Ok(())
+}
+
+/// Who speaks, and each block of what is said.
+type Said = (&'static str, Vec<Vec<u8>>);
+
+/// What each conversation says, message by message.
+fn said(bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
+    let transcript = read(bytes);
+    let value = |b: &u32| {
+        let block = transcript.block(*b);
+        transcript.bytes(block.line, block.value).to_vec()
+    };
+    let conversations = transcript.conversations.iter().map(|c| {
+        let messages = c.messages.iter();
+        let said = messages.map(|m| (m.role.name(), c.blocks(m).iter().map(value).collect()));
+        (c.id.to_string(), said.collect())
+    });
+    conversations.collect()
+}
+
+/// Whether dead lines stay makes no difference to a model.
+fn same_text(case: &Case) -> TestCaseResult {
+    let run = |history| -> Run {
+        let policy = policies::with_history(&case.policy, history);
+        compact(&case.bytes, &policy, case.keeping)
+    };
+    let (dropped, kept) = (run(History::Drop), run(History::Keep));
+    let mut with_dead = said(&kept.bytes);
+    let without = said(&dropped.bytes);
+    // The conversations of dead tasks have left.
+    with_dead.retain(|id, _| without.contains_key(id));
+    prop_assert_eq!(with_dead, without);
+    Ok(())
+}
+
+/// Every line of the last answer says less by what was saved, as far as it said that much; no other line does.
+fn usage(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let conversations = run.outcome.conversations.iter();
+    let saved: Vec<u64> = conversations
+        .map(|conversation| {
+            let actions = conversation.actions.iter();
+            let changes = actions.filter(|action| action.kind != ActionKind::Drop);
+            changes.map(|a| a.tokens_before - a.tokens_after).sum()
+        })
+        .collect();
+    prop_assert_eq!(saved.len(), case.known.windows.len());
+    let total = |bytes| -> u64 {
+        let LineView { figures, .. } = view(FORMAT, bytes).unwrap_or_default();
+        figures
+            .iter()
+            .filter_map(|figure| figure.number(bytes))
+            .sum()
+    };
+    for Kept {
+        line,
+        after,
+        before,
+    } in run.kept(&case.bytes)
+    {
+        let mut windows = case.known.windows.iter().zip(&saved);
+        let window = windows.find(|(window, _)| window.counted.contains(&line));
+        let saved = window.map_or(0, |(_, saved)| *saved);
+        let (was, is) = (total(before.0), total(after.0));
+        prop_assert_eq!(
+            is,
+            was - saved.min(was),
+            "line {} after {} were saved",
+            line,
+            saved
+        );
+    }
+    Ok(())
+}
