@@ -8,10 +8,11 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 
-use super::clip::{Clipped, clip_to_tokens};
+use super::clip::clip_to_tokens;
 use super::form::{Labels, Row, Section, write};
-use super::units::{Claim, Unit};
+use super::units::{Claim, Origin, Unit};
 use super::{Extract, Summary};
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
@@ -26,15 +27,22 @@ const EARLIER: u64 = 20;
 /// So many units in a row that do not fit: the others will hardly, either.
 const MISFITS: usize = 100;
 
-pub(super) fn choose(extract: &Extract, tokens: u64, estimator: &Estimator) -> Summary {
+pub(super) fn choose(
+    extract: &Extract,
+    tokens: u64,
+    words: UserWords,
+    estimator: &Estimator,
+) -> Summary {
     let mut choice = Choice::new(extract, tokens, estimator);
-    choice.requests();
-    choice.state();
-    choice.in_order(PLAN, |claim| claim == Claim::Plan);
-    choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
-    choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Request(_)));
-    choice.cover(EARLIER, |claim| claim == Claim::Earlier);
-    choice.cover(100, |claim| claim != Claim::State);
+    choice.requests(words);
+    if tokens > 0 {
+        choice.state();
+        choice.in_order(PLAN, |claim| claim == Claim::Plan);
+        choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
+        choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Sentence(_)));
+        choice.cover(EARLIER, |claim| claim == Claim::Earlier);
+        choice.cover(100, |claim| claim != Claim::State);
+    }
     choice.summary()
 }
 
@@ -49,13 +57,15 @@ struct Choice<'c> {
     told: Vec<u8>,
     /// In the order in which they were chosen.
     chosen: Vec<Chosen<'c>>,
-    is_chosen: Vec<bool>,
+    /// Those of them that tell what was said and done last.
+    state: Range<usize>,
+    /// Which units are chosen, or cannot be.
+    is_settled: Vec<bool>,
 }
 
 struct Chosen<'c> {
     unit: usize,
     text: Cow<'c, str>,
-    clipped: Clipped,
     size: Size,
     counts: Counts,
 }
@@ -89,7 +99,8 @@ impl<'c> Choice<'c> {
             is_open: [false; Section::ALL.len()],
             told,
             chosen: Vec::new(),
-            is_chosen: vec![false; extract.found.units.len()],
+            state: 0..0,
+            is_settled: vec![false; extract.found.units.len()],
         }
     }
 
@@ -104,47 +115,53 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// The user's words that have to be told.
-    fn requests(&mut self) {
+    /// The user's words that have to be told, as whole messages; the others are told by their sentences.
+    fn requests(&mut self, words: UserWords) {
         for (number, unit) in self.units() {
-            let counts = match (unit.claim, self.extract.user_words) {
-                (Claim::Request(_) | Claim::Last(_), UserWords::Verbatim) => Counts::No,
-                (Claim::Last(_), UserWords::Budget) => Counts::ButStays,
-                _ => continue,
+            let is_last = |request| self.extract.found.last_request == Some(request);
+            let counts = match (unit.claim, words) {
+                (Claim::Request(_), UserWords::Verbatim) => Counts::No,
+                (Claim::Request(request), UserWords::Budget) if is_last(request) => {
+                    Counts::ButStays
+                }
+                (Claim::Sentence(request), UserWords::Budget) if !is_last(request) => continue,
+                (Claim::Request(_) | Claim::Sentence(_), _) => {
+                    self.is_settled[number] = true;
+                    continue;
+                }
+                (Claim::State | Claim::Plan | Claim::Changed | Claim::Earlier | Claim::Free, _) => {
+                    continue;
+                }
             };
             let most = self.extract.user_message_max;
-            let (text, clipped) = clip_to_tokens(&unit.row.text, most, self.estimator);
+            let text = clip_to_tokens(&unit.row.text, most, self.estimator);
             let size = self.size(unit, &text);
-            if counts != Counts::No {
-                self.used = sum(self.used, size);
+            if counts == Counts::ButStays {
+                self.used += size;
                 self.is_open[unit.row.section as usize] = true;
             }
-            self.put(number, text, clipped, size, counts);
+            self.put(number, text, size, counts);
         }
     }
 
     /// What was said and done last, from the end as far as there is room; of the very last as much as fits.
     fn state(&mut self) {
         let mut part = self.part(STATE);
-        let mut last = self
-            .units()
-            .rev()
-            .filter(|(_, unit)| unit.claim == Claim::State);
-        if let Some((number, unit)) = last.next()
-            && !self.take(number, &mut part)
-        {
+        let first = self.chosen.len();
+        let units = self.units().rev();
+        for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::State) {
             // The heading and the mark take some of it.
             let most = part.limit.saturating_sub(16);
-            let (text, clipped) = clip_to_tokens(&unit.row.text, most, self.estimator);
-            if most == 0 || !self.take_as(number, text, clipped, &mut part) {
-                return;
-            }
-        }
-        for (number, _) in last {
-            if !self.take(number, &mut part) {
+            let is_taken = self.take(number, &mut part)
+                || self.chosen.len() == first && most > 0 && {
+                    let text = clip_to_tokens(&unit.row.text, most, self.estimator);
+                    self.take_as(number, text, &mut part)
+                };
+            if !is_taken {
                 break;
             }
         }
+        self.state = first..self.chosen.len();
     }
 
     fn in_order(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
@@ -174,7 +191,7 @@ impl<'c> Choice<'c> {
         let mut part = self.part(hundredths);
         let mut best: BinaryHeap<Candidate> = self
             .units()
-            .filter(|(number, unit)| has_claim(unit.claim) && !self.is_chosen[*number])
+            .filter(|(number, unit)| has_claim(unit.claim) && !self.is_settled[*number])
             .map(|(number, _)| self.candidate(number))
             .collect();
         let mut misfits = 0;
@@ -191,7 +208,7 @@ impl<'c> Choice<'c> {
             if best.peek().is_some_and(|next| *next > now) {
                 best.push(now);
             } else if self.is_told_as_state(top.number) {
-                self.is_chosen[top.number] = true;
+                self.is_settled[top.number] = true;
             } else if self.take(top.number, &mut part) {
                 misfits = 0;
             } else {
@@ -224,33 +241,25 @@ impl<'c> Choice<'c> {
     fn is_told_as_state(&self, number: usize) -> bool {
         let row = &self.extract.found.units[number].row;
         matches!(row.section, Section::Findings | Section::Details)
-            && self.chosen.iter().any(|chosen| {
-                let state = &self.extract.found.units[chosen.unit].row;
-                state.section == Section::State
-                    && state.mark == row.mark
-                    && chosen.text.contains(&row.text)
+            && self.chosen[self.state.clone()].iter().any(|state| {
+                let mark = self.extract.found.units[state.unit].row.mark;
+                mark == row.mark && state.text.contains(&row.text)
             })
     }
 
     fn take(&mut self, number: usize, part: &mut Part) -> bool {
         let text = Cow::Borrowed(self.extract.found.units[number].row.text.as_str());
-        self.take_as(number, text, Clipped::No, part)
+        self.take_as(number, text, part)
     }
 
     /// Takes a unit if it is new and there is room for it.
-    fn take_as(
-        &mut self,
-        number: usize,
-        text: Cow<'c, str>,
-        clipped: Clipped,
-        part: &mut Part,
-    ) -> bool {
-        if self.is_chosen[number] {
+    fn take_as(&mut self, number: usize, text: Cow<'c, str>, part: &mut Part) -> bool {
+        if self.is_settled[number] {
             return false;
         }
         let unit = &self.extract.found.units[number];
         let size = self.size(unit, &text);
-        let (used, used_of_part) = (sum(self.used, size), sum(part.used, size));
+        let [used, used_of_part] = [self.used, part.used].map(|used| sum(used, size));
         let tokens = |size| self.estimator.tokens(size);
         if tokens(used) > self.limit || tokens(used_of_part) > part.limit {
             return false;
@@ -258,28 +267,20 @@ impl<'c> Choice<'c> {
         self.used = used;
         part.used = used_of_part;
         self.is_open[unit.row.section as usize] = true;
-        self.put(number, text, clipped, size, Counts::Yes);
+        self.put(number, text, size, Counts::Yes);
         true
     }
 
-    fn put(
-        &mut self,
-        number: usize,
-        text: Cow<'c, str>,
-        clipped: Clipped,
-        size: Size,
-        counts: Counts,
-    ) {
+    fn put(&mut self, number: usize, text: Cow<'c, str>, size: Size, counts: Counts) {
         let names = &self.extract.found.units[number].names;
         for name in self.extract.found.names.list(names) {
             let told = &mut self.told[*name as usize];
             *told = told.saturating_add(1);
         }
-        self.is_chosen[number] = true;
+        self.is_settled[number] = true;
         self.chosen.push(Chosen {
             unit: number,
             text,
-            clipped,
             size,
             counts,
         });
@@ -338,22 +339,26 @@ impl<'c> Choice<'c> {
         dropped != Size::default()
     }
 
-    /// The rows in the order of the text; what one message says in one section without labels becomes one row.
-    fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
-        let mut there: Vec<&Chosen<'_>> = self
-            .chosen
-            .iter()
-            .filter(|chosen| is_there(chosen.counts))
-            .collect();
-        let unit = |chosen: &Chosen<'_>| &self.extract.found.units[chosen.unit];
-        there.sort_by_key(|chosen| {
-            let unit = unit(chosen);
-            (unit.row.section, unit.rank, unit.message, chosen.unit)
+    /// What is chosen, in the order of the text.
+    fn in_text_order(&self) -> Vec<(&'c Unit, &Chosen<'c>)> {
+        let unit = |number: usize| &self.extract.found.units[number];
+        let mut chosen: Vec<_> = self.chosen.iter().map(|c| (unit(c.unit), c)).collect();
+        chosen.sort_by_key(|(unit, chosen)| {
+            // What was changed comes before what was only read.
+            let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
+            (unit.row.section, is_read, unit.message, chosen.unit)
         });
+        chosen
+    }
+
+    /// The rows of the text; what one message says in one section without labels becomes one row.
+    fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut last: Option<&Unit> = None;
-        for chosen in there {
-            let unit = unit(chosen);
+        for (unit, chosen) in self.in_text_order() {
+            if !is_there(chosen.counts) {
+                continue;
+            }
             match rows.last_mut() {
                 Some(row) if last.is_some_and(|last| goes_on(last, unit)) => {
                     row.text.push('\n');
@@ -369,37 +374,36 @@ impl<'c> Choice<'c> {
         rows
     }
 
-    /// How many messages of the user are told whole, and in part.
+    /// How many messages of the span that the user typed are told whole, and in part.
     fn user_messages(&self) -> (u64, u64) {
-        let number = |unit: &Unit| match unit.claim {
-            Claim::Request(number) | Claim::Last(number) => number,
-            _ => None,
-        };
-        let mut parts: BTreeMap<u32, usize> = BTreeMap::new();
-        for (_, unit) in self.units() {
-            if let Some(number) = number(unit) {
-                *parts.entry(number).or_default() += 1;
+        let requests = &self.extract.found.requests;
+        let mut told: BTreeMap<u32, String> = BTreeMap::new();
+        for (unit, chosen) in self.in_text_order() {
+            if let Claim::Request(request) | Claim::Sentence(request) = unit.claim {
+                told.entry(request).or_default().push_str(&chosen.text);
             }
         }
-        let mut told: BTreeMap<u32, (usize, Clipped)> = BTreeMap::new();
-        for chosen in &self.chosen {
-            if let Some(number) = number(&self.extract.found.units[chosen.unit]) {
-                let (count, clipped) = told.entry(number).or_insert((0, Clipped::No));
-                *count += 1;
-                if chosen.clipped == Clipped::Yes {
-                    *clipped = Clipped::Yes;
+        let (mut whole, mut in_part) = (0, 0);
+        for (_, unit) in self.units() {
+            if let Claim::Request(request) = unit.claim
+                && requests[request as usize].origin == Origin::Span
+                && let Some(told) = told.get(&request)
+            {
+                if is_all_of(told, &unit.row.text) {
+                    whole += 1;
+                } else {
+                    in_part += 1;
                 }
             }
         }
-        let is_whole = |number: &u32, (count, clipped): (usize, Clipped)| {
-            clipped == Clipped::No && parts.get(number) == Some(&count)
-        };
-        let whole = told
-            .iter()
-            .filter(|(number, told)| is_whole(number, **told));
-        let whole = whole.count() as u64;
-        (whole, told.len() as u64 - whole)
+        (whole, in_part)
     }
+}
+
+/// Whether a text says all that another one says, blanks aside.
+fn is_all_of(told: &str, text: &str) -> bool {
+    let letters = |text: &'_ str| -> String { text.split_whitespace().collect() };
+    told == text || letters(told) == letters(text)
 }
 
 /// Whether two units that follow one another are one row.
@@ -409,9 +413,7 @@ fn goes_on(last: &Unit, next: &Unit) -> bool {
         && last.message == next.message;
     let may = match next.row.section {
         // Each message of the user is a row, and one in an earlier summary stays one.
-        Section::Requests => {
-            last.claim == next.claim && matches!(next.claim, Claim::Request(Some(_)))
-        }
+        Section::Requests => last.claim == next.claim,
         section => section.labels() == Labels::None,
     };
     is_same && may

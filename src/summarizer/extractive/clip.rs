@@ -23,14 +23,10 @@ pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
 
 /// `text` if it has no more than `most` tokens, else its start and its end, for what is long was mostly pasted between a
 /// person's own words.
-pub(super) fn clip_to_tokens<'t>(
-    text: &'t str,
-    most: u64,
-    estimator: &Estimator,
-) -> (Cow<'t, str>, Clipped) {
+pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator) -> Cow<'t, str> {
     let fits = |text: &str| estimator.tokens(estimator.text(text)) <= most;
     if fits(text) {
-        return (Cow::Borrowed(text), Clipped::No);
+        return Cow::Borrowed(text);
     }
     let (mut clipped, mut low) = (CUT.to_owned(), 0);
     // No method counts fewer than one token for that many bytes of a text that has something to say.
@@ -48,14 +44,7 @@ pub(super) fn clip_to_tokens<'t>(
             high = middle - 1;
         }
     }
-    (Cow::Owned(clipped), Clipped::Yes)
-}
-
-/// Whether something was cut out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Clipped {
-    Yes,
-    No,
+    Cow::Owned(clipped)
 }
 
 /// About `bytes` bytes of the start and the end.
@@ -148,17 +137,15 @@ mod tests {
         let auto = preset("auto").unwrap();
         let estimator = Estimator::new(&auto.tokens).unwrap();
         let text = format!("Fix this:\n{}that is all", "some log line\n".repeat(500));
-        let (clipped, cut) = clip_to_tokens(&text, 30, &estimator);
-        assert_eq!(cut, Clipped::Yes);
+        let clipped = clip_to_tokens(&text, 30, &estimator);
         assert!(estimator.tokens(estimator.text(&clipped)) <= 30);
         assert!(clipped.starts_with("Fix this:\nsome log"), "{clipped}");
         assert!(
             clipped.contains("\n…\n") && clipped.ends_with("that is all"),
             "{clipped}"
         );
-        let (again, cut) = clip_to_tokens(&clipped, 30, &estimator);
-        assert_eq!((again, cut), (Cow::Borrowed(&*clipped), Clipped::No));
-        assert_eq!(clip_to_tokens(&text, 0, &estimator).0, CUT);
+        assert_eq!(clip_to_tokens(&clipped, 30, &estimator), clipped);
+        assert_eq!(clip_to_tokens(&text, 0, &estimator), CUT);
     }
 
     #[test]

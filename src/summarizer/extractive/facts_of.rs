@@ -4,47 +4,120 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::clip::clip;
 use super::form::{Mark, Row, Section};
+use super::gather::{Gather, LONGEST};
 use super::names::hash;
-use super::units::{Claim, Gather, LONGEST, ended};
+use super::units::Claim;
 use crate::facts::{
-    Done, Exchange, File, Operation, Place, TodoState, What, commands, failures, files, proposal,
-    todos,
+    Done, Exchange, Exit, File, Operation, Place, TodoState, What, commands, failures, files,
+    proposal, todos,
 };
+use crate::ids::IdMap;
+use crate::policy::ToolKind;
 
 /// How much of a command and of a plan is told, in bytes.
-const COMMAND: usize = 240;
-const PLAN: usize = 2_400;
+const LONGEST_COMMAND: usize = 240;
+const LONGEST_PLAN: usize = 2_400;
+
+/// How labels of plans begin, other than those of to-dos.
+const PLAN: &str = "plan";
 
 /// As many edits as a person still has in mind, and lines of each.
 const LAST_EDITS: usize = 6;
 const ADDED_LINES: usize = 40;
 
-/// Adds the facts of `own`, the exchanges of the span. Gives the results that show a file for the last time.
-/// `is_replanned`: to-dos are written anew behind the span.
+/// What facts are worth besides their names.
+pub(super) const CHANGED: f64 = 3.0;
+pub(super) const SEEN: f64 = 0.6;
+pub(super) const RAN: f64 = 1.0;
+pub(super) const PLANNED: f64 = 1.0;
+
+/// What a result shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    /// A file, and no later result shows it.
+    File,
+    /// A file that a later result shows.
+    OldFile,
+    /// What a command said.
+    Command,
+    /// Anything else.
+    Other,
+}
+
+/// Adds the facts of `own`, the exchanges of the span; of to-dos and plans, only what those `behind` do not write anew.
+/// Gives what the results of files and commands show, by their blocks.
 pub(super) fn gather(
     gather: &mut Gather<'_, '_>,
     own: &[Exchange],
-    is_replanned: bool,
-) -> BTreeSet<u32> {
-    let files = files(gather.transcript, own);
+    behind: &[Exchange],
+) -> IdMap<u32, Output> {
+    let transcript = gather.transcript;
+    let files = files(transcript, own);
     for file in &files {
         add_file(gather, file);
     }
     add_edits(gather, &files);
     add_commands(gather, own);
     add_failures(gather, own);
-    if !is_replanned {
+    if proposal(transcript, behind).is_some() {
+        gather.known.insert(PROPOSAL);
+    } else {
+        add_proposal(gather, own);
+    }
+    if todos(transcript, behind).is_some() {
+        gather.known.insert(TODOS);
+    } else {
         add_todos(gather, own);
     }
-    let last_read = |file: &File| {
-        let is_read = |o: &&Operation| matches!(o.what, What::Read(_)) && o.done == Done::Yes;
-        file.operations.iter().rfind(is_read)?.result
-    };
-    files
+    let keys = gather.found.units.iter().filter_map(|unit| key(&unit.row));
+    gather.known.extend(keys);
+    outputs(own, &files)
+}
+
+/// What an earlier summary can tell of only if nothing else does: a file, a command, the to-dos, the plan.
+pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
+    match row.section {
+        Section::Files | Section::Commands => Some((row.section, hash(&row.text))),
+        Section::Plan if row.label.starts_with(PLAN) => Some(PROPOSAL),
+        Section::Plan => Some(TODOS),
+        Section::Requests
+        | Section::Earlier
+        | Section::Errors
+        | Section::Findings
+        | Section::Details
+        | Section::State => None,
+    }
+}
+
+const PROPOSAL: (Section, u64) = (Section::Plan, 0);
+const TODOS: (Section, u64) = (Section::Plan, 1);
+
+fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
+    let mut outputs: IdMap<u32, Output> = own
         .iter()
-        .filter_map(last_read)
-        .map(|p| p.block)
-        .collect()
+        .filter_map(|exchange| {
+            let output = match exchange.kind {
+                ToolKind::Read => Output::OldFile,
+                ToolKind::Shell => Output::Command,
+                ToolKind::Write
+                | ToolKind::Edit
+                | ToolKind::Search
+                | ToolKind::Web
+                | ToolKind::Other => Output::Other,
+            };
+            Some((exchange.result?.block, output))
+        })
+        .collect();
+    for file in files {
+        let is_read = |o: &&Operation| matches!(o.what, What::Read(_)) && o.done == Done::Yes;
+        let last = file.operations.iter().rfind(is_read);
+        if let Some(result) = last.and_then(|operation| operation.result)
+            && let Some(output @ Output::OldFile) = outputs.get_mut(&result.block)
+        {
+            *output = Output::File;
+        }
+    }
+    outputs
 }
 
 fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>) -> Mark {
@@ -68,9 +141,9 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
         text: told.written.clone(),
     };
     match change {
-        Some(_) => gather.add(row, told.call.message, Claim::Changed, 3.0),
-        None => gather.ranked(row, told.call.message, Claim::Free, 0.6, 1),
-    }
+        Some(_) => gather.add(row, told.call.message, Claim::Changed, CHANGED),
+        None => gather.add(row, told.call.message, Claim::Free, SEEN),
+    };
 }
 
 /// What was done, with the lines of a read where the transcript names their numbers.
@@ -101,11 +174,6 @@ pub(super) fn is_change(label: &str) -> bool {
     ["wrote", "edited", "deleted"]
         .iter()
         .any(|what| label.starts_with(what))
-}
-
-/// Whether a row of a plan tells of one that was shown, rather than of to-dos.
-pub(super) fn is_proposal(label: &str) -> bool {
-    label.starts_with("plan")
 }
 
 /// Whether the call or its result names these numbers.
@@ -156,7 +224,7 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
     let commands = commands(gather.transcript, own);
     for (n, command) in commands.iter().enumerate() {
-        last.insert(clip(command.text.trim(), COMMAND).into_owned(), n);
+        last.insert(clip(command.text.trim(), LONGEST_COMMAND).into_owned(), n);
     }
     for (text, n) in last {
         let command = &commands[n];
@@ -166,7 +234,7 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
             label: ended(command.exit),
             text,
         };
-        gather.add(row, command.call.message, Claim::Free, 1.0);
+        gather.add(row, command.call.message, Claim::Free, RAN);
     }
 }
 
@@ -192,23 +260,24 @@ fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     }
 }
 
+fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+    let Some(proposal) = proposal(gather.transcript, own) else {
+        return;
+    };
+    let label = match proposal.accepted {
+        Done::Yes => "plan, accepted",
+        Done::Failed => "plan, refused",
+        Done::Unanswered => PLAN,
+    };
+    let text = clip(proposal.text.trim(), LONGEST_PLAN);
+    let row = Row {
+        label: label.to_owned(),
+        ..gather.row(Section::Plan, proposal.call.line, &text)
+    };
+    gather.add(row, proposal.call.message, Claim::Plan, PLANNED);
+}
+
 fn add_todos(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
-    if let Some(proposal) = proposal(gather.transcript, own) {
-        let label = match proposal.accepted {
-            Done::Yes => "plan, accepted",
-            Done::Failed => "plan, refused",
-            Done::Unanswered => "plan",
-        };
-        let row = Row {
-            label: label.to_owned(),
-            ..gather.row(
-                Section::Plan,
-                proposal.call.line,
-                &clip(proposal.text.trim(), PLAN),
-            )
-        };
-        gather.add(row, proposal.call.message, Claim::Plan, 1.0);
-    }
     let Some(todos) = todos(gather.transcript, own) else {
         return;
     };
@@ -219,14 +288,23 @@ fn add_todos(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
             TodoState::Completed => ("done", Claim::Free),
             TodoState::Cancelled => ("cancelled", Claim::Free),
         };
+        let text = clip(todo.text.trim(), LONGEST_COMMAND);
         let row = Row {
             label: label.to_owned(),
-            ..gather.row(
-                Section::Plan,
-                todos.call.line,
-                &clip(todo.text.trim(), COMMAND),
-            )
+            ..gather.row(Section::Plan, todos.call.line, &text)
         };
-        gather.add(row, todos.call.message, claim, 0.5);
+        gather.add(row, todos.call.message, claim, PLANNED / 2.0);
+    }
+}
+
+/// How a command ended, in words of ours and with the status that was said.
+fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit {code}"),
+        Exit::Well => "ok".to_owned(),
+        Exit::Badly => "failed".to_owned(),
+        Exit::Interrupted => "interrupted".to_owned(),
+        Exit::Running => "running".to_owned(),
+        Exit::Unknown => "ran".to_owned(),
     }
 }

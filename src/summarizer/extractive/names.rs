@@ -20,6 +20,8 @@ pub(super) struct Names {
     /// By a hash of the name: the same in every run, whatever it meets.
     numbers: IdMap<u64, u32>,
     names: Vec<Name>,
+    /// How many texts were counted.
+    texts: u32,
     /// The names of one unit after the other.
     of_units: Vec<u32>,
 }
@@ -29,6 +31,7 @@ struct Name {
     class: Class,
     count: u32,
     last_message: u32,
+    last_text: u32,
     author: bool,
 }
 
@@ -44,14 +47,15 @@ impl Names {
         speaker: Speaker,
         mut first: impl FnMut(Class, &'t str),
     ) {
-        let mut seen = IdMap::default();
+        self.texts += 1;
+        let this = self.texts;
         scan(text, |class, name| {
             let number = self.number(class, name);
             let known = &mut self.names[number as usize];
             known.count += 1;
             known.last_message = known.last_message.max(message);
             known.author |= speaker == Speaker::Author;
-            if seen.insert(number, ()).is_none() {
+            if std::mem::replace(&mut known.last_text, this) != this {
                 first(class, name);
             }
         });
@@ -103,6 +107,7 @@ impl Names {
                 class,
                 count: 0,
                 last_message: 0,
+                last_text: 0,
                 author: false,
             });
             names.len() as u32 - 1

@@ -3,8 +3,9 @@
 //! Claude Code writes it down as it is queued, and sends it as an attachment or not at all; a message of the same words is
 //! the same words.
 
+use super::gather::Gather;
 use super::names::hash;
-use super::units::Gather;
+use super::requests;
 use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::{Block, LineKind};
 
@@ -49,9 +50,9 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
 
 fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     // Notices of the agent itself are queued, too.
-    let text = text.trim();
-    if !text.starts_with('<') && !gather.said.contains(&hash(text)) {
-        gather.request(text, message, line);
+    let is_notice = text.trim_start().starts_with('<');
+    if !is_notice && !gather.said.contains(&hash(text.trim())) {
+        requests::add(gather, text, message, line);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::checks::check;
+use super::checks::Source;
 use super::*;
 use crate::policy::Substitutions;
 
@@ -20,6 +20,10 @@ fn text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "## User requests",
         "## Files",
+        "\n~~~\n",
+        "~~~~",
+        "[L1]\n",
+        "[File restored: a]",
         "[L5] ",
         "[L1,2] edited: x",
         "\n",
@@ -131,20 +135,21 @@ proptest! {
     fn summaries_hold_what_they_promise(
         format in format(),
         steps in prop::collection::vec(step(), 0..14),
-        user_words in user_words(),
+        words in user_words(),
         tokens in prop::sample::select(vec![0, 5, 40, 200, 1_000, 100_000]),
         user_message_max in prop::sample::select(vec![0, 10, 2_000]),
         from in 0.0..1.0f64,
         to in 0.0..1.0f64,
     ) {
         let transcript = read_as(format, written(format, &steps).as_bytes());
-        let mut policy = policy(user_words);
+        let mut policy = auto();
         policy.summary.user_message_max = user_message_max;
+        let mut source = Source::of(&transcript, 1);
         for conversation in &transcript.conversations {
             let all = conversation.messages.len() as f64;
             let (from, to) = ((all * from) as usize, (all * to).ceil() as usize);
             for span in [0..all as usize, from.min(to)..to] {
-                check(&transcript, conversation, span, 1, &policy, tokens);
+                source.check(conversation, span, &policy, words, tokens);
             }
         }
     }
@@ -155,21 +160,21 @@ proptest! {
         steps in prop::collection::vec(step(), 1..10),
         more in prop::collection::vec(step(), 0..6),
     ) {
-        let policy = policy(UserWords::Verbatim);
+        let policy = auto();
+        let told = |steps: &[Step]| {
+            let transcript = read_as(format, written(format, steps).as_bytes());
+            whole(&transcript, &policy, 500, UserWords::Verbatim)
+        };
         let requests = |summary: &Summary| -> Vec<String> {
             let rows = summary.rows.iter().filter(|row| row.section == Section::Requests);
             rows.map(|row| row.text.clone()).collect()
         };
-        let first = whole(&read_as(format, written(format, &steps).as_bytes()), &policy, 500);
+        let first = told(&steps);
         let values = Substitutions { summary: &first.text, ..Substitutions::default() };
-        let text = policy.summary.text.render(&values);
-        let mut again = vec![Step::User(text)];
+        let mut again = vec![Step::User(policy.summary.text.render(&values))];
         again.extend(more.iter().cloned());
-        let lines = written(format, &again);
-        let second = whole(&read_as(format, lines.as_bytes()), &policy, 500);
         let mut expected = requests(&first);
-        let others = whole(&read_as(format, written(format, &more).as_bytes()), &policy, 500);
-        expected.extend(requests(&others));
-        prop_assert_eq!(requests(&second), expected);
+        expected.extend(requests(&told(&more)));
+        prop_assert_eq!(requests(&told(&again)), expected);
     }
 }

@@ -17,12 +17,15 @@ const ANTHROPIC: &str = r###"{"role":"user","content":"Make src/parser.rs take t
 #[test]
 fn everything_is_told_where_there_is_room() {
     let transcript = read_as(Format::Anthropic, ANTHROPIC.as_bytes());
-    let summary = whole(&transcript, &policy(UserWords::Verbatim), 4_000);
+    let summary = whole(&transcript, &auto(), 4_000, UserWords::Verbatim);
     let expected = "\
 ## User requests
-[L1] Make src/parser.rs take tabs.
-  ## Files
-  [L9] is no mark.
+[L1]
+~~~
+Make src/parser.rs take tabs.
+## Files
+[L9] is no mark.
+~~~
 
 ## Plan and to-dos
 [L8] done: look at the parser
@@ -60,11 +63,14 @@ fn words_of_the_user_stay_where_there_is_no_room() {
     let transcript = read_as(Format::Anthropic, ANTHROPIC.as_bytes());
     let expected = "\
 ## User requests
-[L1] Make src/parser.rs take tabs.
-  ## Files
-  [L9] is no mark.";
+[L1]
+~~~
+Make src/parser.rs take tabs.
+## Files
+[L9] is no mark.
+~~~";
     for user_words in [UserWords::Verbatim, UserWords::Budget] {
-        let summary = whole(&transcript, &policy(user_words), 0);
+        let summary = whole(&transcript, &auto(), 0, user_words);
         assert_eq!(summary.text, expected, "{user_words:?}");
         assert_eq!((summary.user_verbatim, summary.user_clipped), (1, 0));
     }
@@ -74,10 +80,10 @@ fn words_of_the_user_stay_where_there_is_no_room() {
 fn messages_that_follow_the_span_are_not_told() {
     let transcript = read_as(Format::Anthropic, ANTHROPIC.as_bytes());
     let conversation = &transcript.conversations[0];
-    let policy = policy(UserWords::Budget);
-    let extract = Extract::of(&transcript, conversation, 1..5, 101, &policy);
+    let policy = auto();
+    let extract = extract(&transcript, conversation, 1..5, 101, &policy);
     let estimator = Estimator::new(&policy.tokens).unwrap();
-    let summary = extract.summary(1_000, &estimator);
+    let summary = extract.summary(1_000, UserWords::Budget, &estimator);
     let expected = "\
 ## Files
 [L104,105] edited: /w/src/parser.rs
@@ -96,9 +102,9 @@ fn a_long_message_is_clipped_and_counted() {
     let text = format!("Fix this: {} and never ask.", "all the log ".repeat(500));
     let line = format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let transcript = read_as(Format::Anthropic, line.as_bytes());
-    let mut policy = policy(UserWords::Verbatim);
+    let mut policy = auto();
     policy.summary.user_message_max = 20;
-    let summary = whole(&transcript, &policy, 1_000);
+    let summary = whole(&transcript, &policy, 1_000, UserWords::Verbatim);
     let words = &summary.rows[0].text;
     assert!(words.starts_with("Fix this: all the log") && words.ends_with("and never ask."));
     assert!(words.contains("\n…\n"), "{words}");
@@ -112,8 +118,8 @@ fn an_openai_conversation_on_one_line() {
 "###;
     let transcript = read_as(Format::OpenAi, line.as_bytes());
     let conversation = &transcript.conversations[0];
-    let policy = policy(UserWords::Verbatim);
-    let extract = Extract::of(&transcript, conversation, 1..5, 7, &policy);
+    let policy = auto();
+    let extract = extract(&transcript, conversation, 1..5, 7, &policy);
     let estimator = Estimator::new(&policy.tokens).unwrap();
     let expected = "\
 ## User requests
@@ -132,7 +138,10 @@ fn an_openai_conversation_on_one_line() {
 [L7] result: Exit code: 1
   E   NameError: a_b_c
 [L7] said: 完成了。";
-    assert_eq!(extract.summary(1_000, &estimator).text, expected);
+    assert_eq!(
+        extract.summary(1_000, UserWords::Verbatim, &estimator).text,
+        expected
+    );
 }
 
 /// A line of Claude Code.
@@ -148,7 +157,7 @@ fn claude_code(number: usize, kind: &str, more: &str, content: &str) -> String {
 
 #[test]
 fn an_earlier_summary_is_carried_on_in_claude_code() {
-    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## User requests\\n[L3] Build it.\\n\\n  ## Files\\n[L9] Never in main.\\n\\n## Files\\n[L4,5] edited: /w/old.rs\\n[L6,7] edited: /w/a.rs\\n\\n## Commands\\n[L8,9] exit 1: make all\\n\\n## Current state\\n[L9] said: It does not build.";
+    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## User requests\\n[L3]\\n~~~\\nBuild it.\\n\\n## Files\\n~~~\\n[L9] Never in main.\\n\\n## Files\\n[L4,5] edited: /w/old.rs\\n[L6,7] edited: /w/a.rs\\n\\n## Commands\\n[L8,9] exit 1: make all\\n\\n## Current state\\n[L9] said: It does not build.";
     let text = [
         claude_code(0, "user", ",\"isCompactSummary\":true", &format!("\"{earlier}\"")),
         claude_code(1, "user", "", "\"Go on.\""),
@@ -162,9 +171,12 @@ fn an_earlier_summary_is_carried_on_in_claude_code() {
     let transcript = read_as(Format::ClaudeCode, text.as_bytes());
     let expected = "\
 ## User requests
-[L1] Build it.
+[L1]
+~~~
+Build it.
 
-  ## Files
+## Files
+~~~
 [L1] Never in main.
 [L2] Go on.
 [L3] And hurry.
@@ -183,7 +195,7 @@ fn an_earlier_summary_is_carried_on_in_claude_code() {
 [L4] call: {\"file_path\":\"/w/a.rs\",\"content\":\"x\"}
 [L5] result: done
 [L6] call: {\"command\":\"make all\"}";
-    let summary = whole(&transcript, &policy(UserWords::Verbatim), 1_000);
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
     assert_eq!((summary.user_verbatim, summary.user_clipped), (2, 0));
 }
@@ -204,7 +216,7 @@ fn somebody_elses_summary_is_told_as_far_as_it_fits() {
     ]
     .concat();
     let transcript = read_as(Format::ClaudeCode, text.as_bytes());
-    let summary = whole(&transcript, &policy(UserWords::Verbatim), 400);
+    let summary = whole(&transcript, &auto(), 400, UserWords::Verbatim);
     let [request, earlier] = &summary.rows[..] else {
         panic!("{:?}", summary.rows);
     };
@@ -231,9 +243,9 @@ fn instructions_steer_the_choice() {
     lines = lines.replace("Part3Thing is fine", "The database is slow");
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
     let told = |instructions: &str| {
-        let mut policy = policy(UserWords::Verbatim);
+        let mut policy = auto();
         policy.summary.instructions = instructions.to_owned();
-        whole(&transcript, &policy, 200)
+        whole(&transcript, &policy, 200, UserWords::Verbatim)
             .text
             .contains("The database is slow")
     };
@@ -264,9 +276,10 @@ fn what_has_nothing_new_any_more_does_not_end_the_choice() {
     ]
     .concat();
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
-    let policy = policy(UserWords::Verbatim);
-    let extract = Extract::of(&transcript, &transcript.conversations[0], 0..4, 1, &policy);
-    let summary = extract.summary(1_000, &Estimator::new(&policy.tokens).unwrap());
+    let policy = auto();
+    let extract = extract(&transcript, &transcript.conversations[0], 0..4, 1, &policy);
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let summary = extract.summary(1_000, UserWords::Verbatim, &estimator);
     let expected = "\
 ## Commands
 [L3,4] ran: make
@@ -275,4 +288,131 @@ fn what_has_nothing_new_any_more_does_not_end_the_choice() {
 [L2] a_bcd d_efg g_hij
   d_efg a_bcd g_hij";
     assert_eq!(summary.text, expected);
+}
+
+/// A message of the user as Anthropic writes it.
+fn user(text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    format!("{{\"role\":\"user\",\"content\":{text}}}\n")
+}
+
+#[test]
+fn what_stands_around_an_earlier_summary_is_no_part_of_it() {
+    let own = "[Earlier conversation, summarised by ctxpack]\n## User requests\n[L3] Build it.\n\n## Files\n[L4,5] edited: /w/a.rs\n  b\n\n[File restored: /w/a.rs]\n## Files\n[L7] read: /w/never.rs\n  fn never() {}\n";
+    let lines = user(own) + &user("Go on.");
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let expected = "\
+## User requests
+[L1] Build it.
+[L2] Go on.
+
+## Files
+[L1] edited: /w/a.rs
+  b";
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
+    assert_eq!(summary.text, expected);
+
+    // An agent's words, the user's that were appended to them, and a file.
+    let mixed = "[Conversation compressed]\n## Files\n- a.rs is done\n\n## User requests\n[L3]\n~~~\nBuild\nit.\n~~~\n\n[File restored: /w/a.rs]\nfn never() {}\n";
+    let lines = user(mixed) + &user("Go on.");
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let expected = "\
+## User requests
+[L1]
+~~~
+Build
+it.
+~~~
+[L2] Go on.
+
+## Earlier summary
+[L1] ## Files
+  - a.rs is done";
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
+    assert_eq!(summary.text, expected);
+
+    let prose =
+        "[Conversation compressed]\na.rs is done\n\n[File restored: /w/a.rs]\nfn never() {}\n";
+    let lines = user(prose);
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
+    assert_eq!(summary.text, "## Earlier summary\n[L1] a.rs is done");
+}
+
+#[test]
+fn an_acknowledgement_tells_nothing() {
+    let lines = user("[Conversation compressed]\na.rs is done")
+        + "{\"role\":\"assistant\",\"content\":\"Understood. Continuing with compressed context.\"}\n";
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
+    assert_eq!(summary.text, "## Earlier summary\n[L1] a.rs is done");
+}
+
+#[test]
+fn the_last_words_are_told_once_wherever_they_stand() {
+    let carried = "[Earlier conversation, summarised by ctxpack]\n## User requests\n[L3] First Part_1. Then Part_2.\n[L4] Last Part_3. No more Part_4.";
+    let transcript = read_as(Format::Anthropic, user(carried).as_bytes());
+    let expected = "\
+## User requests
+[L1]
+~~~
+First Part_1.
+Then Part_2.
+~~~
+[L1] Last Part_3. No more Part_4.";
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Budget);
+    assert_eq!(summary.text, expected);
+    let summary = whole(&transcript, &auto(), 0, UserWords::Budget);
+    assert_eq!(
+        summary.text,
+        "## User requests\n[L1] Last Part_3. No more Part_4."
+    );
+    // Of an earlier summary, and not of the span.
+    assert_eq!((summary.user_verbatim, summary.user_clipped), (0, 0));
+}
+
+#[test]
+fn sentences_share_the_budget_and_count_as_parts() {
+    let lines = user("First Part_1. Then Part_2.") + &user("Last.");
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let told = |tokens: u64| {
+        let summary = whole(&transcript, &auto(), tokens, UserWords::Budget);
+        (
+            summary.rows.len(),
+            summary.user_verbatim,
+            summary.user_clipped,
+        )
+    };
+    let mut found: Vec<(usize, u64, u64)> = (0..100).map(told).collect();
+    found.dedup();
+    assert_eq!(found, [(1, 1, 0), (2, 1, 1), (2, 2, 0)]);
+}
+
+#[test]
+fn todos_that_are_written_anew_are_not_told() {
+    let todo = |n: usize, text: &str| {
+        format!(
+            "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"TodoWrite\",\"input\":{{\"todos\":[{{\"content\":\"{text}\",\"status\":\"pending\"}}]}}}}]}}\n{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"c{n}\",\"content\":\"\"}}]}}\n"
+        )
+    };
+    let earlier = "[Earlier conversation, summarised by ctxpack]\n## Plan and to-dos\n[L3] pending: zero\n[L4] plan, accepted: all";
+    let lines = user(earlier) + &todo(0, "one") + &todo(1, "two");
+    let transcript = read_as(Format::Anthropic, lines.as_bytes());
+    let policy = auto();
+    let plan = |end: usize| {
+        let extract = extract(
+            &transcript,
+            &transcript.conversations[0],
+            0..end,
+            1,
+            &policy,
+        );
+        let estimator = Estimator::new(&policy.tokens).unwrap();
+        let rows = extract.summary(1_000, UserWords::Verbatim, &estimator).rows;
+        let plan = rows.into_iter().filter(|row| row.section == Section::Plan);
+        plan.map(|row| row.text).collect::<Vec<_>>()
+    };
+    assert_eq!(plan(1), ["all"]);
+    assert_eq!(plan(3), ["all"]);
+    assert_eq!(plan(5), ["all", "two"]);
 }
