@@ -20,6 +20,7 @@
 //! | [`policy`] | every key of a policy; the presets |
 //! | [`tokens`] | estimates |
 //! | [`facts`] | what happened in a conversation, as data |
+//! | [`summarizer`] | a span of messages, told in few tokens |
 //! | [`plan`] | which results each layer looks at |
 //! | [`artifacts`] | what a plan needs from outside |
 //! | [`settle`] | the changes that are made, by actual sizes |
@@ -33,7 +34,7 @@
 //! | [`cli`] | the commands |
 //!
 //! Imports go strictly downward: cli, batch, report, pipeline and stats, then settle, apply, artifacts and verify, then
-//! plan, store and outcome, facts, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that
+//! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that
 //! pure rooms stay pure.
 //!
 //! # What always holds
@@ -59,6 +60,7 @@ pub mod scan;
 pub mod settle;
 pub mod stats;
 pub mod store;
+pub mod summarizer;
 pub mod text;
 pub mod tokens;
 pub mod transcript;

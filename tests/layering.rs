@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from top to bottom; those on one floor know nothing of each other.
-const FLOORS: [&[&str]; 17] = [
+const FLOORS: [&[&str]; 18] = [
     // What a user meets, then many inputs, then one.
     &["cli"],
     &["batch"],
@@ -18,6 +18,8 @@ const FLOORS: [&[&str]; 17] = [
     &["artifacts"],
     &["plan", "store"],
     &["outcome"],
+    // Tells facts in few tokens.
+    &["summarizer"],
     // What happened in a conversation; a policy says which tools are of which kind.
     &["facts"],
     // Estimates follow a policy's settings.
@@ -32,12 +34,13 @@ const FLOORS: [&[&str]; 17] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 15] = [
+const PURE: [&str; 16] = [
     "apply",
     "verify",
     "settle",
     "plan",
     "outcome",
+    "summarizer",
     "facts",
     "tokens",
     "policy",

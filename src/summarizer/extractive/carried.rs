@@ -1,0 +1,105 @@
+//! What an earlier summary told, told again: its rows where it has our form, else its lines.
+//!
+//! Rows come from the line of that summary now: the lines that they name are those of another file. Never takes what
+//! follows a summary in its message for a part of it.
+
+use super::clip::clip;
+use super::form::{self, Mark, Row, Section};
+use super::gather::{Gather, LONGEST};
+use super::names::Speaker;
+use super::units::Claim;
+use super::{facts_of, requests, state};
+use crate::facts::said;
+use crate::transcript::{BlockKind, Message};
+
+/// How a file begins that was put back behind a summary.
+const RESTORED: &str = "[File restored: ";
+
+/// Adds what the summary in `message` tells.
+pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message) {
+    let (transcript, conversation) = (gather.transcript, gather.conversation);
+    let mark = gather.mark(conversation.first_line(message));
+    let template = &gather.policy.summary.text;
+    for block in conversation.blocks(message) {
+        let block = transcript.block(*block);
+        if block.kind != BlockKind::Text {
+            continue;
+        }
+        let text = said(transcript, block);
+        let told = match template.matches(&text) {
+            Some(values) => values.summary,
+            None => gather.earlier.told(&text),
+        };
+        let form::Parsed { before, rows } = form::parse(told);
+        prose(gather, before, number, mark);
+        for row in rows {
+            carry(gather, Row { mark, ..row }, number);
+        }
+    }
+}
+
+/// A summary that an agent wrote, line by line.
+fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
+    let is_its = |line: &&str| !line.starts_with(RESTORED);
+    for line in text.split('\n').take_while(is_its) {
+        let names = &mut gather.found.names;
+        names.count(line, message, Speaker::Author, |_, _| {});
+        let row = Row {
+            section: Section::Earlier,
+            mark,
+            label: String::new(),
+            text: clip(line, 2 * LONGEST).into_owned(),
+        };
+        gather.add(row, message, Claim::Earlier, 0.5);
+    }
+}
+
+/// A row of ours, if nothing newer is known of what it tells.
+fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32) {
+    if row.section == Section::Requests {
+        requests::carry(gather, &row.text, message, row.mark);
+        return;
+    }
+    let names = &mut gather.found.names;
+    names.count(&row.text, message, Speaker::Author, |_, _| {});
+    if let Some(key) = facts_of::key(&row)
+        && gather.known.contains(&key)
+    {
+        return;
+    }
+    let (section, claim, base) = match row.section {
+        Section::Requests => return,
+        Section::Files if facts_of::is_change(&row.label) => {
+            (Section::Files, Claim::Changed, facts_of::CHANGED)
+        }
+        Section::Files => (Section::Files, Claim::Free, facts_of::SEEN),
+        Section::Commands => (Section::Commands, Claim::Free, facts_of::RAN),
+        Section::Plan => (Section::Plan, Claim::Plan, facts_of::PLANNED),
+        Section::Errors => (Section::Errors, Claim::Free, 1.0),
+        Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),
+        Section::Findings => (Section::Findings, Claim::Free, 0.5),
+        Section::Details => (Section::Details, Claim::Free, 0.0),
+        // What was current then is history now.
+        Section::State if row.label == state::SAID => (Section::Findings, Claim::Free, 0.5),
+        Section::State => (Section::Details, Claim::Free, 0.0),
+    };
+    match section {
+        Section::Earlier | Section::Findings | Section::Details => {
+            for line in row.text.split('\n') {
+                let row = Row {
+                    section,
+                    mark: row.mark,
+                    label: String::new(),
+                    text: line.to_owned(),
+                };
+                gather.add(row, message, claim, base);
+            }
+        }
+        Section::Requests
+        | Section::Plan
+        | Section::Files
+        | Section::Commands
+        | Section::Errors
+        | Section::State => drop(gather.add(row, message, claim, base)),
+    }
+}

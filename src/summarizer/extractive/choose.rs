@@ -1,0 +1,453 @@
+//! Which units a summary of so many tokens tells.
+//!
+//! First those with a claim, each kind up to its part of the budget. Then all others by what they add for their length: a
+//! name counts whole when it is told for the first time and little for the second, so that a summary covers much
+//! instead of repeating what is frequent. The gains only fall while units are taken, and so the next best one is found
+//! without looking at all of them again.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
+
+use super::clip::clip_to_tokens;
+use super::form::{Labels, Row, Section, write};
+use super::units::{Claim, Origin, Unit};
+use super::{Extract, Summary};
+use crate::policy::UserWords;
+use crate::tokens::{Estimator, Size};
+
+/// Parts of a budget, in hundredths.
+const STATE: u64 = 20;
+const PLAN: u64 = 10;
+const CHANGED: u64 = 15;
+const REQUESTS: u64 = 20;
+const EARLIER: u64 = 20;
+
+/// So many units in a row that do not fit: the others will hardly, either.
+const MISFITS: usize = 100;
+
+pub(super) fn choose(
+    extract: &Extract,
+    tokens: u64,
+    words: UserWords,
+    estimator: &Estimator,
+) -> Summary {
+    let mut choice = Choice::new(extract, tokens, estimator);
+    choice.requests(words);
+    if tokens > 0 {
+        choice.state();
+        choice.in_order(PLAN, |claim| claim == Claim::Plan);
+        choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
+        choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Sentence(_)));
+        choice.cover(EARLIER, |claim| claim == Claim::Earlier);
+        choice.cover(100, |claim| claim != Claim::State);
+    }
+    choice.summary()
+}
+
+struct Choice<'c> {
+    extract: &'c Extract,
+    estimator: &'c Estimator,
+    limit: u64,
+    used: Size,
+    /// Which sections have a row that counts.
+    is_open: [bool; Section::ALL.len()],
+    /// How often each name is told.
+    told: Vec<u8>,
+    /// In the order in which they were chosen.
+    chosen: Vec<Chosen<'c>>,
+    /// Those of them that tell what was said and done last.
+    state: Range<usize>,
+    /// Which units are chosen, or cannot be.
+    is_settled: Vec<bool>,
+}
+
+struct Chosen<'c> {
+    unit: usize,
+    text: Cow<'c, str>,
+    size: Size,
+    counts: Counts,
+}
+
+/// Whether a row counts against the budget.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    Yes,
+    /// It counts, and is told all the same.
+    ButStays,
+    No,
+}
+
+/// How much of a part of the budget is used.
+struct Part {
+    limit: u64,
+    used: Size,
+}
+
+impl<'c> Choice<'c> {
+    fn new(extract: &'c Extract, limit: u64, estimator: &'c Estimator) -> Self {
+        let mut told = vec![0; extract.found.names.len()];
+        for name in &extract.found.seen_behind {
+            told[*name as usize] = 1;
+        }
+        Choice {
+            extract,
+            estimator,
+            limit,
+            used: Size::default(),
+            is_open: [false; Section::ALL.len()],
+            told,
+            chosen: Vec::new(),
+            state: 0..0,
+            is_settled: vec![false; extract.found.units.len()],
+        }
+    }
+
+    fn units(&self) -> impl DoubleEndedIterator<Item = (usize, &'c Unit)> + use<'c> {
+        self.extract.found.units.iter().enumerate()
+    }
+
+    fn part(&self, hundredths: u64) -> Part {
+        Part {
+            limit: self.limit.saturating_mul(hundredths) / 100,
+            used: Size::default(),
+        }
+    }
+
+    /// The user's words that have to be told, as whole messages; the others are told by their sentences.
+    fn requests(&mut self, words: UserWords) {
+        for (number, unit) in self.units() {
+            let is_last = |request| self.extract.found.last_request == Some(request);
+            let counts = match (unit.claim, words) {
+                (Claim::Request(_), UserWords::Verbatim) => Counts::No,
+                (Claim::Request(request), UserWords::Budget) if is_last(request) => {
+                    Counts::ButStays
+                }
+                (Claim::Sentence(request), UserWords::Budget) if !is_last(request) => continue,
+                (Claim::Request(_) | Claim::Sentence(_), _) => {
+                    self.is_settled[number] = true;
+                    continue;
+                }
+                (Claim::State | Claim::Plan | Claim::Changed | Claim::Earlier | Claim::Free, _) => {
+                    continue;
+                }
+            };
+            let most = self.extract.user_message_max;
+            let text = clip_to_tokens(&unit.row.text, most, self.estimator);
+            let size = self.size(unit, &text);
+            if counts == Counts::ButStays {
+                self.used += size;
+                self.is_open[unit.row.section as usize] = true;
+            }
+            self.put(number, text, size, counts);
+        }
+    }
+
+    /// What was said and done last, from the end as far as there is room; of the very last as much as fits.
+    fn state(&mut self) {
+        let mut part = self.part(STATE);
+        let first = self.chosen.len();
+        let units = self.units().rev();
+        for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::State) {
+            // The heading and the mark take some of it.
+            let most = part.limit.saturating_sub(16);
+            let is_taken = self.take(number, &mut part)
+                || self.chosen.len() == first && most > 0 && {
+                    let text = clip_to_tokens(&unit.row.text, most, self.estimator);
+                    self.take_as(number, text, &mut part)
+                };
+            if !is_taken {
+                break;
+            }
+        }
+        self.state = first..self.chosen.len();
+    }
+
+    fn in_order(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
+        let mut part = self.part(hundredths);
+        for (number, unit) in self.units() {
+            if has_claim(unit.claim) {
+                self.take(number, &mut part);
+            }
+        }
+    }
+
+    fn newest_first(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
+        let mut part = self.part(hundredths);
+        let mut numbers: Vec<usize> = self
+            .units()
+            .filter(|(_, unit)| has_claim(unit.claim))
+            .map(|(number, _)| number)
+            .collect();
+        numbers.sort_by_key(|number| self.extract.found.units[*number].message);
+        for number in numbers.into_iter().rev() {
+            self.take(number, &mut part);
+        }
+    }
+
+    /// Takes what adds most for its length, until the part is full or nothing adds anything.
+    fn cover(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
+        let mut part = self.part(hundredths);
+        let mut best: BinaryHeap<Candidate> = self
+            .units()
+            .filter(|(number, unit)| has_claim(unit.claim) && !self.is_settled[*number])
+            .map(|(number, _)| self.candidate(number))
+            .collect();
+        let mut misfits = 0;
+        while let Some(top) = best.pop() {
+            let now = self.candidate(top.number);
+            if misfits >= MISFITS {
+                break;
+            }
+            // All that it names has been told since.
+            if now.gain <= 0.0 {
+                continue;
+            }
+            // What was best at an earlier look has to be so still.
+            if best.peek().is_some_and(|next| *next > now) {
+                best.push(now);
+            } else if self.is_told_as_state(top.number) {
+                self.is_settled[top.number] = true;
+            } else if self.take(top.number, &mut part) {
+                misfits = 0;
+            } else {
+                misfits += 1;
+            }
+        }
+    }
+
+    fn candidate(&self, number: usize) -> Candidate {
+        let unit = &self.extract.found.units[number];
+        let names = self.extract.found.names.list(&unit.names).iter();
+        let worth = |name: &u32| {
+            let new = match self.told[*name as usize] {
+                0 => 1.0,
+                1 => 0.15,
+                _ => 0.0,
+            };
+            self.extract.weights[*name as usize] * new
+        };
+        let added: f64 = names.map(worth).sum();
+        // About the tokens of the row with its mark: exact sizes are only for what is about to be taken.
+        let cost = (unit.row.text.len() + unit.row.label.len()) as f64 / 4.0 + 6.0;
+        Candidate {
+            gain: (2.0 * unit.base + unit.share * added) / cost.sqrt(),
+            number,
+        }
+    }
+
+    /// Whether what was said and done last, which is told as it stands, holds the sentence or the line.
+    fn is_told_as_state(&self, number: usize) -> bool {
+        let row = &self.extract.found.units[number].row;
+        matches!(row.section, Section::Findings | Section::Details)
+            && self.chosen[self.state.clone()].iter().any(|state| {
+                let mark = self.extract.found.units[state.unit].row.mark;
+                mark == row.mark && state.text.contains(&row.text)
+            })
+    }
+
+    fn take(&mut self, number: usize, part: &mut Part) -> bool {
+        let text = Cow::Borrowed(self.extract.found.units[number].row.text.as_str());
+        self.take_as(number, text, part)
+    }
+
+    /// Takes a unit if it is new and there is room for it.
+    fn take_as(&mut self, number: usize, text: Cow<'c, str>, part: &mut Part) -> bool {
+        if self.is_settled[number] {
+            return false;
+        }
+        let unit = &self.extract.found.units[number];
+        let size = self.size(unit, &text);
+        let [used, used_of_part] = [self.used, part.used].map(|used| sum(used, size));
+        let tokens = |size| self.estimator.tokens(size);
+        if tokens(used) > self.limit || tokens(used_of_part) > part.limit {
+            return false;
+        }
+        self.used = used;
+        part.used = used_of_part;
+        self.is_open[unit.row.section as usize] = true;
+        self.put(number, text, size, Counts::Yes);
+        true
+    }
+
+    fn put(&mut self, number: usize, text: Cow<'c, str>, size: Size, counts: Counts) {
+        let names = &self.extract.found.units[number].names;
+        for name in self.extract.found.names.list(names) {
+            let told = &mut self.told[*name as usize];
+            *told = told.saturating_add(1);
+        }
+        self.is_settled[number] = true;
+        self.chosen.push(Chosen {
+            unit: number,
+            text,
+            size,
+            counts,
+        });
+    }
+
+    /// The size of a row, with the heading if it is the first one of its section.
+    fn size(&self, unit: &Unit, text: &str) -> Size {
+        let section = unit.row.section;
+        let mut row = String::new();
+        if !self.is_open[section as usize] {
+            row.push_str("\n\n");
+            row.push_str(section.heading());
+        }
+        row.push('\n');
+        let told = Row {
+            text: text.to_owned(),
+            ..unit.row.clone()
+        };
+        told.write_to(&mut row);
+        self.estimator.text(row.trim_end_matches('\n'))
+    }
+
+    /// The summary of what is chosen. Sizes of rows need not add up to that of the text, so the last ones may have to go.
+    fn summary(mut self) -> Summary {
+        loop {
+            let rows = self.rows(|_| true);
+            let counting = self.rows(|counts| counts != Counts::No);
+            let tokens = |text: &str| self.estimator.tokens(self.estimator.text(text));
+            let counted = tokens(&write(&counting));
+            let excess = counted.saturating_sub(self.limit);
+            if excess == 0 || !self.drop_last(excess) {
+                let text = write(&rows);
+                let (user_verbatim, user_clipped) = self.user_messages();
+                return Summary {
+                    tokens: tokens(&text),
+                    text,
+                    rows,
+                    user_verbatim,
+                    user_clipped,
+                    counted,
+                };
+            }
+        }
+    }
+
+    /// Drops units from the last one on, until these have `excess` tokens; whether there was one.
+    fn drop_last(&mut self, excess: u64) -> bool {
+        let mut dropped = Size::default();
+        while self.estimator.tokens(dropped) < excess {
+            let is_free = |chosen: &Chosen<'_>| chosen.counts == Counts::Yes;
+            let Some(last) = self.chosen.iter().rposition(is_free) else {
+                break;
+            };
+            dropped = sum(dropped, self.chosen.remove(last).size);
+        }
+        dropped != Size::default()
+    }
+
+    /// What is chosen, in the order of the text.
+    fn in_text_order(&self) -> Vec<(&'c Unit, &Chosen<'c>)> {
+        let unit = |number: usize| &self.extract.found.units[number];
+        let mut chosen: Vec<_> = self.chosen.iter().map(|c| (unit(c.unit), c)).collect();
+        chosen.sort_by_key(|(unit, chosen)| {
+            // What was changed comes before what was only read.
+            let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
+            (unit.row.section, is_read, unit.message, chosen.unit)
+        });
+        chosen
+    }
+
+    /// The rows of the text; what one message says in one section without labels becomes one row.
+    fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut last: Option<&Unit> = None;
+        for (unit, chosen) in self.in_text_order() {
+            if !is_there(chosen.counts) {
+                continue;
+            }
+            match rows.last_mut() {
+                Some(row) if last.is_some_and(|last| goes_on(last, unit)) => {
+                    row.text.push('\n');
+                    row.text.push_str(&chosen.text);
+                }
+                _ => rows.push(Row {
+                    text: chosen.text.clone().into_owned(),
+                    ..unit.row.clone()
+                }),
+            }
+            last = Some(unit);
+        }
+        rows
+    }
+
+    /// How many messages of the span that the user typed are told whole, and in part.
+    fn user_messages(&self) -> (u64, u64) {
+        let requests = &self.extract.found.requests;
+        let mut told: BTreeMap<u32, String> = BTreeMap::new();
+        for (unit, chosen) in self.in_text_order() {
+            if let Claim::Request(request) | Claim::Sentence(request) = unit.claim {
+                told.entry(request).or_default().push_str(&chosen.text);
+            }
+        }
+        let (mut whole, mut in_part) = (0, 0);
+        for (_, unit) in self.units() {
+            if let Claim::Request(request) = unit.claim
+                && requests[request as usize].origin == Origin::Span
+                && let Some(told) = told.get(&request)
+            {
+                if is_all_of(told, &unit.row.text) {
+                    whole += 1;
+                } else {
+                    in_part += 1;
+                }
+            }
+        }
+        (whole, in_part)
+    }
+}
+
+/// Whether a text says all that another one says, blanks aside.
+fn is_all_of(told: &str, text: &str) -> bool {
+    let letters = |text: &'_ str| -> String { text.split_whitespace().collect() };
+    told == text || letters(told) == letters(text)
+}
+
+/// Whether two units that follow one another are one row.
+fn goes_on(last: &Unit, next: &Unit) -> bool {
+    let is_same = last.row.section == next.row.section
+        && last.row.mark == next.row.mark
+        && last.message == next.message;
+    let may = match next.row.section {
+        // Each message of the user is a row, and one in an earlier summary stays one.
+        Section::Requests => last.claim == next.claim,
+        section => section.labels() == Labels::None,
+    };
+    is_same && may
+}
+
+fn sum(a: Size, b: Size) -> Size {
+    [a, b].into_iter().sum()
+}
+
+/// A unit and what it would add.
+#[derive(Debug)]
+struct Candidate {
+    gain: f64,
+    number: usize,
+}
+
+impl Ord for Candidate {
+    /// The better one is greater; of two that are as good, the earlier one.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_gain = self.gain.total_cmp(&other.gain);
+        by_gain.then_with(|| other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Candidate {}

@@ -1,0 +1,169 @@
+//! Texts made shorter, and taken apart into sentences.
+//!
+//! A cut falls between names where it can: half a path looks like a path. What is cut is marked, and no word is added.
+
+use std::borrow::Cow;
+
+use super::entities::is_in_names;
+use crate::tokens::Estimator;
+
+/// Stands where something was cut out.
+pub(super) const CUT: &str = "…";
+
+/// How far back a cut looks for a place between names, in bytes.
+const LOOK_BACK: usize = 160;
+
+/// The start of `text`, of about `most` bytes at most.
+pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("{} {CUT}", text[..cut(text, most)].trim_end()))
+}
+
+/// `text` if it has no more than `most` tokens, else its start and its end, for what is long was mostly pasted between a
+/// person's own words.
+pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator) -> Cow<'t, str> {
+    let fits = |text: &str| estimator.tokens(estimator.text(text)) <= most;
+    if fits(text) {
+        return Cow::Borrowed(text);
+    }
+    let (mut clipped, mut low) = (CUT.to_owned(), 0);
+    // No method counts fewer than one token for that many bytes of a text that has something to say.
+    let mut high = text.len().min(
+        usize::try_from(most)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(32),
+    );
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let shorter = around(text, middle);
+        if fits(&shorter) {
+            (clipped, low) = (shorter, middle);
+        } else {
+            high = middle - 1;
+        }
+    }
+    Cow::Owned(clipped)
+}
+
+/// About `bytes` bytes of the start and the end.
+fn around(text: &str, bytes: usize) -> String {
+    let head = cut(text, bytes - bytes / 3);
+    let behind = cut(text, text.len() - bytes / 3).max(head);
+    let (head, tail) = (text[..head].trim_end(), text[behind..].trim_start());
+    let between = |part: &str| if part.is_empty() { "" } else { "\n" };
+    format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
+}
+
+/// The last place at or before `most` that is between two names, or at least between two characters.
+fn cut(text: &str, most: usize) -> usize {
+    let mut most = most.min(text.len());
+    while !text.is_char_boundary(most) {
+        most -= 1;
+    }
+    let mut next = text[most..].chars().next();
+    let mut at = most;
+    for c in text[..most].chars().rev() {
+        if !is_in_names(c) || !next.is_some_and(is_in_names) {
+            return at;
+        }
+        next = Some(c);
+        at -= c.len_utf8();
+        if most - at > LOOK_BACK {
+            return most;
+        }
+    }
+    most
+}
+
+/// The sentences of a text, without blanks around them; a line end always ends one.
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n')
+        .flat_map(sentences_of_line)
+        .map(str::trim)
+        .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
+}
+
+fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (sentence, others) = rest.split_at(end_of_sentence(rest));
+        rest = others;
+        Some(sentence)
+    })
+}
+
+/// One past the end of the first sentence. A full stop ends one where a blank and no small letter follow: `e.g. this`.
+fn end_of_sentence(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let end = at + c.len_utf8();
+        match c {
+            '。' | '！' | '？' => return end,
+            '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {
+                let rest = text[end..].trim_start();
+                // `1. this` is an item of a list.
+                let is_item = text[..at].trim().len() <= 2;
+                if !is_item && !rest.starts_with(|c: char| c.is_lowercase()) {
+                    return end;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::preset;
+
+    #[test]
+    fn a_cut_leaves_no_half_of_a_name() {
+        assert_eq!(clip("see src/parser.rs", 17), "see src/parser.rs");
+        assert_eq!(clip("see src/parser.rs", 14), "see …");
+        assert_eq!(clip("修复解析器", 7), "修复 …");
+        let blob = "x".repeat(400);
+        assert_eq!(clip(&blob, 300), format!("{} …", "x".repeat(300)));
+    }
+
+    #[test]
+    fn a_long_text_keeps_its_start_and_its_end() {
+        let auto = preset("auto").unwrap();
+        let estimator = Estimator::new(&auto.tokens).unwrap();
+        let text = format!("Fix this:\n{}that is all", "some log line\n".repeat(500));
+        let clipped = clip_to_tokens(&text, 30, &estimator);
+        assert!(estimator.tokens(estimator.text(&clipped)) <= 30);
+        assert!(clipped.starts_with("Fix this:\nsome log"), "{clipped}");
+        assert!(
+            clipped.contains("\n…\n") && clipped.ends_with("that is all"),
+            "{clipped}"
+        );
+        assert_eq!(clip_to_tokens(&clipped, 30, &estimator), clipped);
+        assert_eq!(clip_to_tokens(&text, 0, &estimator), CUT);
+    }
+
+    #[test]
+    fn sentences_end_where_they_do_in_any_script() {
+        let text =
+            "It works, e.g. here. Next one!\n\n1. First. Second\n完成了。还有吗？ no end\n---";
+        let found: Vec<&str> = sentences(text).collect();
+        assert_eq!(
+            found,
+            [
+                "It works, e.g. here.",
+                "Next one!",
+                "1. First.",
+                "Second",
+                "完成了。",
+                "还有吗？",
+                "no end"
+            ]
+        );
+    }
+}

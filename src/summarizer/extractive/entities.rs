@@ -1,0 +1,239 @@
+//! The names in a text: paths, symbols, addresses, ids, errors, flags, numbers.
+//!
+//! They are what a later step of an agent refers to, so a summary is worth as much as the names that it covers. One pass
+//! by hand over the bytes, because every byte of a transcript goes through here. A name consists of ASCII; what is around
+//! it may be of any language.
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Path,
+    Symbol,
+    Url,
+    Id,
+    Error,
+    Flag,
+    Number,
+}
+
+impl Class {
+    /// How much more a name of this class is worth than others.
+    pub(super) fn prior(self) -> f64 {
+        match self {
+            Class::Path => 1.6,
+            Class::Symbol => 1.5,
+            Class::Url => 1.2,
+            Class::Id => 1.1,
+            Class::Error | Class::Flag => 1.0,
+            Class::Number => 0.25,
+        }
+    }
+}
+
+/// Bytes that a name may hold.
+const IN_NAMES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        let c = b as u8;
+        table[b] = c.is_ascii_alphanumeric()
+            || matches!(
+                c,
+                b'_' | b'.' | b'/' | b'-' | b':' | b'#' | b'@' | b'~' | b'+'
+            );
+        b += 1;
+    }
+    table
+};
+
+/// Whether a cut before this character and after another one of its kind would make a part of a name look like a name.
+pub(super) fn is_in_names(c: char) -> bool {
+    // Scripts without blanks between words can be cut anywhere.
+    u8::try_from(c).map_or(c.is_alphanumeric() && c < '\u{2e80}', |b| {
+        IN_NAMES[usize::from(b)] || c.is_alphanumeric()
+    })
+}
+
+/// Calls `found` with each name in `text`, in its order; names that come again, too.
+pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !IN_NAMES[usize::from(bytes[at])] {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        while at < bytes.len() && IN_NAMES[usize::from(bytes[at])] {
+            at += 1;
+        }
+        if at - start >= 3 {
+            // ASCII bytes are characters of their own.
+            token(&text[start..at], &mut found);
+        }
+    }
+}
+
+fn token<'t>(token: &'t str, found: &mut impl FnMut(Class, &'t str)) {
+    let token = token.trim_end_matches(['.', ':', '-', '/', '#', '+', '@', '~']);
+    if token.contains("://") {
+        found(Class::Url, token);
+        return;
+    }
+    let token = without_position(token.trim_start_matches([':', '@', '+']));
+    if token.contains('/') {
+        let path = token.trim_start_matches("./");
+        if is_path(path) {
+            found(Class::Path, path);
+        } else {
+            // Words around a slash, as in `a/b`.
+            for part in token.split('/') {
+                if let Some(class) = class(part) {
+                    found(class, part);
+                }
+            }
+        }
+        return;
+    }
+    let token = if token.starts_with("--") {
+        token
+    } else {
+        token.trim_start_matches(['.', '-', '~'])
+    };
+    if let Some(class) = class(token) {
+        found(class, token);
+    }
+}
+
+/// Without the line and column that tools put behind a path.
+fn without_position(token: &str) -> &str {
+    let mut token = token;
+    while let Some((before, behind)) = token.rsplit_once(':') {
+        if before.is_empty() || !behind.bytes().all(|b| b.is_ascii_digit()) {
+            break;
+        }
+        token = before;
+    }
+    token
+}
+
+/// At least two slashes, or an extension.
+fn is_path(token: &str) -> bool {
+    let has_letter = token.bytes().any(|b| b.is_ascii_alphabetic());
+    let slashes = token.bytes().filter(|b| *b == b'/').count();
+    let last = token.rsplit('/').next().unwrap_or_default();
+    let has_extension = last
+        .rsplit_once('.')
+        .is_some_and(|(_, extension)| matches!(extension.len(), 1..=5));
+    has_letter && token.len() >= 4 && (slashes >= 2 || has_extension)
+}
+
+/// What a token without slashes is.
+fn class(token: &str) -> Option<Class> {
+    let bytes = token.as_bytes();
+    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+    let letters = bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    if let Some(flag) = token.strip_prefix("--") {
+        let begins_a_word = flag.starts_with(|c: char| c.is_ascii_alphabetic());
+        return (begins_a_word && flag.len() >= 2).then_some(Class::Flag);
+    }
+    if let Some(number) = token.strip_prefix('#') {
+        return (!number.is_empty() && digits == number.len()).then_some(Class::Id);
+    }
+    if letters <= 1 {
+        let is_version = token.contains('.') && digits >= 2;
+        return (digits >= 3 || is_version).then_some(Class::Number);
+    }
+    if is_id(token, digits, letters) {
+        return Some(Class::Id);
+    }
+    if bytes.len() < 5 {
+        return None;
+    }
+    if ["Error", "Exception", "Warning"]
+        .iter()
+        .any(|end| token.ends_with(end))
+    {
+        return Some(Class::Error);
+    }
+    is_symbol(bytes).then_some(Class::Symbol)
+}
+
+/// A hash, a UUID, or a number of an issue tracker.
+fn is_id(token: &str, digits: usize, letters: usize) -> bool {
+    if digits == 0 {
+        return false;
+    }
+    let bytes = token.as_bytes();
+    let dashes = bytes.iter().filter(|b| **b == b'-').count();
+    let is_hex = bytes
+        .iter()
+        .all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f' | b'-'));
+    if is_hex && (dashes == 0 && matches!(bytes.len(), 7..=40) || dashes == 4 && bytes.len() == 36)
+    {
+        return true;
+    }
+    let is_numbered = |(name, number): (&str, &str)| {
+        let is_upper = name.bytes().all(|b| b.is_ascii_uppercase());
+        is_upper && name.len() == letters && number.len() == digits
+    };
+    token.split_once('-').is_some_and(is_numbered)
+}
+
+/// With dots, colons, underscores or humps between letters.
+fn is_symbol(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| match pair {
+        [a, b'_' | b'.' | b':'] => a.is_ascii_alphanumeric() && bytes.last() != Some(&pair[1]),
+        [b'_', b] => b.is_ascii_alphanumeric(),
+        [a, b] => a.is_ascii_lowercase() && b.is_ascii_uppercase(),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<(Class, &str)> {
+        let mut names = Vec::new();
+        scan(text, |class, name| names.push((class, name)));
+        names
+    }
+
+    #[test]
+    fn names_are_found_in_prose_of_any_language() {
+        assert_eq!(
+            names(
+                "请修复 src/scan/mod.rs:12:5，函数parse_line在./a.py里；see https://a.b/c?d or #12."
+            ),
+            [
+                (Class::Path, "src/scan/mod.rs"),
+                (Class::Symbol, "parse_line"),
+                (Class::Path, "a.py"),
+                (Class::Url, "https://a.b/c"),
+                (Class::Id, "#12"),
+            ]
+        );
+    }
+
+    #[test]
+    fn each_class_has_its_form() {
+        assert_eq!(
+            names(
+                "--no-run v1.2.30 404 deadbeef1 ABC-12 TypeError Vec::new getName MAX_LEN a.txt and/or 3/4 well-known 12"
+            ),
+            [
+                (Class::Flag, "--no-run"),
+                (Class::Number, "v1.2.30"),
+                (Class::Number, "404"),
+                (Class::Id, "deadbeef1"),
+                (Class::Id, "ABC-12"),
+                (Class::Error, "TypeError"),
+                (Class::Symbol, "Vec::new"),
+                (Class::Symbol, "getName"),
+                (Class::Symbol, "MAX_LEN"),
+                (Class::Symbol, "a.txt"),
+            ]
+        );
+    }
+}

@@ -1,0 +1,310 @@
+//! Facts as units: files, commands, errors, to-dos and plans, and what the last edits put in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::clip::clip;
+use super::form::{Mark, Row, Section};
+use super::gather::{Gather, LONGEST};
+use super::names::hash;
+use super::units::Claim;
+use crate::facts::{
+    Done, Exchange, Exit, File, Operation, Place, TodoState, What, commands, failures, files,
+    proposal, todos,
+};
+use crate::ids::IdMap;
+use crate::policy::ToolKind;
+
+/// How much of a command and of a plan is told, in bytes.
+const LONGEST_COMMAND: usize = 240;
+const LONGEST_PLAN: usize = 2_400;
+
+/// How labels of plans begin, other than those of to-dos.
+const PLAN: &str = "plan";
+
+/// As many edits as a person still has in mind, and lines of each.
+const LAST_EDITS: usize = 6;
+const ADDED_LINES: usize = 40;
+
+/// What facts are worth besides their names.
+pub(super) const CHANGED: f64 = 3.0;
+pub(super) const SEEN: f64 = 0.6;
+pub(super) const RAN: f64 = 1.0;
+pub(super) const PLANNED: f64 = 1.0;
+
+/// What a result shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    /// A file, and no later result shows it.
+    File,
+    /// A file that a later result shows.
+    OldFile,
+    /// What a command said.
+    Command,
+    /// Anything else.
+    Other,
+}
+
+/// Adds the facts of `own`, the exchanges of the span; of to-dos and plans, only what those `behind` do not write anew.
+/// Gives what the results of files and commands show, by their blocks.
+pub(super) fn gather(
+    gather: &mut Gather<'_, '_>,
+    own: &[Exchange],
+    behind: &[Exchange],
+) -> IdMap<u32, Output> {
+    let transcript = gather.transcript;
+    let files = files(transcript, own);
+    for file in &files {
+        add_file(gather, file);
+    }
+    add_edits(gather, &files);
+    add_commands(gather, own);
+    add_failures(gather, own);
+    if proposal(transcript, behind).is_some() {
+        gather.known.insert(PROPOSAL);
+    } else {
+        add_proposal(gather, own);
+    }
+    if todos(transcript, behind).is_some() {
+        gather.known.insert(TODOS);
+    } else {
+        add_todos(gather, own);
+    }
+    let keys = gather.found.units.iter().filter_map(|unit| key(&unit.row));
+    gather.known.extend(keys);
+    outputs(own, &files)
+}
+
+/// What an earlier summary can tell of only if nothing else does: a file, a command, the to-dos, the plan.
+pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
+    match row.section {
+        Section::Files | Section::Commands => Some((row.section, hash(&row.text))),
+        Section::Plan if row.label.starts_with(PLAN) => Some(PROPOSAL),
+        Section::Plan => Some(TODOS),
+        Section::Requests
+        | Section::Earlier
+        | Section::Errors
+        | Section::Findings
+        | Section::Details
+        | Section::State => None,
+    }
+}
+
+const PROPOSAL: (Section, u64) = (Section::Plan, 0);
+const TODOS: (Section, u64) = (Section::Plan, 1);
+
+fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
+    let mut outputs: IdMap<u32, Output> = own
+        .iter()
+        .filter_map(|exchange| {
+            let output = match exchange.kind {
+                ToolKind::Read => Output::OldFile,
+                ToolKind::Shell => Output::Command,
+                ToolKind::Write
+                | ToolKind::Edit
+                | ToolKind::Search
+                | ToolKind::Web
+                | ToolKind::Other => Output::Other,
+            };
+            Some((exchange.result?.block, output))
+        })
+        .collect();
+    for file in files {
+        let is_read = |o: &&Operation| matches!(o.what, What::Read(_)) && o.done == Done::Yes;
+        let last = file.operations.iter().rfind(is_read);
+        if let Some(result) = last.and_then(|operation| operation.result)
+            && let Some(output @ Output::OldFile) = outputs.get_mut(&result.block)
+        {
+            *output = Output::File;
+        }
+    }
+    outputs
+}
+
+fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>) -> Mark {
+    Mark {
+        and: result.map(|result| gather.mark(result.line).line),
+        ..gather.mark(call.line)
+    }
+}
+
+fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
+    let is_change = |o: &&Operation| !matches!(o.what, What::Read(_)) && o.done != Done::Failed;
+    let change = file.operations.iter().rfind(is_change);
+    let Some(last) = file.last().or(file.operations.last()) else {
+        return;
+    };
+    let told = change.unwrap_or(last);
+    let row = Row {
+        section: Section::Files,
+        mark: mark(gather, told.call, told.result),
+        label: label(gather, told),
+        text: told.written.clone(),
+    };
+    match change {
+        Some(_) => gather.add(row, told.call.message, Claim::Changed, CHANGED),
+        None => gather.add(row, told.call.message, Claim::Free, SEEN),
+    };
+}
+
+/// What was done, with the lines of a read where the transcript names their numbers.
+fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
+    let what = match (operation.what, operation.done) {
+        (What::Read(_), Done::Failed) => "read failed",
+        (What::Write, Done::Failed) => "write failed",
+        (What::Edit, Done::Failed) => "edit failed",
+        (What::Delete, Done::Failed) => "delete failed",
+        (What::Write, _) => "wrote",
+        (What::Edit, _) => "edited",
+        (What::Delete, _) => "deleted",
+        (What::Read(lines), _) => match lines.last {
+            Some(last) if is_said(gather, operation, &[lines.first, last]) => {
+                return format!("read {}-{last}", lines.first);
+            }
+            _ => "read",
+        },
+    };
+    match operation.done {
+        Done::Unanswered => format!("{what}, unanswered"),
+        Done::Yes | Done::Failed => what.to_owned(),
+    }
+}
+
+/// Whether a row of a file tells of a change.
+pub(super) fn is_change(label: &str) -> bool {
+    ["wrote", "edited", "deleted"]
+        .iter()
+        .any(|what| label.starts_with(what))
+}
+
+/// Whether the call or its result names these numbers.
+fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> bool {
+    let transcript = gather.transcript;
+    let places = [Some(operation.call), operation.result];
+    numbers.iter().all(|number| {
+        let digits = number.to_string();
+        places.iter().flatten().any(|place| {
+            let block = transcript.block(place.block);
+            let bytes = transcript.bytes(block.line, block.content);
+            memchr::memmem::find(bytes, digits.as_bytes()).is_some()
+        })
+    })
+}
+
+/// Lines that the last edits and writes put in.
+fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
+    let transcript = gather.transcript;
+    let operations = files.iter().flat_map(|file| &file.operations);
+    let mut edits: Vec<&Operation> = operations
+        .filter(|o| matches!(o.what, What::Edit | What::Write) && o.done != Done::Failed)
+        .collect();
+    edits.sort_by_key(|operation| operation.call);
+    for edit in &edits[edits.len().saturating_sub(LAST_EDITS)..] {
+        let mut added: Vec<String> = Vec::new();
+        for replacement in edit.replacements(transcript) {
+            let old: BTreeSet<&str> = replacement.old.split('\n').collect();
+            let new = replacement
+                .new
+                .split('\n')
+                .filter(|line| !old.contains(line));
+            added.extend(new.map(str::to_owned));
+        }
+        let written = edit.content(transcript).unwrap_or_default();
+        let added = added.iter().map(String::as_str).chain(written.split('\n'));
+        for line in added
+            .filter(|line| !line.trim().is_empty())
+            .take(ADDED_LINES)
+        {
+            gather.detail(line, edit.call.message, edit.call.line, 0.0);
+        }
+    }
+}
+
+/// Each command once: with how it ended last.
+fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+    let mut last: BTreeMap<String, usize> = BTreeMap::new();
+    let commands = commands(gather.transcript, own);
+    for (n, command) in commands.iter().enumerate() {
+        last.insert(clip(command.text.trim(), LONGEST_COMMAND).into_owned(), n);
+    }
+    for (text, n) in last {
+        let command = &commands[n];
+        let row = Row {
+            section: Section::Commands,
+            mark: mark(gather, command.call, command.result),
+            label: ended(command.exit),
+            text,
+        };
+        gather.add(row, command.call.message, Claim::Free, RAN);
+    }
+}
+
+/// Each error once, whatever numbers are in it: where it was met last.
+fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+    let mut told = BTreeSet::new();
+    for failure in failures(gather.transcript, own).iter().rev() {
+        let lines: Vec<_> = failure
+            .lines
+            .iter()
+            .map(|line| clip(line, LONGEST))
+            .collect();
+        let text = lines.join("\n");
+        let kind: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
+        // What is told as an error is no detail of an output besides.
+        gather
+            .lines
+            .extend(failure.lines.iter().map(|line| hash(&clip(line, LONGEST))));
+        if told.insert(hash(&kind)) {
+            let row = gather.row(Section::Errors, failure.result.line, &text);
+            gather.add(row, failure.result.message, Claim::Free, 2.0);
+        }
+    }
+}
+
+fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+    let Some(proposal) = proposal(gather.transcript, own) else {
+        return;
+    };
+    let label = match proposal.accepted {
+        Done::Yes => "plan, accepted",
+        Done::Failed => "plan, refused",
+        Done::Unanswered => PLAN,
+    };
+    let text = clip(proposal.text.trim(), LONGEST_PLAN);
+    let row = Row {
+        label: label.to_owned(),
+        ..gather.row(Section::Plan, proposal.call.line, &text)
+    };
+    gather.add(row, proposal.call.message, Claim::Plan, PLANNED);
+}
+
+fn add_todos(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+    let Some(todos) = todos(gather.transcript, own) else {
+        return;
+    };
+    for todo in todos.items {
+        let (label, claim) = match todo.state {
+            TodoState::Pending => ("pending", Claim::Plan),
+            TodoState::InProgress => ("in progress", Claim::Plan),
+            TodoState::Completed => ("done", Claim::Free),
+            TodoState::Cancelled => ("cancelled", Claim::Free),
+        };
+        let text = clip(todo.text.trim(), LONGEST_COMMAND);
+        let row = Row {
+            label: label.to_owned(),
+            ..gather.row(Section::Plan, todos.call.line, &text)
+        };
+        gather.add(row, todos.call.message, claim, PLANNED / 2.0);
+    }
+}
+
+/// How a command ended, in words of ours and with the status that was said.
+fn ended(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit {code}"),
+        Exit::Well => "ok".to_owned(),
+        Exit::Badly => "failed".to_owned(),
+        Exit::Interrupted => "interrupted".to_owned(),
+        Exit::Running => "running".to_owned(),
+        Exit::Unknown => "ran".to_owned(),
+    }
+}

@@ -1,0 +1,322 @@
+//! The form of a summary: sections of rows, each with the lines of the transcript that it comes from; and back.
+//!
+//! ```text
+//! ## User requests
+//! [L1] Make the parser take tabs.
+//! [L3]
+//! ~~~
+//! Then
+//!   test it.
+//! ~~~
+//!
+//! ## Commands
+//! [L7,8] exit 1: for t in a b
+//!   do cargo test $t; done
+//! ```
+//!
+//! At the start of a line stand headings, marks and fences, nothing else. What follows the first line of a row is indented
+//! by two blanks, but for the user's words, which stand as they are: where they have more than one line, or blanks around
+//! them, they stand between fences that are longer than any of theirs. So no text can pass for structure. Labels are words
+//! of a fixed list and stand in the sections that have them.
+
+/// A part of a summary, in the order of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Section {
+    /// What the user has written.
+    Requests,
+    /// What an agent wrote when it summarised what was before.
+    Earlier,
+    /// To-dos, and a plan that was shown.
+    Plan,
+    /// Files, with what was done to them last.
+    Files,
+    /// Commands, with how they ended.
+    Commands,
+    /// Lines that say what went wrong.
+    Errors,
+    /// Sentences of the assistant.
+    Findings,
+    /// Lines of outputs and of code, and names in them.
+    Details,
+    /// What was said and done last.
+    State,
+}
+
+impl Section {
+    /// All of them.
+    pub const ALL: [Section; 9] = [
+        Section::Requests,
+        Section::Earlier,
+        Section::Plan,
+        Section::Files,
+        Section::Commands,
+        Section::Errors,
+        Section::Findings,
+        Section::Details,
+        Section::State,
+    ];
+
+    /// The line that it begins with.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Section::Requests => "## User requests",
+            Section::Earlier => "## Earlier summary",
+            Section::Plan => "## Plan and to-dos",
+            Section::Files => "## Files",
+            Section::Commands => "## Commands",
+            Section::Errors => "## Errors",
+            Section::Findings => "## Decisions and findings",
+            Section::Details => "## Details",
+            Section::State => "## Current state",
+        }
+    }
+
+    /// The section that begins with this line.
+    fn headed(line: &str) -> Option<Section> {
+        let mut all = Section::ALL.into_iter();
+        all.find(|section| section.heading() == line)
+    }
+
+    /// Whether its rows begin with a label.
+    pub(super) fn labels(self) -> Labels {
+        match self {
+            Section::Plan | Section::Files | Section::Commands | Section::State => Labels::Each,
+            Section::Requests
+            | Section::Earlier
+            | Section::Errors
+            | Section::Findings
+            | Section::Details => Labels::None,
+        }
+    }
+}
+
+/// Whether rows begin with a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Labels {
+    Each,
+    None,
+}
+
+/// The lines that a row comes from, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// The line.
+    pub line: u64,
+    /// The line of the result, where a row says something of a call and of its result.
+    pub and: Option<u64>,
+}
+
+impl Mark {
+    /// One line.
+    pub fn line(line: u64) -> Mark {
+        Mark { line, and: None }
+    }
+}
+
+/// A statement, and where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The section that it stands in.
+    pub section: Section,
+    /// Where it comes from.
+    pub mark: Mark,
+    /// What was done, or what became of it, in words of a fixed list; empty in sections without labels.
+    pub label: String,
+    /// Words of the transcript, not empty: of the user as they were written, of others without blanks around them.
+    pub text: String,
+}
+
+impl Row {
+    /// Appends the row as it stands in a summary, with its line end.
+    pub(super) fn write_to(&self, out: &mut String) {
+        let Mark { line, and } = self.mark;
+        out.push_str(&match and {
+            Some(and) => format!("[L{line},{and}]"),
+            None => format!("[L{line}]"),
+        });
+        if self.section == Section::Requests && needs_fence(&self.text) {
+            let fence = fence(&self.text);
+            out.push_str(&format!("\n{fence}\n{}\n{fence}\n", self.text));
+            return;
+        }
+        out.push(' ');
+        if self.section.labels() == Labels::Each {
+            out.push_str(&self.label);
+            out.push_str(": ");
+        }
+        for (n, line) in self.text.split('\n').enumerate() {
+            if n > 0 && !line.is_empty() {
+                out.push_str("  ");
+            }
+            out.push_str(line);
+            out.push('\n');
+        }
+    }
+}
+
+/// What a fence consists of, and how often at least.
+const FENCE: char = '~';
+const SHORTEST_FENCE: usize = 3;
+
+fn needs_fence(text: &str) -> bool {
+    text.contains('\n') || text.trim() != text
+}
+
+/// A fence that is longer than any in `text`.
+fn fence(text: &str) -> String {
+    let fences = text.split('\n').filter(|line| is_fence(line));
+    let longest = fences.map(str::len).max();
+    FENCE
+        .to_string()
+        .repeat(longest.map_or(SHORTEST_FENCE, |longest| longest + 1))
+}
+
+fn is_fence(line: &str) -> bool {
+    line.len() >= SHORTEST_FENCE && line.chars().all(|c| c == FENCE)
+}
+
+/// The text of `rows`, which are in the order of the sections; without a line end behind it.
+pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
+    let mut out = String::new();
+    let mut section = None;
+    for row in rows {
+        if section != Some(row.section) {
+            if section.is_some() {
+                out.push('\n');
+            }
+            section = Some(row.section);
+            out.push_str(row.section.heading());
+            out.push('\n');
+        }
+        row.write_to(&mut out);
+    }
+    out.truncate(out.trim_end_matches('\n').len());
+    out
+}
+
+/// A text that may hold a summary of this form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed<'t> {
+    /// What stands before it: all of the text where there is none.
+    pub before: &'t str,
+    /// Its rows. What follows the last one is no part of it.
+    pub rows: Vec<Row>,
+}
+
+/// Reads the first summary in `text`. It begins with a heading that a row follows, and ends with the last row: somebody
+/// else's text may have the same headings, or stand around it.
+pub fn parse(text: &str) -> Parsed<'_> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let behind = at + line.len();
+        if let Some(section) = Section::headed(line.trim_end_matches('\n'))
+            && row(section, &text[behind..]).is_some()
+        {
+            return Parsed {
+                before: &text[..at],
+                rows: rows(&text[at..]),
+            };
+        }
+        at = behind;
+    }
+    Parsed {
+        before: text,
+        rows: Vec::new(),
+    }
+}
+
+/// The rows that `text` begins with, under their headings.
+fn rows(text: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut section = None;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (line, behind) = line_of(rest);
+        if let Some(headed) = Section::headed(line) {
+            section = Some(headed);
+            rest = behind;
+        } else if line.is_empty() {
+            rest = behind;
+        } else if let Some((row, behind)) = section.and_then(|section| row(section, rest)) {
+            rows.push(row);
+            rest = behind;
+        } else {
+            break;
+        }
+    }
+    rows
+}
+
+/// The first line of `text` and what follows it.
+fn line_of(text: &str) -> (&str, &str) {
+    text.split_once('\n').unwrap_or((text, ""))
+}
+
+/// The row that `text` begins with, and what follows it.
+fn row(section: Section, text: &str) -> Option<(Row, &str)> {
+    let (first, behind) = line_of(text);
+    let (mark, told) = first.strip_prefix("[L")?.split_once(']')?;
+    let number = |digits: &str| {
+        let is_one = digits.bytes().all(|b| b.is_ascii_digit());
+        is_one.then(|| digits.parse().ok()).flatten()
+    };
+    let mark = match mark.split_once(',') {
+        Some((line, and)) => Mark {
+            line: number(line)?,
+            and: Some(number(and)?),
+        },
+        None => Mark::line(number(mark)?),
+    };
+    let of = |label: &str, text: String| Row {
+        section,
+        mark,
+        label: label.to_owned(),
+        text,
+    };
+    if section == Section::Requests {
+        if let Some(text) = told.strip_prefix(' ') {
+            return (!text.is_empty()).then(|| (of("", text.to_owned()), behind));
+        }
+        let (fence, inside) = line_of(behind);
+        if !told.is_empty() || !is_fence(fence) {
+            return None;
+        }
+        let (text, behind) = inside.split_once(&format!("\n{fence}\n")).or_else(|| {
+            // The summary's text may end with it.
+            Some((inside.strip_suffix(fence)?.strip_suffix('\n')?, ""))
+        })?;
+        return Some((of("", text.to_owned()), behind));
+    }
+    let told = told.strip_prefix(' ')?;
+    let (label, told) = match section.labels() {
+        Labels::Each => told.split_once(": ")?,
+        Labels::None => ("", told),
+    };
+    if told.is_empty() {
+        return None;
+    }
+    let (text, behind) = indented(told, behind);
+    Some((of(label, text), behind))
+}
+
+/// A text of which the first line is given, with the indented lines that `rest` begins with; and what follows these.
+fn indented<'t>(first: &str, rest: &'t str) -> (String, &'t str) {
+    let mut text = first.to_owned();
+    let (mut end, mut looked_at) = (rest, rest);
+    // Empty lines belong to it where it goes on behind them.
+    let mut empty = 0;
+    while !looked_at.is_empty() {
+        let (line, behind) = line_of(looked_at);
+        if let Some(line) = line.strip_prefix("  ") {
+            text.extend(std::iter::repeat_n('\n', empty + 1));
+            text.push_str(line);
+            (end, empty) = (behind, 0);
+        } else if line.is_empty() {
+            empty += 1;
+        } else {
+            break;
+        }
+        looked_at = behind;
+    }
+    (text, end)
+}

@@ -1,0 +1,265 @@
+//! The units of a span, from its messages and from the facts of it.
+//!
+//! One pass over the messages. Of what follows the span, it takes only what a reader still sees there.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::clip::{clip, sentences};
+use super::entities::Class;
+use super::facts_of::Output;
+use super::focus::Focus;
+use super::form::{Mark, Row, Section};
+use super::lines::{is_outline, key_lines, without_number};
+use super::names::{Speaker, hash};
+use super::units::{Claim, Unit, Units};
+use super::{carried, facts_of, queued, requests, state};
+use crate::facts::{Earlier, Exchange, Left, exchanges, said};
+use crate::ids::{IdMap, IdSet};
+use crate::policy::Policy;
+use crate::scan::unescape;
+use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
+
+/// The longest statement of any kind but the user's, in bytes.
+pub(super) const LONGEST: usize = 320;
+
+/// The shortest line of an output that says something, in bytes.
+const SHORTEST: usize = 6;
+
+/// How many names of a result an index of it can hold, and a line of that index.
+const INDEXED: usize = 240;
+const IN_A_LINE: usize = 6;
+
+/// What a line of an index has of its names' worth: names alone say little.
+const INDEX_SHARE: f64 = 0.35;
+
+/// Where the units of a span are taken from.
+pub(super) struct Gather<'g, 'a> {
+    pub(super) transcript: &'g Transcript<'a>,
+    pub(super) conversation: &'g Conversation,
+    pub(super) left: &'g [Left],
+    pub(super) earlier: &'g Earlier,
+    pub(super) span: Range<usize>,
+    pub(super) first_line: u64,
+    pub(super) policy: &'g Policy,
+    pub(super) focus: Focus,
+    pub(super) found: Units,
+    /// Lines of outputs that are units already.
+    pub(super) lines: IdSet<u64>,
+    /// Texts of the user that are units already.
+    pub(super) said: IdSet<u64>,
+    /// Facts that an earlier summary cannot tell any more.
+    pub(super) known: IdSet<(Section, u64)>,
+}
+
+impl Gather<'_, '_> {
+    /// All units of the span.
+    pub(super) fn all(mut self) -> Units {
+        let conversation = self.conversation;
+        let exchanges = exchanges(self.transcript, conversation, &self.policy.tools);
+        let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
+        let (upto, behind) = exchanges.split_at(exchanges.partition_point(before(self.span.end)));
+        let own = &upto[upto.partition_point(before(self.span.start))..];
+        let outputs = facts_of::gather(&mut self, own, behind);
+        for number in self.span.clone() {
+            let message = &conversation.messages[number];
+            match self.left[number] {
+                Left::Summary => carried::gather(&mut self, number as u32, message),
+                Left::Acknowledgement => {}
+                Left::Nothing => self.message(number as u32, message, &outputs),
+            }
+        }
+        queued::gather(&mut self);
+        requests::keep_last(&mut self);
+        state::gather(&mut self);
+        self.behind();
+        self.found
+    }
+
+    /// Adds a unit and gives it back; what says nothing is none.
+    pub(super) fn add(
+        &mut self,
+        mut row: Row,
+        message: u32,
+        claim: Claim,
+        base: f64,
+    ) -> Option<&mut Unit> {
+        let text = row.text.trim();
+        if text.is_empty() {
+            return None;
+        }
+        // The user's words stay as they are.
+        if row.section != Section::Requests && text.len() < row.text.len() {
+            row.text = text.to_owned();
+        }
+        let names = self.found.names.of(&row.text);
+        self.found.units.push(Unit {
+            base: base + self.focus.worth(&row.text),
+            row,
+            message,
+            claim,
+            share: 1.0,
+            names,
+        });
+        self.found.units.last_mut()
+    }
+
+    /// A row without a label.
+    pub(super) fn row(&self, section: Section, line: u32, text: &str) -> Row {
+        Row {
+            section,
+            mark: self.mark(line),
+            label: String::new(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// The number of a line in its file.
+    pub(super) fn mark(&self, line: u32) -> Mark {
+        Mark::line(self.first_line + u64::from(line))
+    }
+
+    fn message(&mut self, number: u32, message: &Message, outputs: &IdMap<u32, Output>) {
+        let (transcript, conversation) = (self.transcript, self.conversation);
+        let blocks = conversation.blocks(message);
+        if message.typed == Typed::Yes {
+            let text = requests::words(transcript, blocks);
+            requests::add(self, &text, number, conversation.first_line(message));
+            return;
+        }
+        let is_call = |b: &u32| transcript.block(*b).kind == BlockKind::Call;
+        // What stands before calls is mostly what they do anyway.
+        let base = if blocks.iter().any(is_call) { 0.3 } else { 1.0 };
+        for number_of_block in blocks {
+            let block = transcript.block(*number_of_block);
+            match (block.kind, message.role) {
+                (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
+                (BlockKind::Call, _) => {
+                    let input = input(transcript, block);
+                    let names = &mut self.found.names;
+                    names.count(&input, number, Speaker::Author, |_, _| {});
+                }
+                (BlockKind::Result, _) => {
+                    let output = outputs.get(number_of_block).copied();
+                    self.result(number, block, output.unwrap_or(Output::Other));
+                }
+                (BlockKind::Attachment, _) => queued::attached(self, number, block),
+                (
+                    BlockKind::Text
+                    | BlockKind::Image
+                    | BlockKind::Document
+                    | BlockKind::Thinking
+                    | BlockKind::Redacted
+                    | BlockKind::Server
+                    | BlockKind::Other,
+                    _,
+                ) => {}
+            }
+        }
+    }
+
+    fn findings(&mut self, message: u32, block: &Block, base: f64) {
+        let text = said(self.transcript, block);
+        let names = &mut self.found.names;
+        names.count(&text, message, Speaker::Author, |_, _| {});
+        for sentence in sentences(&text) {
+            let row = self.row(Section::Findings, block.line, &clip(sentence, LONGEST));
+            self.add(row, message, Claim::Free, base);
+        }
+    }
+
+    fn result(&mut self, message: u32, block: &Block, output: Output) {
+        let text = said(self.transcript, block);
+        let mut index: Vec<&str> = Vec::new();
+        let names = &mut self.found.names;
+        names.count(&text, message, Speaker::Tool, |class, name| {
+            let is_pointed_at = match class {
+                Class::Path | Class::Symbol | Class::Url | Class::Id => true,
+                Class::Error | Class::Flag | Class::Number => false,
+            };
+            if is_pointed_at && index.len() < INDEXED && name.len() <= LONGEST {
+                index.push(name);
+            }
+        });
+        // The results of a command stand at its end.
+        let at_the_end = match output {
+            Output::Command => 0.5,
+            Output::File | Output::OldFile | Output::Other => 0.0,
+        };
+        match output {
+            Output::File => {
+                let lines = text.split('\n').map(without_number);
+                for line in lines.filter(|line| is_outline(line)) {
+                    self.detail(line, message, block.line, 0.1);
+                }
+            }
+            Output::OldFile => {}
+            Output::Command | Output::Other => {
+                let (lines, last) = key_lines(&text);
+                for line in lines {
+                    self.detail(line, message, block.line, 0.0);
+                }
+                // The status is told with the command.
+                for line in last.filter(|line| !line.starts_with("Exit code")) {
+                    self.detail(line, message, block.line, at_the_end);
+                }
+            }
+        }
+        for names in index.chunks(IN_A_LINE) {
+            let row = self.row(Section::Details, block.line, &names.join(", "));
+            if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
+                unit.share = INDEX_SHARE;
+            }
+        }
+    }
+
+    /// A line of an output or of a file, if no other one said the same; without a worth of its own only if it names
+    /// something.
+    pub(super) fn detail(&mut self, line: &str, message: u32, at: u32, base: f64) {
+        let line = clip(line.trim(), LONGEST);
+        if line.len() < SHORTEST || !self.lines.insert(hash(&line)) {
+            return;
+        }
+        let row = self.row(Section::Details, at, &line);
+        if let Some(unit) = self.add(row, message, Claim::Free, base)
+            && unit.base <= 0.0
+            && unit.names.is_empty()
+        {
+            self.found.units.pop();
+        }
+    }
+
+    /// Names that are seen without the summary.
+    fn behind(&mut self) {
+        let (transcript, conversation) = (self.transcript, self.conversation);
+        let Units {
+            names, seen_behind, ..
+        } = &mut self.found;
+        for message in &conversation.messages[self.span.end..] {
+            for block in conversation.blocks(message) {
+                let block = transcript.block(*block);
+                let text = match block.kind {
+                    BlockKind::Text | BlockKind::Result => said(transcript, block),
+                    BlockKind::Call => input(transcript, block),
+                    BlockKind::Image
+                    | BlockKind::Document
+                    | BlockKind::Thinking
+                    | BlockKind::Redacted
+                    | BlockKind::Server
+                    | BlockKind::Attachment
+                    | BlockKind::Other => continue,
+                };
+                names.each(&text, |name| seen_behind.push(name));
+            }
+        }
+    }
+}
+
+/// A call's input as JSON; what stands in strings is as it reads.
+pub(super) fn input<'t>(transcript: &'t Transcript<'_>, call: &Block) -> Cow<'t, str> {
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match transcript.bytes(call.line, call.content) {
+        [b'"', inside @ .., b'"'] => Cow::Owned(lossy(&unescape(&unescape(inside)))),
+        raw => Cow::Owned(lossy(&unescape(raw))),
+    }
+}

@@ -1,0 +1,119 @@
+//! Which lines of an output or of a file say most about it.
+
+/// As many lines of one output, from its start and from its end, are looked at.
+const LOOKED_AT: usize = 200;
+
+/// Lines of an output, and its last two lines that say something: results stand at the end.
+pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
+    let lines: Vec<&str> = text.split('\n').filter(|l| !l.trim().is_empty()).collect();
+    let mut others = lines;
+    let last = others.split_off(others.len().saturating_sub(2));
+    let behind = others.split_off(others.len().min(LOOKED_AT));
+    let skipped = behind.len().saturating_sub(LOOKED_AT);
+    let lines = others.into_iter().chain(behind.into_iter().skip(skipped));
+    (
+        lines.map(without_number),
+        last.into_iter().map(without_number),
+    )
+}
+
+/// A line of a file without the number that a tool put before it.
+pub(super) fn without_number(line: &str) -> &str {
+    let rest = line
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_digit());
+    match rest.strip_prefix(['→', '\t']) {
+        Some(text) if rest.len() < line.trim_start().len() => text,
+        _ => line,
+    }
+}
+
+/// Whether a line of a file tells its structure: a definition, or a heading.
+pub(super) fn is_outline(line: &str) -> bool {
+    const BEFORE: [&str; 14] = [
+        "pub",
+        "pub(crate)",
+        "pub(super)",
+        "export",
+        "default",
+        "async",
+        "static",
+        "public",
+        "private",
+        "protected",
+        "abstract",
+        "final",
+        "unsafe",
+        "const",
+    ];
+    const DEFINES: [&str; 18] = [
+        "fn",
+        "def",
+        "defp",
+        "defmodule",
+        "class",
+        "struct",
+        "enum",
+        "trait",
+        "impl",
+        "interface",
+        "type",
+        "func",
+        "function",
+        "module",
+        "mod",
+        "namespace",
+        "record",
+        "macro_rules!",
+    ];
+    let line = line.trim();
+    if let Some(title) = line.strip_prefix('#') {
+        return title.trim_start_matches('#').starts_with(' ');
+    }
+    let mut words = line.split([' ', '<', '(']).filter(|word| !word.is_empty());
+    // What stands in brackets before a definition is left on by the split: `pub(crate)`.
+    let first = words.find(|word| !BEFORE.contains(word) && !matches!(*word, "crate)" | "super)"));
+    first.is_some_and(|word| DEFINES.contains(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_and_headings_are_the_outline_of_a_file() {
+        let outline = [
+            "pub(crate) fn f() {",
+            "    async def g(self):",
+            "export default class A {",
+            "impl<T> B for C",
+            "## Title",
+        ];
+        for line in outline {
+            assert!(is_outline(line), "{line}");
+        }
+        for line in ["let x = fn_of(1);", "#[test]", "typed", "", "// fn f"] {
+            assert!(!is_outline(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_lines_are_no_part_of_them() {
+        assert_eq!(without_number("   12→  fn f()"), "  fn f()");
+        assert_eq!(without_number("3\tx"), "x");
+        assert_eq!(without_number("12 passed"), "12 passed");
+        assert_eq!(without_number("\tx"), "\tx");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_output_is_left_out() {
+        let text: String = (0..1000).map(|n| format!("line {n}\n\n")).collect();
+        let (lines, last) = key_lines(&text);
+        let lines: Vec<&str> = lines.collect();
+        assert_eq!(
+            (lines[199], lines[200], lines.len()),
+            ("line 199", "line 798", 400)
+        );
+        assert_eq!(last.collect::<Vec<_>>(), ["line 998", "line 999"]);
+    }
+}

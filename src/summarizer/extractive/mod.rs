@@ -1,0 +1,115 @@
+//! The summary that needs no model: words of the transcript, each row with the line that it comes from.
+//!
+//! Nothing is invented: every path, name and number stands in the transcript; ours are the headings, the marks and a few
+//! labels. Everything that could be told becomes a typed unit ([`gather`]); some kinds have a claim to a part of the
+//! budget, and all compete for the rest by the names that nobody has told yet ([`choose`]).
+//!
+//! The form reads back ([`parse`]), so that a summary of a summary carries rows on instead of retelling them. The user's
+//! words stand in it exactly as they were written, and a reader finds each message by a plain search: one of several
+//! lines stands between fences, and every other text that has several is indented. So no text can pass for structure.
+//!
+//! Never reads more than it is given, and never needs longer than a few passes over the span.
+
+mod carried;
+mod choose;
+mod clip;
+mod entities;
+mod facts_of;
+mod focus;
+mod form;
+mod gather;
+mod lines;
+mod names;
+mod queued;
+mod requests;
+mod state;
+mod units;
+
+use std::ops::Range;
+
+use crate::facts::{Earlier, Left};
+use crate::ids::IdSet;
+use crate::policy::{Policy, UserWords};
+use crate::tokens::Estimator;
+use crate::transcript::{Conversation, Transcript};
+
+use focus::Focus;
+use gather::Gather;
+use units::Units;
+
+pub use form::{Mark, Parsed, Row, Section, parse};
+
+/// What a span of messages has to tell; summaries of any size are made of it.
+#[derive(Debug)]
+pub struct Extract {
+    found: Units,
+    /// What each name is worth.
+    weights: Vec<f64>,
+    user_message_max: u64,
+}
+
+/// A summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// Its text; empty where there is nothing to tell, or no room for it.
+    pub text: String,
+    /// The rows that the text consists of.
+    pub rows: Vec<Row>,
+    /// Messages of the user in the span whose words are all there.
+    pub user_verbatim: u64,
+    /// Messages of the user in the span of whose words only a part is there.
+    pub user_clipped: u64,
+    /// The tokens of the text.
+    pub tokens: u64,
+    /// The tokens that count against the budget: without the user's words where these stand outside of it.
+    pub counted: u64,
+}
+
+impl Extract {
+    /// Gathers what the messages `span` of a conversation tell. `left` says of each message of the conversation what it is
+    /// to this compaction, and `earlier` how summaries begin. `first_line` is the number (from 1) of the transcript's first
+    /// line in its file.
+    ///
+    /// Of the policy this takes `[tools]`, and of `[summary]` the text, the instructions, and how long a message of the user
+    /// may be.
+    pub fn of(
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        left: &[Left],
+        earlier: &Earlier,
+        span: Range<usize>,
+        first_line: u64,
+        policy: &Policy,
+    ) -> Extract {
+        let gather = Gather {
+            transcript,
+            conversation,
+            left,
+            earlier,
+            span,
+            first_line,
+            policy,
+            focus: Focus::of(&policy.summary.instructions),
+            found: Units::default(),
+            lines: IdSet::default(),
+            said: IdSet::default(),
+            known: IdSet::default(),
+        };
+        let found = gather.all();
+        Extract {
+            weights: found.names.weights(conversation.messages.len()),
+            found,
+            user_message_max: policy.summary.user_message_max,
+        }
+    }
+
+    /// A summary of no more than `tokens` tokens, besides what has to be told: with `UserWords::Verbatim` all words of the
+    /// user, else the last message of the conversation that a person typed, if the span holds it; each of them up to
+    /// `summary.user_message_max`. With 0 tokens it tells just these.
+    pub fn summary(&self, tokens: u64, words: UserWords, estimator: &Estimator) -> Summary {
+        choose::choose(self, tokens, words, estimator)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The names of a conversation, counted: how often, how lately, and by whom each was said.
+
+use std::ops::Range;
+
+use super::entities::{Class, scan};
+use crate::ids::IdMap;
+
+/// Who says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    /// The user or the assistant, in words or in a call.
+    Author,
+    /// A tool.
+    Tool,
+}
+
+/// All names, and those of each unit.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// By a hash of the name: the same in every run, whatever it meets.
+    numbers: IdMap<u64, u32>,
+    names: Vec<Name>,
+    /// How many texts were counted.
+    texts: u32,
+    /// The names of one unit after the other.
+    of_units: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Name {
+    class: Class,
+    count: u32,
+    last_message: u32,
+    last_text: u32,
+    author: bool,
+}
+
+/// The names of a unit, each once, as a part of a list of all.
+pub(super) type NamesOf = Range<u32>;
+
+impl Names {
+    /// Counts the names of a text of message `message`; calls `first` with each that this text says for the first time.
+    pub(super) fn count<'t>(
+        &mut self,
+        text: &'t str,
+        message: u32,
+        speaker: Speaker,
+        mut first: impl FnMut(Class, &'t str),
+    ) {
+        self.texts += 1;
+        let this = self.texts;
+        scan(text, |class, name| {
+            let number = self.number(class, name);
+            let known = &mut self.names[number as usize];
+            known.count += 1;
+            known.last_message = known.last_message.max(message);
+            known.author |= speaker == Speaker::Author;
+            if std::mem::replace(&mut known.last_text, this) != this {
+                first(class, name);
+            }
+        });
+    }
+
+    /// The names of a unit's text.
+    pub(super) fn of(&mut self, text: &str) -> NamesOf {
+        let start = self.of_units.len() as u32;
+        let mut own = Vec::new();
+        self.each(text, |number| own.push(number));
+        own.sort_unstable();
+        own.dedup();
+        self.of_units.extend(own);
+        start..self.of_units.len() as u32
+    }
+
+    /// Calls `found` with the number of each name in a text that does not count.
+    pub(super) fn each(&mut self, text: &str, mut found: impl FnMut(u32)) {
+        scan(text, |class, name| found(self.number(class, name)));
+    }
+
+    /// The numbers of a unit's names.
+    pub(super) fn list(&self, of: &NamesOf) -> &[u32] {
+        &self.of_units[of.start as usize..of.end as usize]
+    }
+
+    /// How many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// What each name is worth to a summary of a conversation of so many messages. Arithmetic that is exact on every
+    /// machine: no logarithm, no exponential.
+    pub(super) fn weights(&self, messages: usize) -> Vec<f64> {
+        let weight = |name: &Name| {
+            let age = 1.0 - f64::from(name.last_message + 1) / messages.max(1) as f64;
+            let often = 1.0 + 0.35 * f64::from((name.count + 1).ilog2());
+            let lately = 0.4 + 1.0 / (1.0 + age * (4.0 + 8.0 * age));
+            let by_author = if name.author { 1.3 } else { 1.0 };
+            name.class.prior() * often * lately * by_author
+        };
+        self.names.iter().map(weight).collect()
+    }
+
+    fn number(&mut self, class: Class, name: &str) -> u32 {
+        let names = &mut self.names;
+        *self.numbers.entry(hash(name)).or_insert_with(|| {
+            names.push(Name {
+                class,
+                count: 0,
+                last_message: 0,
+                last_text: 0,
+                author: false,
+            });
+            names.len() as u32 - 1
+        })
+    }
+}
+
+/// FNV-1a, 64 bits.
+pub(super) fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

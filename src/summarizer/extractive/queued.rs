@@ -1,0 +1,81 @@
+//! Words of the user that are no message: what was typed while the agent worked.
+//!
+//! Claude Code writes it down as it is queued, and sends it as an attachment or not at all; a message of the same words is
+//! the same words.
+
+use super::gather::Gather;
+use super::names::hash;
+use super::requests;
+use crate::scan::{Cursor, Span, unescape};
+use crate::transcript::{Block, LineKind};
+
+/// Adds what was queued on the lines of the span.
+pub(super) fn gather(gather: &mut Gather<'_, '_>) {
+    let (transcript, conversation) = (gather.transcript, gather.conversation);
+    let messages = &conversation.messages[gather.span.clone()];
+    if transcript.links().is_empty() || messages.is_empty() {
+        return;
+    }
+    let lines: Vec<u32> = messages
+        .iter()
+        .map(|m| conversation.first_line(m))
+        .collect();
+    let (Some(first), Some(last)) = (lines.iter().min(), lines.iter().max()) else {
+        return;
+    };
+    for line in *first..=*last {
+        if transcript.lines()[line as usize].kind != LineKind::Session {
+            continue;
+        }
+        let bytes = transcript.line(line);
+        let [kind, operation, content] = strings(bytes, ["type", "operation", "content"]);
+        if kind == "queue-operation" && operation == "enqueue" {
+            let before = lines
+                .partition_point(|other| *other < line)
+                .saturating_sub(1);
+            let message = gather.span.start + before;
+            add(gather, &content, message as u32, line);
+        }
+    }
+}
+
+/// Adds what an attachment holds of the user's words.
+pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block) {
+    let bytes = gather.transcript.bytes(block.line, block.content);
+    let [kind, prompt] = strings(bytes, ["type", "prompt"]);
+    if kind == "queued_command" {
+        add(gather, &prompt, message, block.line);
+    }
+}
+
+fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
+    // Notices of the agent itself are queued, too.
+    let is_notice = text.trim_start().starts_with('<');
+    if !is_notice && !gather.said.contains(&hash(text.trim())) {
+        requests::add(gather, text, message, line);
+    }
+}
+
+/// The strings under `keys` of an object; empty where there is none.
+fn strings<const N: usize>(raw: &[u8], keys: [&str; N]) -> [String; N] {
+    let mut spans = [Span::default(); N];
+    let mut cursor = Cursor::new(raw);
+    let read = cursor.object(|key, c| {
+        match keys.iter().position(|k| k.as_bytes() == key) {
+            Some(n) => {
+                spans[n] = c
+                    .string_or_skip()?
+                    .map(|text| text.span)
+                    .unwrap_or_default()
+            }
+            None => drop(c.skip()?),
+        }
+        Ok(())
+    });
+    let text = |span: Span| String::from_utf8_lossy(&unescape(span.of(raw))).into_owned();
+    if read.is_ok() {
+        spans.map(text)
+    } else {
+        [const { String::new() }; N]
+    }
+}

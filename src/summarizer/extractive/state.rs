@@ -1,0 +1,53 @@
+//! What was said and done last: the last blocks of the span as they stand.
+//!
+//! Where messages follow the span, these say it better: then it is the last words of the assistant only.
+
+use super::clip::clip;
+use super::form::{Row, Section};
+use super::gather::{Gather, input};
+use super::units::Claim;
+use crate::facts::{Left, said};
+use crate::transcript::{BlockKind, Role};
+
+/// The label of the assistant's words.
+pub(super) const SAID: &str = "said";
+
+/// How much is told of words, and of a call or a result, in bytes.
+const WORDS: usize = 1_600;
+const GLANCE: usize = 400;
+
+/// So many blocks at most: as many as a large budget has room for.
+const BLOCKS: usize = 60;
+
+/// Adds the last blocks, up to an earlier summary.
+pub(super) fn gather(gather: &mut Gather<'_, '_>) {
+    let (transcript, conversation) = (gather.transcript, gather.conversation);
+    let is_followed = gather.span.end < conversation.messages.len();
+    let is_of_now = |number: &usize| gather.left[*number] != Left::Summary;
+    let messages = gather.span.clone().rev().take_while(is_of_now);
+    let blocks = messages
+        .filter(|number| gather.left[*number] == Left::Nothing)
+        .flat_map(|number| {
+            let message = &conversation.messages[number];
+            let blocks = conversation.blocks(message).iter().rev();
+            blocks.map(move |block| (number, message.role, transcript.block(*block)))
+        });
+    let told = blocks.filter_map(|(number, role, block)| {
+        let (label, text, most) = match (block.kind, role) {
+            (BlockKind::Text, Role::Assistant) => (SAID, said(transcript, block), WORDS),
+            (BlockKind::Call, _) if !is_followed => ("call", input(transcript, block), GLANCE),
+            (BlockKind::Result, _) if !is_followed => ("result", said(transcript, block), GLANCE),
+            _ => return None,
+        };
+        let row = Row {
+            label: label.to_owned(),
+            ..gather.row(Section::State, block.line, &clip(text.trim(), most))
+        };
+        Some((number as u32, row))
+    });
+    let most = if is_followed { 1 } else { BLOCKS };
+    let last: Vec<(u32, Row)> = told.take(most).collect();
+    for (message, row) in last.into_iter().rev() {
+        gather.add(row, message, Claim::State, 0.0);
+    }
+}

@@ -1,0 +1,55 @@
+//! Summaries of whole transcripts: their texts, and what holds for all of them.
+
+mod checks;
+mod forms;
+mod properties;
+mod texts;
+
+use super::*;
+use crate::format::{Format, Warnings};
+use crate::policy::preset;
+
+/// A transcript for as long as the tests run.
+pub(super) fn read_as(format: Format, bytes: &[u8]) -> Transcript<'static> {
+    let bytes = bytes.to_vec().leak();
+    format.read(bytes, 1, &mut Warnings::default())
+}
+
+/// The default policy.
+pub(super) fn auto() -> Policy {
+    preset("auto").unwrap()
+}
+
+/// What the messages `span` of a conversation tell.
+pub(super) fn extract(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    span: Range<usize>,
+    first_line: u64,
+    policy: &Policy,
+) -> Extract {
+    let earlier = Earlier::of(policy).unwrap();
+    let left = earlier.left(transcript, conversation);
+    Extract::of(
+        transcript,
+        conversation,
+        &left,
+        &earlier,
+        span,
+        first_line,
+        policy,
+    )
+}
+
+/// The summary of all of the first conversation.
+pub(super) fn whole(
+    transcript: &Transcript<'_>,
+    policy: &Policy,
+    tokens: u64,
+    words: UserWords,
+) -> Summary {
+    let conversation = &transcript.conversations[0];
+    let span = 0..conversation.messages.len();
+    let extract = extract(transcript, conversation, span, 1, policy);
+    extract.summary(tokens, words, &Estimator::new(&policy.tokens).unwrap())
+}

@@ -1,0 +1,278 @@
+//! What has to hold for any summary of any transcript; and looks at whole files, those of the fixtures and given ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::format::{Detected, Detector, Layout};
+use crate::scan::{lines, unescape};
+use crate::transcript::Typed;
+
+/// All labels, but for the numbers in them.
+const LABELS: [&str; 25] = [
+    "accepted",
+    "call",
+    "cancelled",
+    "delete",
+    "deleted",
+    "done",
+    "edit",
+    "edited",
+    "exit",
+    "failed",
+    "in",
+    "interrupted",
+    "ok",
+    "pending",
+    "plan",
+    "progress",
+    "ran",
+    "read",
+    "refused",
+    "result",
+    "running",
+    "said",
+    "unanswered",
+    "write",
+    "wrote",
+];
+
+/// A transcript, and what the lines of it say that were looked at.
+pub(super) struct Source<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    first_line: u64,
+    lines: BTreeMap<u64, Said>,
+}
+
+/// What a line says: as it stands, what its strings say, and the strings in these.
+struct Said {
+    readings: [String; 4],
+    words: BTreeSet<String>,
+    names: BTreeSet<String>,
+}
+
+/// Words apart from each other. What a summary joins itself, it joins by a comma and a blank.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split([' ', '\n', '\t', '\r'])
+        .map(|word| word.trim_end_matches(','))
+}
+
+fn names(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    entities::scan(text, |_, name| names.extend([name.to_owned()]));
+    names
+}
+
+impl<'t, 'a> Source<'t, 'a> {
+    pub(super) fn of(transcript: &'t Transcript<'a>, first_line: u64) -> Self {
+        Source {
+            transcript,
+            first_line,
+            lines: BTreeMap::new(),
+        }
+    }
+
+    fn line(&mut self, number: u64) -> &Said {
+        self.lines.entry(number).or_insert_with(|| {
+            let line = self.transcript.line((number - self.first_line) as u32);
+            let once = unescape(line).into_owned();
+            let twice = unescape(&once).into_owned();
+            let thrice = unescape(&twice).into_owned();
+            let readings = [line, &once, &twice, &thrice]
+                .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            Said {
+                words: readings
+                    .iter()
+                    .flat_map(|text| words(text))
+                    .map(str::to_owned)
+                    .collect(),
+                names: readings.iter().flat_map(|text| names(text)).collect(),
+                readings,
+            }
+        })
+    }
+
+    /// Panics where a row says what its lines do not say.
+    fn trace(&mut self, row: &Row) {
+        let marks = [Some(row.mark.line), row.mark.and].into_iter().flatten();
+        let marks: Vec<u64> = marks.collect();
+        let numbers = row.label.split(|c: char| !c.is_ascii_digit());
+        let pieces = words(&row.text).flat_map(|word| word.split(clip::CUT));
+        let pieces: Vec<&str> = pieces
+            .chain(numbers)
+            .filter(|piece| !piece.is_empty())
+            .collect();
+        let mut missing: BTreeSet<&str> = pieces.into_iter().collect();
+        let mut invented = names(&row.text);
+        for mark in &marks {
+            let said = self.line(*mark);
+            let is_said = |word: &str| {
+                said.words.contains(word) || said.readings.iter().any(|text| text.contains(word))
+            };
+            missing.retain(|word| !is_said(word));
+            invented.retain(|name| !said.names.contains(name));
+        }
+        assert_eq!(missing, BTreeSet::new(), "invented in {row:?}");
+        // A name without an end is cut somewhere.
+        if !row.text.contains(clip::CUT) {
+            assert_eq!(invented, BTreeSet::new(), "invented in {row:?}");
+        }
+        let labels = row.label.split(|c: char| !c.is_ascii_alphabetic());
+        for label in labels.filter(|label| !label.is_empty()) {
+            assert!(LABELS.contains(&label), "{row:?}");
+        }
+    }
+
+    /// Panics where a summary does not hold what every one promises.
+    pub(super) fn check(
+        &mut self,
+        conversation: &Conversation,
+        span: Range<usize>,
+        policy: &Policy,
+        words: UserWords,
+        tokens: u64,
+    ) -> Summary {
+        let transcript = self.transcript;
+        let estimator = Estimator::new(&policy.tokens).unwrap();
+        let of = || {
+            extract(
+                transcript,
+                conversation,
+                span.clone(),
+                self.first_line,
+                policy,
+            )
+        };
+        let extract = of();
+        let summary = extract.summary(tokens, words, &estimator);
+        let again = of().summary(tokens, words, &estimator);
+        assert_eq!(again, summary, "deterministic");
+        let text = &summary.text;
+        assert_eq!(parse(text).rows, summary.rows, "reads back:\n{text}");
+        assert_eq!(summary.tokens, estimator.tokens(estimator.text(text)));
+        let least = extract.summary(0, words, &estimator).counted;
+        assert!(
+            summary.counted <= tokens.max(least),
+            "{} > {tokens}",
+            summary.counted
+        );
+        let has_to = matches!(words, UserWords::Budget) && extract.found.last_request.is_some();
+        assert_eq!(least > 0, has_to && text.contains("## User"), "{least}");
+        if words == UserWords::Verbatim {
+            self.check_words(conversation, span.clone(), policy, &estimator, &summary);
+        }
+        for row in &summary.rows {
+            self.trace(row);
+        }
+        summary
+    }
+
+    /// Panics where words of the user are not there as they were written.
+    fn check_words(
+        &self,
+        conversation: &Conversation,
+        span: Range<usize>,
+        policy: &Policy,
+        estimator: &Estimator,
+        summary: &Summary,
+    ) {
+        let left = Earlier::of(policy).unwrap();
+        let left = left.left(self.transcript, conversation);
+        for number in span {
+            let message = &conversation.messages[number];
+            if message.typed == Typed::No || left[number] != Left::Nothing {
+                continue;
+            }
+            let typed = requests::words(self.transcript, conversation.blocks(message));
+            let tokens = estimator.tokens(estimator.text(&typed));
+            if tokens <= policy.summary.user_message_max && !typed.trim().is_empty() {
+                assert!(
+                    summary.text.contains(&typed),
+                    "{typed}\nin\n{}",
+                    summary.text
+                );
+            }
+        }
+    }
+}
+
+/// Checks summaries of a file, of several spans and sizes; how many there were, and their rows.
+fn check_file(file: &Path) -> (usize, usize) {
+    let bytes = fs::read(file).unwrap();
+    let mut detector = Detector::default();
+    detector.look(&bytes);
+    let (mut summaries, mut rows) = (0, 0);
+    let Detected::Known(format, layout) = detector.decide() else {
+        return (0, 0);
+    };
+    let parts: Vec<(&[u8], u64)> = match layout {
+        Layout::File => vec![(&*bytes, 1)],
+        Layout::Line => (1..)
+            .zip(lines(&bytes))
+            .map(|(number, line)| (&bytes[line.start..line.end], number))
+            .collect(),
+    };
+    for (bytes, first_line) in parts {
+        let transcript = format.read(bytes, first_line, &mut Warnings::default());
+        let mut source = Source::of(&transcript, first_line);
+        for conversation in &transcript.conversations {
+            let all = conversation.messages.len();
+            for (words, tokens) in [
+                (UserWords::Verbatim, 0),
+                (UserWords::Verbatim, 300),
+                (UserWords::Verbatim, 4_000),
+                (UserWords::Budget, 1_000),
+                (UserWords::Budget, 20_000),
+            ] {
+                for span in [0..all, 0..all * 3 / 4, all / 4..all, all / 3..all / 2] {
+                    let summary = source.check(conversation, span, &auto(), words, tokens);
+                    summaries += 1;
+                    rows += summary.rows.len();
+                }
+            }
+        }
+    }
+    (summaries, rows)
+}
+
+/// Every file below a folder whose name ends so.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(end) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn summaries_of_the_fixtures() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let files = files(&folder, "input.jsonl");
+    let checked: Vec<(usize, usize)> = files.iter().map(|file| check_file(file)).collect();
+    let rows: usize = checked.iter().map(|(_, rows)| rows).sum();
+    assert!(files.len() > 50 && rows > 1_000, "{} {rows}", files.len());
+}
+
+/// `CTXPACK_TRANSCRIPTS=folder cargo test --lib summaries_of_given_transcripts -- --nocapture`
+#[test]
+fn summaries_of_given_transcripts() {
+    let Some(folder) = std::env::var_os("CTXPACK_TRANSCRIPTS") else {
+        return;
+    };
+    let files = files(Path::new(&folder), ".jsonl");
+    assert!(!files.is_empty(), "no file below {}", folder.display());
+    for file in files {
+        let (summaries, rows) = check_file(&file);
+        println!("{}: {summaries} summaries, {rows} rows", file.display());
+    }
+}

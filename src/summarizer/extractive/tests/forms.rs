@@ -1,0 +1,131 @@
+//! The form of summaries: what is written reads back.
+
+use super::*;
+
+fn request(line: u64, text: &str) -> Row {
+    Row {
+        section: Section::Requests,
+        mark: Mark::line(line),
+        label: String::new(),
+        text: text.to_owned(),
+    }
+}
+
+fn check(rows: &[Row], expected: &str) {
+    let text = form::write(rows);
+    assert_eq!(text, expected);
+    for behind in [
+        "",
+        "\n",
+        "\n\n[File restored: a]\n## Files\n[L1] read: b",
+        "\nmore",
+    ] {
+        let text = format!("Before.\n\n{text}{behind}");
+        let parsed = parse(&text);
+        assert_eq!((parsed.before, &*parsed.rows), ("Before.\n\n", rows));
+    }
+}
+
+#[test]
+fn the_users_words_stand_as_they_are() {
+    check(
+        &[
+            request(1, "one line"),
+            request(2, "two\n\n  lines\n"),
+            request(3, " blanks "),
+            request(4, "a\r\n~~~\r\nb"),
+            request(5, "~~~"),
+            request(6, "~~~~\n~~~\nx"),
+            request(7, "\n~~"),
+        ],
+        "\
+## User requests
+[L1] one line
+[L2]
+~~~
+two
+
+  lines
+
+~~~
+[L3]
+~~~
+ blanks 
+~~~
+[L4]
+~~~
+a\r
+~~~\r
+b
+~~~
+[L5] ~~~
+[L6]
+~~~~~
+~~~~
+~~~
+x
+~~~~~
+[L7]
+~~~
+
+~~
+~~~",
+    );
+}
+
+#[test]
+fn other_texts_are_indented() {
+    let row = |section, and, label: &str, text: &str| Row {
+        section,
+        mark: Mark { line: 7, and },
+        label: label.to_owned(),
+        text: text.to_owned(),
+    };
+    check(
+        &[
+            row(
+                Section::Commands,
+                Some(8),
+                "exit 1",
+                "a: b\n\n  [L9] c\n## Files\n\n\nd",
+            ),
+            row(Section::Details, None, "", "[L3] x"),
+        ],
+        "\
+## Commands
+[L7,8] exit 1: a: b
+
+    [L9] c
+  ## Files
+
+
+  d
+
+## Details
+[L7] [L3] x",
+    );
+}
+
+#[test]
+fn other_texts_are_no_summary() {
+    for text in [
+        "",
+        "## Files",
+        "## Files\n- a.rs",
+        "## Files\n\n[L1] read: a",
+        "## Files\n[L1] a",
+        "## Details\n[L1]a",
+        "## Details\n[L1] ",
+        "## Details\n[L1,] a",
+        "## Details\n[Lx] a",
+        "## User requests\n[L1]\n~~~\nno end",
+        "## User requests\n[L1]\n~~\na\n~~",
+        " ## Details\n[L1] a",
+    ] {
+        let expected = Parsed {
+            before: text,
+            rows: Vec::new(),
+        };
+        assert_eq!(parse(text), expected, "{text}");
+    }
+}

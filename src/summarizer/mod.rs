@@ -1,0 +1,6 @@
+//! Who writes summaries.
+//!
+//! PURE so far: the summariser that is built in takes words from the transcript and adds none. Never decides what is
+//! summarised, nor where a summary goes.
+
+pub mod extractive;
