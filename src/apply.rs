@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::format::{Dead, Figure, MirrorCut, mirror_cuts};
+use crate::format::{Dead, Figure, MirrorCut, Patch, mirror_cuts};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::Span;
 use crate::settle::Change;
@@ -157,6 +157,15 @@ pub fn relinked(dead: &Dead) -> impl Iterator<Item = Edit> + '_ {
             span: relink.span,
             with: With::Raw(with),
         }
+    })
+}
+
+/// The edits that put a summary into lines.
+pub fn patched(patches: Vec<Patch>) -> impl Iterator<Item = Edit> {
+    patches.into_iter().map(|patch| Edit {
+        line: patch.line,
+        span: patch.span,
+        with: With::Raw(patch.with),
     })
 }
 

@@ -283,6 +283,8 @@ pub enum Rejection {
     NewFinding,
     /// It has more live tokens than the input.
     MoreTokens,
+    /// It lacks messages that were to stay.
+    LostMessages,
 }
 
 /// Where the original bytes are.

@@ -3,6 +3,8 @@
 //! Only reads. Here: the content of results that may be demoted, and the name that the store would give it. Nothing is
 //! written until the result is verified.
 
+mod replies;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -12,6 +14,8 @@ use crate::scan::unescape_into;
 use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
+
+pub use replies::{Replies, Reply};
 
 /// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
 const WHOLE_BYTES: usize = 1 << 20;

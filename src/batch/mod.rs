@@ -21,6 +21,7 @@ use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 
+use crate::artifacts::Replies;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::outcome::Outcome;
@@ -45,6 +46,8 @@ pub struct Options {
     pub effect: Effect,
     /// The format, where the user named one.
     pub format: Option<Format>,
+    /// The answers of a scripted summariser.
+    pub replies: Replies,
     /// Threads.
     pub jobs: usize,
     /// The signal that ends the run; 0: none yet.

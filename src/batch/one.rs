@@ -21,7 +21,7 @@ use crate::outcome::{
 };
 use crate::pipeline::{self, Compacted, Part, Pipeline, Rejected};
 use crate::plan::Keeping;
-use crate::policy::Effective;
+use crate::policy::{Archive, Effective, Layer};
 use crate::store::atomic::{
     Durability, Existing, Mode, Replace, Stamp, Written, changed, check_replaceable,
 };
@@ -34,6 +34,8 @@ pub(super) struct Run<'r> {
     keeping: Pipeline<'r>,
     /// For outputs that no store belongs to.
     streaming: Pipeline<'r>,
+    /// When a summary needs a copy of the original.
+    archive: Archive,
     options: &'r Options,
 }
 
@@ -46,14 +48,25 @@ pub(super) struct Sum {
     conversations: Vec<ConversationOutcome>,
     rejected: Option<Rejected>,
     offloads: Vec<String>,
+    summarised: bool,
+    warnings: Vec<Warning>,
 }
 
 impl<'r> Run<'r> {
     pub(super) fn new(effective: &'r Effective, options: &'r Options) -> Result<Self> {
+        let pipeline = |keeping| {
+            let pipeline = Pipeline::new(&effective.policy, keeping)?;
+            Ok::<_, Error>(pipeline.with_replies(options.replies.clone()))
+        };
         Ok(Run {
             policy_hash: &effective.hash,
-            keeping: Pipeline::new(&effective.policy, Keeping::Store)?,
-            streaming: Pipeline::new(&effective.policy, Keeping::Nothing)?,
+            keeping: pipeline(Keeping::Store)?,
+            streaming: pipeline(Keeping::Nothing)?,
+            archive: if effective.policy.has(Layer::Summarize) {
+                effective.policy.archive
+            } else {
+                Archive::Auto
+            },
             options,
         })
     }
@@ -74,6 +87,13 @@ impl<'r> Run<'r> {
         let path = target.input_path();
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+        }
+        if self.archive == Archive::Always && target.store.is_none() {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "the policy keeps a copy of what it summarises, and a stream has no place for one",
+            )
+            .hint("name a folder with --store DIR, or do without with --set archive=auto"));
         }
         let mut sink = if self.is_in_place() {
             // Most files of a second run stay as they are; those are not touched.
@@ -270,7 +290,7 @@ impl<'r> Run<'r> {
             });
         }
         let written = sink.written()?;
-        let archive = self.archive(target, &mut input)?;
+        let archive = self.archive(target, &mut input, &sum)?;
         if self.is_in_place() {
             // A name that outlives a power cut must not outlive its bytes.
             sink.sync()?;
@@ -302,9 +322,9 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// Keeps the original where nothing else would: what came by a stream, and what is about to be replaced. Gives the
-    /// archive's name; a dry run, too, knows it.
-    fn archive(&self, target: &Target, input: &mut Input<'_>) -> Result<Option<String>> {
+    /// Keeps the original where nothing else would: what came by a stream, and what is about to be replaced; and where the
+    /// policy wants a copy of what it summarises. Gives the archive's name; a dry run, too, knows it.
+    fn archive(&self, target: &Target, input: &mut Input<'_>, sum: &Sum) -> Result<Option<String>> {
         if let Some(copy) = input.copy.take() {
             return Ok(Some(copy.finish()?.name));
         }
@@ -312,8 +332,9 @@ impl<'r> Run<'r> {
             return Ok(None);
         };
         let (hash, bytes) = input.hash();
+        let is_kept = self.is_in_place() || sum.summarised && self.archive == Archive::Always;
         match (&target.source, self.options.effect) {
-            (Source::File(_), _) if !self.is_in_place() => Ok(None),
+            (Source::File(_), _) if !is_kept => Ok(None),
             (Source::File(_), Effect::Write) => {
                 archive_file(&kept.store, target.input_path(), &hash, bytes).map(Some)
             }
@@ -399,13 +420,14 @@ impl Sum {
             line: rejected.line,
             hint: None,
         });
+        let warnings = warnings.into_iter().map(warning).chain(self.warnings);
         Outcome {
             format: Some(format.to_owned()),
             status,
             error,
             findings_before: self.findings_before,
             findings_after: self.findings_after,
-            warnings: warnings.into_iter().map(warning).collect(),
+            warnings: warnings.collect(),
             conversations: self.conversations,
             ..base
         }
@@ -413,6 +435,8 @@ impl Sum {
 
     pub(super) fn add(&mut self, mut compacted: Compacted<'_>) {
         self.changed |= compacted.is_changed();
+        self.summarised |= compacted.is_summarised();
+        self.warnings.append(&mut compacted.warnings);
         self.findings_before += compacted.findings_before;
         self.findings_after += compacted.findings_after;
         self.offloads

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::progress::Bar;
 use super::shorthand::Shorthands;
-use super::{Context, Fault, PolicyArgs, Voice, all_paths, format_named};
+use super::{Context, Fault, PolicyArgs, Voice, all_paths, format_named, scripted_answers};
+use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Outcome, path_text};
@@ -74,7 +75,8 @@ impl Compact {
             .iter()
             .map(|path| ReportFormat::from_path(path))
             .collect::<Result<Vec<_>>>()?;
-        let options = self.options(context)?;
+        let replies = scripted_answers(&self.policy.policy, &effective.policy)?;
+        let options = self.options(context, replies)?;
         for (path, format) in self.planned_reports(&formats) {
             // Better said before hours of work than after.
             self.existing_report(&path, format)?;
@@ -109,7 +111,7 @@ impl Compact {
         Ok(exit.code())
     }
 
-    fn options(&self, context: &Context) -> Result<Options> {
+    fn options(&self, context: &Context, replies: Replies) -> Result<Options> {
         let destination = match (&self.output, &self.out_dir) {
             (Some(path), _) if path == Path::new("-") => Destination::Stdout,
             (Some(path), _) => Destination::File(path.clone()),
@@ -131,6 +133,7 @@ impl Compact {
                 Effect::Write
             },
             format: format_named(self.input_format.as_deref())?,
+            replies,
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
         })

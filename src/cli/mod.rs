@@ -19,10 +19,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
+use crate::artifacts::Replies;
 use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
-use crate::policy::{self, Effective, Setting};
+use crate::policy::{self, Effective, Setting, Source};
 use crate::text::{printable, printable_json};
 
 /// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
@@ -113,11 +114,10 @@ fn setting_of(text: &str) -> Result<Setting> {
     })
 }
 
-/// A preset by its name, or a user's file; what looks like a path is one.
+/// A preset by its name, or a user's file.
 fn load_policy(name: &str) -> Result<policy::Policy> {
     let path = Path::new(name);
-    let is_path = name.contains(['/', '\\']) || name.ends_with(".toml");
-    if !is_path {
+    if !is_path(name) {
         return policy::preset(name);
     }
     let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the policy", e))?;
@@ -126,6 +126,29 @@ fn load_policy(name: &str) -> Result<policy::Policy> {
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
     policy::parse(&own_name, &text).map_err(|error| error.at(path))
+}
+
+/// The answers of a scripted summariser: `summaries.jsonl` beside the policy that asks for it.
+fn scripted_answers(name: &str, policy: &policy::Policy) -> Result<Replies> {
+    if policy.summary.source != Source::Scripted {
+        return Ok(Replies::default());
+    }
+    let path = Path::new(name).with_file_name("summaries.jsonl");
+    if !is_path(name) {
+        return Err(Error::new(
+            ErrorKind::Config,
+            "a scripted summariser answers from a file beside its policy, and a shipped policy has none",
+        )
+        .hint("write a policy file, with summaries.jsonl beside it, and name it with --policy"));
+    }
+    let text =
+        std::fs::read_to_string(&path).map_err(|e| Error::io(&path, "read the answers", e))?;
+    Replies::parse(&text).map_err(|error| error.at(path))
+}
+
+/// Whether `--policy` names a file: what looks like a path is one.
+fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
 /// `--input-format`.

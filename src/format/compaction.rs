@@ -34,6 +34,8 @@ pub struct Splice {
     pub dropped: BTreeSet<u32>,
     /// Changes within lines that stay.
     pub patches: Vec<Patch>,
+    /// What the conversation is called from now on, where it takes its name from its first line.
+    pub id: Option<String>,
 }
 
 /// A part of a line, and what stands there afterwards.

@@ -5,6 +5,7 @@
 //! one sees.
 
 mod cut;
+mod due;
 mod superseded;
 
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
+pub use due::{Due, due, may_be_due};
 pub use superseded::Superseded;
 
 /// What the layers would do to the results of a transcript.

@@ -82,6 +82,17 @@ pub struct Summary {
     pub must_keep: bool,
 }
 
+impl Summary {
+    /// The size asked for, in tokens, of a summary that replaces so many.
+    pub fn size(&self, span: u64) -> u64 {
+        if self.tokens > 0 {
+            return self.tokens;
+        }
+        let share = (self.share * span as f64).floor() as u64;
+        share.clamp(self.min_tokens, self.max_tokens)
+    }
+}
+
 choice! {
     /// `summary.when`: whether the trigger is asked.
     SummaryWhen {

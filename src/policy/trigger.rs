@@ -110,6 +110,16 @@ pub struct Target {
     pub percent: f64,
 }
 
+impl Target {
+    /// The cap for a conversation of so many live tokens, if there is one.
+    pub fn cap(&self, before: u64) -> Option<u64> {
+        if self.percent > 0.0 {
+            return Some(share_of(self.percent / 100.0, before));
+        }
+        (self.tokens > 0).then_some(self.tokens)
+    }
+}
+
 impl Window {
     /// What is kept free for the model's answer.
     pub fn output_reserve(&self) -> u64 {

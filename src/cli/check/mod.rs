@@ -2,7 +2,7 @@
 //!
 //! A folder with an `input.jsonl` is a case. It is compacted in memory under its `policy.toml` (the default policy
 //! without one) and compared with `expected.jsonl`, byte for byte, and with `expected.stats.json`, key by key: what that
-//! file does not list may be anything.
+//! file does not list may be anything. A scripted summariser answers from `summaries.jsonl`.
 
 mod difference;
 
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use difference::difference;
 
 use super::compact::policy_ref;
-use super::{Context, Voice, flush, load_policy, put};
+use super::{Context, Voice, flush, load_policy, put, scripted_answers};
 use crate::batch::compact_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
@@ -128,7 +128,11 @@ impl Check {
         };
         let effective = policy::resolve(base, &[]).map_err(|error| error.at(case.join(POLICY)))?;
         let pipeline = Pipeline::new(&effective.policy, Keeping::Store)
-            .map_err(|error| error.at(case.join(POLICY)))?;
+            .map_err(|error| error.at(case.join(POLICY)))?
+            .with_replies(scripted_answers(
+                &case.join(POLICY).to_string_lossy(),
+                &effective.policy,
+            )?);
         let input = read(INPUT)?;
         let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline);
         let mut stats = Vec::new();

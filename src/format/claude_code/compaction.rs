@@ -39,7 +39,10 @@ pub(in super::super) fn splice(
     let (gone, stays) = path.split_at(at);
     let model = gone.iter().rfind(|line| tree.link(**line).role.is_some())?;
     let new = records(transcript, *model, summary);
-    let mut splice = Splice::default();
+    let mut splice = Splice {
+        id: Some(new.boundary_id),
+        ..Splice::default()
+    };
     let among: IdSet<u32> = stays.iter().copied().collect();
     let mut before: Option<u32> = None;
     for line in stays.iter().copied() {
@@ -79,6 +82,7 @@ pub(in super::super) fn splice(
 struct Records {
     boundary: Vec<u8>,
     summary: Vec<u8>,
+    boundary_id: String,
     summary_id: String,
 }
 
@@ -135,6 +139,7 @@ fn records(transcript: &Transcript<'_>, model: u32, summary: Summary<'_>) -> Rec
     Records {
         boundary,
         summary: line,
+        boundary_id,
         summary_id,
     }
 }

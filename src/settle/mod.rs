@@ -5,6 +5,8 @@
 //!
 //! Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
 
+mod summary;
+
 use crate::artifacts::Artifacts;
 use crate::facts::Shown;
 use crate::ids::IdMap;
@@ -12,6 +14,8 @@ use crate::plan::{Clear, Plan, ResultPlan, Superseded};
 use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Shape, Transcript};
+
+pub use summary::{Settled, Summarised, Summing};
 
 /// A result's new content.
 #[derive(Debug, Clone, PartialEq, Eq)]

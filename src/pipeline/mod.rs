@@ -4,20 +4,24 @@
 //! that breaks a rule which the input kept, or that has more tokens than the input, is rejected here, and the input
 //! stands.
 
+mod summarise;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::apply::{self, Edit};
-use crate::artifacts::{self, Content};
-use crate::error::Result;
+use crate::artifacts::{self, Content, Replies};
+use crate::error::{Error, ErrorKind, Result};
+use crate::facts::Earlier;
 use crate::format::{Format, Revision, Warnings};
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, Warning};
 use crate::plan::{self, Keeping, Plan, tool_named_by};
-use crate::policy::Policy;
+use crate::policy::{Layer, OnFailure, Policy, Source, SummaryWhen, TooLarge};
 use crate::settle::{self, Change, Why};
 use crate::text::{count, thousands};
 use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
+use summarise::{Telling, Told};
 
 /// What stays the same for all transcripts of a run.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Pipeline<'p> {
     policy: &'p Policy,
     estimator: Estimator,
     keeping: Keeping,
+    earlier: Earlier,
+    replies: Replies,
 }
 
 /// One transcript as it comes in.
@@ -56,6 +62,10 @@ pub struct Compacted<'a> {
     changes: Vec<Change>,
     /// How many lines have left.
     dropped: usize,
+    /// How many conversations were summarised.
+    summarised: usize,
+    /// What is odd about the result.
+    pub warnings: Vec<Warning>,
     /// Findings of the input.
     pub findings_before: u64,
     /// Findings of the result; those of the input where it was rejected.
@@ -83,11 +93,20 @@ impl<'p> Pipeline<'p> {
     /// # Errors
     /// Where the policy asks for what is not built in.
     pub fn new(policy: &'p Policy, keeping: Keeping) -> Result<Self> {
+        is_built_in(policy)?;
         Ok(Pipeline {
             policy,
             estimator: Estimator::new(&policy.tokens)?,
             keeping,
+            earlier: Earlier::of(policy)?,
+            replies: Replies::default(),
         })
+    }
+
+    /// The same pipeline with the answers of a scripted summariser.
+    #[must_use]
+    pub fn with_replies(self, replies: Replies) -> Self {
+        Pipeline { replies, ..self }
     }
 
     /// Compacts one transcript.
@@ -102,45 +121,67 @@ impl<'p> Pipeline<'p> {
         let mut sizes = Sizes::new(self.estimator.clone());
         let findings = verify(format, &transcript);
         let mut conversations = self.before(&transcript, &mut sizes, input);
+        let numbers: BTreeMap<ConversationId, u32> = transcript
+            .conversations
+            .iter()
+            .map(|conversation| conversation.id.clone())
+            .zip(0..)
+            .collect();
+        let before: BTreeMap<ConversationId, u64> = numbers
+            .iter()
+            .filter_map(|(id, n)| Some((id.clone(), conversations.get(*n as usize)?.tokens_before)))
+            .collect();
 
         let plan = plan::plan(format, &transcript, self.policy, self.keeping);
         let artifacts = artifacts::gather(&transcript, &plan, &sizes, self.policy);
-        let changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
+        let mut changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
         let dropped = plan.dead.lines.len();
-        if changes.is_empty() && dropped == 0 {
-            return Compacted {
-                transcript,
-                changes,
-                dropped,
-                findings_before: errors(&findings),
-                findings_after: errors(&findings),
-                conversations,
-                rejection: None,
-            };
+        let actions = self.actions(&transcript, &plan, &changes, first_line);
+        if !changes.is_empty() || dropped > 0 {
+            let new = apply::apply(
+                &transcript,
+                self.edits(format, &transcript, &plan, &changes),
+            );
+            let dropped = &plan.dead.lines;
+            let inserted = BTreeMap::new();
+            format.edit(
+                &mut transcript,
+                Revision {
+                    new,
+                    dropped,
+                    inserted,
+                },
+            );
         }
-        let lines = apply::apply(
-            &transcript,
-            self.edits(format, &transcript, &plan, &changes),
-        );
-        format.edit(
-            &mut transcript,
-            Revision {
-                new: lines,
-                dropped: &plan.dead.lines,
-                inserted: BTreeMap::new(),
-            },
-        );
-
-        let after = verify(format, &transcript);
+        let telling = self.summarise(input, &mut transcript, &mut sizes, &before);
+        let mut actions: Vec<(u32, Action)> = actions;
+        for (told, summarised) in telling.summaries() {
+            let number = numbers.get(&told.id).copied().unwrap_or(0);
+            // What was cleared and then summarised away was never there.
+            let goes = |message: u64| (message as usize) <= summarised.tail;
+            changes.retain(|c| c.conversation != number || c.message as usize >= summarised.tail);
+            actions.retain(|(of, action)| {
+                *of != number || action.kind == ActionKind::Drop || !goes(action.message)
+            });
+        }
+        let summarised = telling.summaries().count();
+        let is_changed = !changes.is_empty() || dropped > 0 || summarised > 0;
+        let after = if is_changed {
+            verify(format, &transcript)
+        } else {
+            findings.clone()
+        };
         self.after(
             &transcript,
             &mut sizes,
-            &plan,
-            &changes,
+            (&numbers, actions),
+            &telling,
             first_line,
             &mut conversations,
         );
-        let rejection = reject(&findings, &after, &conversations, first_line);
+        let rejection = telling
+            .rejected
+            .or_else(|| reject(&findings, &after, &conversations, first_line));
         if rejection.is_some() {
             conversations = conversations
                 .into_iter()
@@ -156,6 +197,12 @@ impl<'p> Pipeline<'p> {
             transcript,
             changes,
             dropped,
+            summarised,
+            warnings: if rejection.is_some() {
+                Vec::new()
+            } else {
+                telling.warnings
+            },
             findings_before: errors(&findings),
             findings_after,
             conversations,
@@ -231,49 +278,27 @@ impl<'p> Pipeline<'p> {
             .collect()
     }
 
-    fn after(
+    /// What the free layers do, each with its conversation.
+    fn actions(
         &self,
         transcript: &Transcript<'_>,
-        sizes: &mut Sizes,
         plan: &Plan,
         changes: &[Change],
         first_line: u64,
-        outcomes: &mut [ConversationOutcome],
-    ) {
-        // A conversation that left with the task that it belonged to has nothing any more.
-        for outcome in outcomes.iter_mut() {
-            (outcome.tokens_after, outcome.messages_after) = (0, 0);
-        }
-        let only = outcomes.len() == 1;
-        let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
-            .iter_mut()
-            .map(|outcome| (outcome.id.clone(), outcome))
-            .collect();
-        for conversation in &transcript.conversations {
-            let id = conversation.id.to_string();
-            let outcome = if only {
-                by_id.values_mut().next()
-            } else {
-                by_id.get_mut(&id)
+    ) -> Vec<(u32, Action)> {
+        let dropped = runs(&plan.dead.lines).map(|(line, lines)| {
+            let action = Action {
+                kind: ActionKind::Drop,
+                line: u64::from(line) + first_line,
+                message: 0,
+                tool: None,
+                reason: format!("{} that no model sees any more", count(lines, "line")),
+                tokens_before: 0,
+                tokens_after: 0,
             };
-            if let Some(outcome) = outcome {
-                outcome.tokens_after = sizes.conversation(transcript, conversation);
-                outcome.messages_after = conversation.messages.len() as u64;
-            }
-        }
-        if let Some(main) = outcomes.first_mut() {
-            main.actions
-                .extend(runs(&plan.dead.lines).map(|(line, lines)| Action {
-                    kind: ActionKind::Drop,
-                    line: u64::from(line) + first_line,
-                    message: 0,
-                    tool: None,
-                    reason: format!("{} that no model sees any more", count(lines, "line")),
-                    tokens_before: 0,
-                    tokens_after: 0,
-                }));
-        }
-        for change in changes {
+            (0, action)
+        });
+        let changed = changes.iter().map(|change| {
             let (kind, reason) = match change.why {
                 Why::Superseded { line, message } => (
                     ActionKind::Clear,
@@ -292,7 +317,7 @@ impl<'p> Pipeline<'p> {
                     format!("{} after it", count(newer, "newer result")),
                 ),
             };
-            outcomes[change.conversation as usize].actions.push(Action {
+            let action = Action {
                 kind,
                 line: u64::from(transcript.block(change.block).line) + first_line,
                 message: u64::from(change.message) + 1,
@@ -300,18 +325,116 @@ impl<'p> Pipeline<'p> {
                 reason,
                 tokens_before: change.tokens_before,
                 tokens_after: change.tokens_after,
-            });
+            };
+            (change.conversation, action)
+        });
+        dropped.chain(changed).collect()
+    }
+
+    fn after(
+        &self,
+        transcript: &Transcript<'_>,
+        sizes: &mut Sizes,
+        (numbers, actions): (&BTreeMap<ConversationId, u32>, Vec<(u32, Action)>),
+        telling: &Telling,
+        first_line: u64,
+        outcomes: &mut [ConversationOutcome],
+    ) {
+        // A conversation that left with the task that it belonged to has nothing any more.
+        for outcome in outcomes.iter_mut() {
+            (outcome.tokens_after, outcome.messages_after) = (0, 0);
         }
-        for outcome in outcomes.iter_mut().filter(|o| !o.actions.is_empty()) {
-            outcome.reason = in_words(&outcome.actions);
+        let renamed: BTreeMap<&str, String> = telling
+            .told
+            .iter()
+            .map(|told| (told.id_after.as_str(), told.id.to_string()))
+            .collect();
+        let only = outcomes.len() == 1;
+        let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
+            .iter_mut()
+            .map(|outcome| (outcome.id.clone(), outcome))
+            .collect();
+        for conversation in &transcript.conversations {
+            let id = conversation.id.to_string();
+            let id = renamed.get(id.as_str()).unwrap_or(&id);
+            let outcome = if only {
+                by_id.values_mut().next()
+            } else {
+                by_id.get_mut(id)
+            };
+            if let Some(outcome) = outcome {
+                outcome.tokens_after = sizes.conversation(transcript, conversation);
+                outcome.messages_after = conversation.messages.len() as u64;
+            }
+        }
+        for (number, action) in actions {
+            if let Some(outcome) = outcomes.get_mut(number as usize) {
+                outcome.actions.push(action);
+            }
+        }
+        for told in &telling.told {
+            let number = numbers.get(&told.id).map(|number| *number as usize);
+            let Some(outcome) = number.and_then(|number| outcomes.get_mut(number)) else {
+                continue;
+            };
+            told.report(first_line, outcome);
+        }
+        for outcome in outcomes.iter_mut() {
+            let what = in_words(&outcome.actions);
+            let why = telling
+                .told
+                .iter()
+                .find(|told| told.id.to_string() == outcome.id || only)
+                .map(Told::in_words);
+            let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
+                .into_iter()
+                .flatten()
+                .collect();
+            if !parts.is_empty() {
+                outcome.reason = parts.join("; ");
+            }
         }
     }
+}
+
+/// Whether all that the policy asks for is built in.
+fn is_built_in(policy: &Policy) -> Result<()> {
+    if !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never {
+        return Ok(());
+    }
+    let missing = match (
+        policy.summary.source,
+        policy.summary.on_failure,
+        policy.summary.too_large,
+    ) {
+        (Source::Anthropic | Source::Openai, _, _) => "summary.source",
+        (_, OnFailure::Prune, _) => "summary.on_failure",
+        (_, _, TooLarge::LastTurns) => "summary.too_large",
+        (
+            Source::Extractive | Source::Scripted,
+            OnFailure::Extractive | OnFailure::Keep,
+            TooLarge::Shrink | TooLarge::Accept,
+        ) => return Ok(()),
+    };
+    Err(Error::new(
+        ErrorKind::Config,
+        format!("this version does not know how to do what {missing} asks for"),
+    )
+    .hint(format!(
+        "take {missing} out of the policy, or set it with --set {missing}=VALUE"
+    )))
 }
 
 impl<'a> Compacted<'a> {
     /// Whether the output differs from the input.
     pub fn is_changed(&self) -> bool {
-        self.rejection.is_none() && (!self.changes.is_empty() || self.dropped > 0)
+        let some = !self.changes.is_empty() || self.dropped > 0 || self.is_summarised();
+        self.rejection.is_none() && some
+    }
+
+    /// Whether a summary stands in the output.
+    pub fn is_summarised(&self) -> bool {
+        self.rejection.is_none() && self.summarised > 0
     }
 
     /// The output's bytes, in pieces; the input's where nothing changed or the result was rejected.
@@ -405,6 +528,10 @@ fn in_words(actions: &[Action]) -> String {
     }
     if number(ActionKind::Drop) > 0 {
         words.push("dead lines dropped".to_owned());
+    }
+    if number(ActionKind::Restore) > 0 {
+        let files = count(number(ActionKind::Restore), "file");
+        words.push(format!("{files} restored"));
     }
     words.join(", ")
 }

@@ -1,0 +1,420 @@
+//! Old messages become a summary: which conversations, what it says, and the transcript with it.
+//!
+//! The main conversation comes first: a task that it no longer holds takes its sidechain along, and that needs no summary
+//! then. What a summary tells is taken from the input as it was read, before anything was cleared.
+
+use std::collections::BTreeMap;
+
+use super::{Input, Pipeline, Rejected};
+use crate::apply;
+use crate::artifacts::Reply;
+use crate::facts::{Left, said};
+use crate::format::{self, Format, Revision, Splice, Warnings};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, Warning};
+use crate::plan::{Cutter, Due, due, may_be_due};
+use crate::policy::{History, Source, UserWords};
+use crate::settle::{Settled, Summarised, Summing};
+use crate::text::count;
+use crate::tokens::Sizes;
+use crate::transcript::{Conversation, ConversationId, Role, Transcript, Typed};
+
+/// What came of summarising, for one conversation.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// The conversation in the input.
+    pub(super) id: ConversationId,
+    /// The same conversation in the result.
+    pub(super) id_after: String,
+    /// The line (from 0) and the number (from 0) of the first message that a summary replaces.
+    pub(super) first: (u32, usize),
+    /// Why it was summarised; why not, where it was not.
+    pub(super) why: String,
+    /// What came of it.
+    pub(super) settled: Settled,
+}
+
+/// What came of summarising a transcript.
+#[derive(Debug, Default)]
+pub(super) struct Telling {
+    /// The conversations that were looked at.
+    pub(super) told: Vec<Told>,
+    /// The user's words that no longer stand as they were written.
+    pub(super) warnings: Vec<Warning>,
+    /// Why the result cannot stand, if it cannot.
+    pub(super) rejected: Option<Rejected>,
+}
+
+impl Telling {
+    /// The summaries that were made, with the conversations that they were made of.
+    pub(super) fn summaries(&self) -> impl Iterator<Item = (&Told, &Summarised)> {
+        self.told.iter().filter_map(|told| match &told.settled {
+            Settled::Summarised(summarised) => Some((told, summarised.as_ref())),
+            Settled::Stays { .. } => None,
+        })
+    }
+}
+
+impl Told {
+    /// Puts what came of it into the conversation's outcome.
+    pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
+        match &self.settled {
+            Settled::Stays { tried, target, .. } => {
+                outcome.summary.clone_from(tried);
+                outcome.target = *target;
+            }
+            Settled::Summarised(summarised) => {
+                let action = Action {
+                    kind: ActionKind::Summarize,
+                    line: u64::from(self.first.0) + first_line,
+                    message: self.first.1 as u64 + 1,
+                    tool: None,
+                    reason: self.why.clone(),
+                    tokens_before: summarised.replaced,
+                    tokens_after: summarised.tokens,
+                };
+                outcome.actions.push(action);
+                outcome.summary = Some(summarised.outcome.clone());
+                outcome.restored.clone_from(&summarised.restored);
+                outcome.target = summarised.target;
+            }
+        }
+    }
+
+    /// What came of it, for people.
+    pub(super) fn in_words(&self) -> String {
+        match &self.settled {
+            Settled::Summarised(summarised) => {
+                let messages = count(summarised.outcome.messages, "message");
+                format!("{messages} summarised: {}", self.why)
+            }
+            Settled::Stays { .. } => format!("not summarised: {}", self.why),
+        }
+    }
+}
+
+/// The input as it was read, where a summary has to know it.
+struct Original<'a> {
+    transcript: Transcript<'a>,
+    by_id: BTreeMap<ConversationId, usize>,
+}
+
+/// A conversation that is summarised, by its number in the transcript as it is now.
+struct Made {
+    number: usize,
+    told: Told,
+    /// The messages that the conversation has afterwards.
+    messages: usize,
+}
+
+impl Pipeline<'_> {
+    /// Summarises what is due. `before` are the live tokens of the conversations of the input.
+    pub(super) fn summarise(
+        &self,
+        input: Input<'_>,
+        transcript: &mut Transcript<'_>,
+        sizes: &mut Sizes,
+        before: &BTreeMap<ConversationId, u64>,
+    ) -> Telling {
+        let mut telling = Telling::default();
+        let mut original = None;
+        let mut next_reply = 0;
+        for is_main in [true, false] {
+            let mut made = Vec::new();
+            for number in 0..transcript.conversations.len() {
+                let conversation = &transcript.conversations[number];
+                let is_aside = matches!(conversation.id, ConversationId::Sidechain(_));
+                if is_aside == is_main {
+                    continue;
+                }
+                let total = sizes.conversation(transcript, conversation);
+                if !may_be_due(self.policy, total) {
+                    continue;
+                }
+                let original = original.get_or_insert_with(|| Original::read(input));
+                let Some(told) = self.settled(
+                    input,
+                    (transcript, number),
+                    original,
+                    sizes,
+                    before,
+                    &mut next_reply,
+                ) else {
+                    continue;
+                };
+                if let Settled::Summarised(summarised) = &told.settled {
+                    telling
+                        .warnings
+                        .extend(self.unsaid(input, original, &told, summarised));
+                    let conversation = &transcript.conversations[number];
+                    made.push(Made {
+                        number,
+                        messages: messages_after(conversation, summarised),
+                        told,
+                    });
+                } else {
+                    telling.told.push(told);
+                }
+            }
+            let (told, rejected) = self.spliced(input.format, transcript, made);
+            telling.told.extend(told);
+            telling.rejected = telling.rejected.or(rejected);
+        }
+        telling
+    }
+
+    /// What becomes of one conversation; `None` where it is not that of the input any more.
+    fn settled(
+        &self,
+        input: Input<'_>,
+        (transcript, number): (&Transcript<'_>, usize),
+        original: &Original<'_>,
+        sizes: &mut Sizes,
+        before: &BTreeMap<ConversationId, u64>,
+        next_reply: &mut usize,
+    ) -> Option<Told> {
+        let conversation = &transcript.conversations[number];
+        let was = original.conversation(&conversation.id)?;
+        if was.messages.len() != conversation.messages.len() {
+            return None;
+        }
+        let left = self.earlier.left(&original.transcript, was);
+        let cutter = Cutter::new(transcript, conversation, &left);
+        let now = sizes.messages(transcript, conversation);
+        let mut summing = Summing {
+            transcript: &original.transcript,
+            conversation: was,
+            left: &left,
+            earlier: &self.earlier,
+            first_line: input.first_line,
+            sizes: &now,
+            before: before.get(&conversation.id).copied().unwrap_or(0),
+            cutter: &cutter,
+            reply: None,
+            summaries: input.format.summaries(),
+            estimator: &self.estimator,
+            policy: self.policy,
+        };
+        let total = self.estimator.total(now.iter().copied());
+        let (settled, why) = match due(
+            self.policy,
+            &cutter,
+            &summing.tokens(),
+            total,
+            summing.system(),
+        ) {
+            Due::No(why) => (
+                Settled::Stays {
+                    why: why.clone(),
+                    tried: None,
+                    target: None,
+                },
+                why,
+            ),
+            Due::Yes(cut, why) => {
+                let reply = (cutter.has_span(cut))
+                    .then(|| self.ask(next_reply))
+                    .flatten();
+                summing.reply = reply.as_ref();
+                match summing.settle(cut) {
+                    Settled::Stays { why, tried, target } => {
+                        let reason = why.clone();
+                        (Settled::Stays { why, tried, target }, reason)
+                    }
+                    settled @ Settled::Summarised(_) => (settled, why),
+                }
+            }
+        };
+        let is_first = |n: &usize| conversation.messages[*n].role != Role::System;
+        let first = (0..conversation.messages.len()).find(is_first).unwrap_or(0);
+        let line = was
+            .messages
+            .get(first)
+            .map_or(0, |message| was.first_line(message));
+        Some(Told {
+            id: conversation.id.clone(),
+            id_after: conversation.id.to_string(),
+            first: (line, first),
+            why,
+            settled,
+        })
+    }
+
+    fn ask(&self, next: &mut usize) -> Option<Reply> {
+        match self.policy.summary.source {
+            Source::Scripted => Some(self.replies.ask(next, self.policy.summary.tries)),
+            Source::Extractive | Source::Anthropic | Source::Openai => None,
+        }
+    }
+
+    /// The transcript with these summaries in it.
+    fn spliced(
+        &self,
+        format: Format,
+        transcript: &mut Transcript<'_>,
+        mut made: Vec<Made>,
+    ) -> (Vec<Told>, Option<Rejected>) {
+        if made.is_empty() {
+            return (Vec::new(), None);
+        }
+        let mut all = Splice::default();
+        let mut edits = Vec::new();
+        for Made { number, told, .. } in &mut made {
+            let Settled::Summarised(summarised) = &told.settled else {
+                continue;
+            };
+            let conversation = &transcript.conversations[*number];
+            let now = summarised.now;
+            let summary = format::Summary {
+                tail: summarised.tail,
+                role: summarised.role,
+                text: &summarised.text,
+                acknowledgement: &summarised.acknowledgement,
+                tokens_before: now,
+            };
+            let Some(splice) = format.splice(transcript, conversation, summary) else {
+                told.settled = Settled::Stays {
+                    why: "the first message that stays hangs on nothing".to_owned(),
+                    tried: None,
+                    target: summarised.target,
+                };
+                continue;
+            };
+            let saved = now.saturating_sub(summarised.total);
+            edits.extend(apply::refigured(format.corrected_usage(
+                transcript,
+                conversation,
+                saved,
+            )));
+            edits.extend(apply::patched(splice.patches));
+            for (line, lines) in splice.inserted {
+                all.inserted.entry(line).or_default().extend(lines);
+            }
+            all.dropped.extend(splice.dropped);
+            if let (ConversationId::Sidechain(_), Some(id)) = (&told.id, splice.id) {
+                told.id_after = id;
+            }
+        }
+        edits.retain(|edit| !all.dropped.contains(&edit.line));
+        let new = apply::apply(transcript, edits);
+        format.edit(
+            transcript,
+            Revision {
+                new,
+                dropped: &all.dropped,
+                inserted: all.inserted,
+            },
+        );
+        let rejected = made.iter().find_map(|made| made.check(transcript));
+        if self.policy.history == History::Drop {
+            let dead = format.dead(transcript);
+            let mut edits: Vec<_> = apply::relinked(&dead).collect();
+            edits.retain(|edit| !dead.lines.contains(&edit.line));
+            let new = apply::apply(transcript, edits);
+            format.edit(
+                transcript,
+                Revision {
+                    new,
+                    dropped: &dead.lines,
+                    inserted: BTreeMap::new(),
+                },
+            );
+        }
+        (made.into_iter().map(|made| made.told).collect(), rejected)
+    }
+
+    /// Words of the user that the policy wants to stay as they are, and that do not.
+    fn unsaid(
+        &self,
+        input: Input<'_>,
+        original: &Original<'_>,
+        told: &Told,
+        summarised: &Summarised,
+    ) -> Vec<Warning> {
+        let Some(was) = original.conversation(&told.id) else {
+            return Vec::new();
+        };
+        if self.policy.summary.user_words == UserWords::Budget {
+            return Vec::new();
+        }
+        let left = self.earlier.left(&original.transcript, was);
+        let messages = was.messages.iter().enumerate().take(summarised.tail);
+        let typed = messages
+            .filter(|(n, message)| message.typed == Typed::Yes && left[*n] == Left::Nothing);
+        let is_there = |message| {
+            let mut blocks = was
+                .blocks(message)
+                .iter()
+                .map(|b| original.transcript.block(*b));
+            blocks.all(|block| {
+                summarised
+                    .text
+                    .contains(said(&original.transcript, block).trim())
+            })
+        };
+        typed
+            .filter(|(_, message)| !is_there(*message))
+            .map(|(_, message)| Warning {
+                kind: "user_words".to_owned(),
+                line: Some(u64::from(was.first_line(message)) + input.first_line),
+                message: "the user's words are not all there: they are longer than summary.user_message_max, \
+                          or than the target leaves room for"
+                    .to_owned(),
+            })
+            .collect()
+    }
+}
+
+impl<'a> Original<'a> {
+    fn read(input: Input<'a>) -> Self {
+        let mut said = Warnings::default();
+        let transcript = input.format.read(input.bytes, input.first_line, &mut said);
+        let by_id = transcript.conversations.iter().map(|c| c.id.clone());
+        Original {
+            by_id: by_id.zip(0..).collect(),
+            transcript,
+        }
+    }
+
+    fn conversation(&self, id: &ConversationId) -> Option<&Conversation> {
+        self.by_id
+            .get(id)
+            .map(|number| &self.transcript.conversations[*number])
+    }
+}
+
+fn messages_after(conversation: &Conversation, summarised: &Summarised) -> usize {
+    let system = |n: &usize| conversation.messages[*n].role == Role::System;
+    let new = if summarised.acknowledgement.is_empty() {
+        1
+    } else {
+        2
+    };
+    (0..summarised.tail).filter(system).count() + new + conversation.messages.len()
+        - summarised.tail
+}
+
+impl Made {
+    /// Whether what was to stay is still there: an agent that meets a missing link loses the rest without a word, and so
+    /// would we.
+    fn check(&self, transcript: &Transcript<'_>) -> Option<Rejected> {
+        let Settled::Summarised(_) = self.told.settled else {
+            return None;
+        };
+        let conversations = &transcript.conversations;
+        let only = conversations.len() == 1;
+        let is_it = |c: &&Conversation| only || c.id.to_string() == self.told.id_after;
+        let there = conversations
+            .iter()
+            .find(is_it)
+            .map_or(0, |c| c.messages.len());
+        (there != self.messages).then(|| Rejected {
+            why: Rejection::LostMessages,
+            message: format!(
+                "the result would have {there} instead of {} in conversation {}",
+                count(self.messages as u64, "message"),
+                self.told.id
+            ),
+            line: None,
+        })
+    }
+}

@@ -1,0 +1,385 @@
+//! A summary that is as large as it may be: what is kept, what it tells and what is put back are weighed against each
+//! other until the result fits.
+//!
+//! PURE. Where a cap binds, restored files give way first, then what the summary tells besides the user's words, then the
+//! kept messages down to the last answer, then the user's words but for the last ones. What is still too large then is the
+//! smallest result there is, and the outcome says that the target was not reached.
+
+use crate::artifacts::Reply;
+use crate::facts::{Earlier, Left};
+use crate::format::Summaries;
+use crate::outcome::{Restored, SummaryOutcome, TargetOutcome};
+use crate::plan::{Cut, Cutter};
+use crate::policy::{OnFailure, Policy, Role as Says, Slot, Substitutions, UserWords};
+use crate::summarizer::extractive::{Extract, Summary};
+use crate::tokens::{Estimator, Size};
+use crate::transcript::{BlockKind, Conversation, Role, Transcript};
+
+/// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
+/// needed than it would for the same tokens.
+const TAIL: u64 = 30;
+
+/// So often a summary is asked for again because it came out larger than the room for it.
+const ROUNDS: usize = 6;
+
+/// A conversation that is to be summarised.
+#[derive(Debug)]
+pub struct Summing<'s> {
+    /// The input, with nothing cleared.
+    pub transcript: &'s Transcript<'s>,
+    /// The conversation there.
+    pub conversation: &'s Conversation,
+    /// What each of its messages is to a later compaction.
+    pub left: &'s [Left],
+    /// What such messages look like.
+    pub earlier: &'s Earlier,
+    /// The number (from 1) of the transcript's first line in its file.
+    pub first_line: u64,
+    /// The sizes of the messages as the free layers have left them.
+    pub sizes: &'s [Size],
+    /// The live tokens of the input.
+    pub before: u64,
+    /// Where the conversation may be cut.
+    pub cutter: &'s Cutter<'s>,
+    /// What another summariser has written, if one was asked.
+    pub reply: Option<&'s Reply>,
+    /// How the format writes summaries.
+    pub summaries: Summaries,
+    /// How tokens are counted.
+    pub estimator: &'s Estimator,
+    /// The policy.
+    pub policy: &'s Policy,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Settled {
+    /// A summary takes the place of the messages before the cut.
+    Summarised(Box<Summarised>),
+    /// The conversation stays as it is.
+    Stays {
+        /// Why.
+        why: String,
+        /// What was tried.
+        tried: Option<SummaryOutcome>,
+        /// The cap, as far as it was asked for.
+        target: Option<TargetOutcome>,
+    },
+}
+
+/// A summary, ready to be put into its conversation.
+#[derive(Debug)]
+pub struct Summarised {
+    /// The first message that stays, from 0; the number of messages where none does.
+    pub tail: usize,
+    /// The summary's message.
+    pub text: String,
+    /// Who says it.
+    pub role: Role,
+    /// The answer to it; "" = none.
+    pub acknowledgement: String,
+    /// The tokens of the messages that it replaces.
+    pub replaced: u64,
+    /// The tokens of its message.
+    pub tokens: u64,
+    /// The live tokens before it, with what the free layers have cleared.
+    pub now: u64,
+    /// The live tokens of the result.
+    pub total: u64,
+    /// For the report.
+    pub outcome: SummaryOutcome,
+    /// What was put back.
+    pub restored: Vec<Restored>,
+    /// The cap, if there is one.
+    pub target: Option<TargetOutcome>,
+}
+
+/// One way to do it.
+struct Draft {
+    cut: Cut,
+    summary: Summary,
+    source: Wrote,
+    text: String,
+    total: u64,
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wrote {
+    /// The one that is built in.
+    Extractive,
+    /// The one that was asked.
+    Other,
+}
+
+impl Summing<'_> {
+    /// Settles the summary; `asked` is the policy's cut.
+    pub fn settle(&self, asked: Cut) -> Settled {
+        let cap = self.policy.target.cap(self.before);
+        let now = self.estimator.total(self.sizes.iter().copied());
+        let stays = |why: &str| Settled::Stays {
+            why: why.to_owned(),
+            tried: self.failed(),
+            target: cap.map(|cap| TargetOutcome::new(cap, now)),
+        };
+        let other = match self.reply.map(|reply| reply.text.as_deref()) {
+            Some(Ok(text)) => Some(text),
+            Some(Err(why)) => match self.policy.summary.on_failure {
+                OnFailure::Extractive => None,
+                OnFailure::Keep | OnFailure::Prune => {
+                    return stays(&format!("no summary could be had: {why}"));
+                }
+            },
+            None => None,
+        };
+        let Some(draft) = self.draft(asked, cap, other) else {
+            return stays("nothing but summaries stands before the kept messages");
+        };
+        if draft.total >= now {
+            return stays("a summary would not be smaller");
+        }
+        Settled::Summarised(Box::new(self.finish(draft, cap)))
+    }
+
+    /// The first draft that fits, else the smallest one.
+    fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
+        let writers = match other {
+            Some(text) if cap.is_some() => vec![Some(text), None],
+            Some(text) => vec![Some(text)],
+            None => vec![None],
+        };
+        let words = self.policy.summary.user_words;
+        let mut smallest: Option<Draft> = None;
+        for writer in writers {
+            for (cut, words) in self.ways(asked, cap, words) {
+                if !self.cutter.has_span(cut) {
+                    continue;
+                }
+                let draft = self.written(cut, words, cap, writer);
+                if cap.is_none_or(|cap| draft.total <= cap) {
+                    return Some(draft);
+                }
+                if smallest
+                    .as_ref()
+                    .is_none_or(|least| draft.total < least.total)
+                {
+                    smallest = Some(draft);
+                }
+            }
+        }
+        smallest
+    }
+
+    /// What may be kept and what has to be told, from the most to the least.
+    fn ways(&self, asked: Cut, cap: Option<u64>, words: UserWords) -> Vec<(Cut, UserWords)> {
+        let Some(cap) = cap else {
+            return vec![(asked, words)];
+        };
+        let tokens = self.tokens();
+        let limit = cap.saturating_sub(self.system()) * TAIL / 100;
+        let mut cuts = vec![asked];
+        if tokens[asked.tail..].iter().sum::<u64>() > limit {
+            cuts = vec![self.cutter.within(limit, &tokens)];
+        }
+        let least = self.cutter.least();
+        if least.tail > cuts[0].tail {
+            cuts.push(least);
+        }
+        let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
+        if words == UserWords::Verbatim {
+            ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
+        }
+        ways
+    }
+
+    fn written(&self, cut: Cut, words: UserWords, cap: Option<u64>, other: Option<&str>) -> Draft {
+        let extract = Extract::of(
+            self.transcript,
+            self.conversation,
+            self.left,
+            self.earlier,
+            0..cut.tail,
+            self.first_line,
+            self.policy,
+        );
+        if let Some(other) = other {
+            // The words that have to be told stand behind what another summariser has written, unless it tells them.
+            let own = extract.summary(0, words, self.estimator);
+            let text = match own.text.as_str() {
+                "" => other.to_owned(),
+                own => format!("{other}\n\n{own}"),
+            };
+            return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
+        }
+        let span = self.span(cut);
+        let mut size = self.policy.summary.size(span);
+        let mut draft = None;
+        for _ in 0..ROUNDS {
+            let summary = extract.summary(size, words, self.estimator);
+            let made = self.drafted(cut, summary, Wrote::Extractive);
+            let excess = cap.map_or(0, |cap| made.total.saturating_sub(cap));
+            draft = Some(made);
+            if excess == 0 || size == 0 {
+                break;
+            }
+            size = size.saturating_sub(excess);
+        }
+        draft.unwrap_or_else(|| {
+            let summary = extract.summary(0, words, self.estimator);
+            self.drafted(cut, summary, Wrote::Extractive)
+        })
+    }
+
+    fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {
+        let text = self.rendered(&summary.text);
+        let total = self.total(cut, &text);
+        Draft {
+            cut,
+            summary,
+            source,
+            text,
+            total,
+        }
+    }
+
+    /// The summary's message, without what is put back.
+    fn rendered(&self, summary: &str) -> String {
+        let template = &self.policy.summary.text;
+        // What stands before the summary is not put there twice.
+        let summary = summary
+            .strip_prefix(template.prefix())
+            .filter(|_| !template.holds(Slot::Name))
+            .unwrap_or(summary);
+        template.render(&Substitutions {
+            summary,
+            ..Substitutions::default()
+        })
+    }
+
+    /// The live tokens with this summary and what is kept beside it.
+    fn total(&self, cut: Cut, text: &str) -> u64 {
+        let ack = self.acknowledgement(cut);
+        let kept = self
+            .sizes
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| *n >= cut.tail || self.is_system(*n));
+        let summary = self.estimator.message(self.role(), text);
+        let ack = (!ack.is_empty()).then(|| self.estimator.message(Role::Assistant, ack));
+        self.estimator
+            .total(kept.map(|(_, size)| *size).chain([summary]).chain(ack))
+    }
+
+    fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
+        let Draft {
+            cut,
+            summary,
+            source,
+            text,
+            total,
+        } = draft;
+        let counts = |n: &usize| !self.is_system(*n);
+        let fallback = match (self.reply, source) {
+            (Some(_), Wrote::Extractive) => Some("extractive".to_owned()),
+            (Some(_) | None, _) => None,
+        };
+        let outcome = SummaryOutcome {
+            success: fallback.is_none(),
+            messages: (0..cut.tail).filter(counts).count() as u64,
+            preserved_messages: (cut.tail..self.sizes.len()).filter(counts).count() as u64,
+            tokens: self.estimator.tokens(self.estimator.text(&summary.text)),
+            fallback,
+            cut_moved: cut.moved,
+            user_verbatim: summary.user_verbatim,
+            user_clipped: summary.user_clipped,
+            ..self.tried()
+        };
+        Summarised {
+            tail: cut.tail,
+            role: self.role(),
+            acknowledgement: self.acknowledgement(cut).to_owned(),
+            replaced: self.span(cut),
+            tokens: self
+                .estimator
+                .tokens(self.estimator.message(self.role(), &text)),
+            text,
+            now: self.estimator.total(self.sizes.iter().copied()),
+            total,
+            outcome,
+            restored: Vec::new(),
+            target: cap.map(|cap| TargetOutcome::new(cap, total)),
+        }
+    }
+
+    /// The outcome of an attempt that led to nothing, if there was one.
+    fn failed(&self) -> Option<SummaryOutcome> {
+        self.reply.map(|_| self.tried())
+    }
+
+    fn tried(&self) -> SummaryOutcome {
+        SummaryOutcome {
+            source: self.policy.summary.source.name().to_owned(),
+            model: None,
+            success: false,
+            messages: 0,
+            preserved_messages: self.sizes.len() as u64,
+            tokens: 0,
+            attempts: self.reply.map_or(1, |reply| reply.attempts),
+            fallback: None,
+            invented: 0,
+            cut_moved: 0,
+            user_verbatim: 0,
+            user_clipped: 0,
+        }
+    }
+
+    fn role(&self) -> Role {
+        use crate::format::Opening;
+        match (self.policy.summary.role, self.summaries) {
+            (Says::Assistant, Summaries::Message(Opening::Any)) => Role::Assistant,
+            (Says::User | Says::Assistant, _) => Role::User,
+        }
+    }
+
+    /// The answer to the summary: none in a native record, nor before an answer that begins with thinking.
+    fn acknowledgement(&self, cut: Cut) -> &str {
+        let follows = self.conversation.messages.get(cut.tail);
+        let thinks = follows.is_some_and(|message| {
+            let first = self.conversation.blocks(message).first();
+            let kind = first.map(|block| self.transcript.block(*block).kind);
+            message.role == Role::Assistant
+                && matches!(kind, Some(BlockKind::Thinking | BlockKind::Redacted))
+        });
+        match self.summaries {
+            Summaries::Message(_) if !thinks => &self.policy.summary.ack,
+            Summaries::Message(_) | Summaries::Native => "",
+        }
+    }
+
+    fn is_system(&self, number: usize) -> bool {
+        self.conversation.messages[number].role == Role::System
+    }
+
+    /// The tokens of each message; none for system messages, which no cut concerns.
+    pub fn tokens(&self) -> Vec<u64> {
+        let tokens = |(n, size): (usize, &Size)| match self.is_system(n) {
+            true => 0,
+            false => self.estimator.tokens(*size),
+        };
+        self.sizes.iter().enumerate().map(tokens).collect()
+    }
+
+    /// The tokens of system messages.
+    pub fn system(&self) -> u64 {
+        let sizes = self.sizes.iter().enumerate();
+        sizes
+            .filter(|(n, _)| self.is_system(*n))
+            .map(|(_, size)| self.estimator.tokens(*size))
+            .sum()
+    }
+
+    /// The tokens of the messages before a cut.
+    fn span(&self, cut: Cut) -> u64 {
+        self.tokens()[..cut.tail].iter().sum()
+    }
+}
