@@ -4,6 +4,7 @@
 //! whether replacing it saves anything is settled afterwards with actual sizes, because one layer changes what the next
 //! one sees.
 
+mod restore;
 mod superseded;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use crate::facts::kind_of;
+pub use restore::{PutBack, Recent, Section, recent};
 pub use superseded::Superseded;
 
 /// What the layers would do to the results of a transcript.
