@@ -1,7 +1,9 @@
 //! What a plan needs from outside before it can be settled.
 //!
-//! Only reads. Here: the content of results that may be demoted, and the name that the store would give it. Nothing is
-//! written until the result is verified.
+//! Only reads. Here: the content of results that may be demoted, and the name that the store would give it; in `disk`,
+//! files that come back after a summary. Nothing is written until the result is verified.
+
+mod disk;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,6 +14,8 @@ use crate::scan::unescape_into;
 use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
+
+pub use disk::{NotRead, Root};
 
 /// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
 const WHOLE_BYTES: usize = 1 << 20;
