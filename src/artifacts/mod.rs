@@ -1,7 +1,9 @@
 //! What a plan needs from outside before it can be settled.
 //!
-//! Only reads. Here: the content of results that may be demoted, and the name that the store would give it. Nothing is
-//! written until the result is verified.
+//! Only reads. Here: the content of results that may be demoted, and the name that the store would give it; in `disk`,
+//! files that come back after a summary. Nothing is written until the result is verified.
+
+mod disk;
 
 mod replies;
 
@@ -15,7 +17,11 @@ use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
+<<<<<<< HEAD
 pub use replies::{Replies, Reply};
+=======
+pub use disk::{NotRead, Root};
+>>>>>>> restore
 
 /// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
 const WHOLE_BYTES: usize = 1 << 20;

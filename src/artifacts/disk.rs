@@ -1,0 +1,289 @@
+//! Files of the user's that a transcript names, read from below one folder and from nowhere else.
+//!
+//! A path in a transcript is anybody's text. So none is opened as it stands: the folder is opened once, and from there on
+//! each step is one plain name below the folder before it. No link is followed and nothing goes up, so that no path, and
+//! nothing that changes while it is walked, leads out. Only reads; never waits for what is no regular file.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::facts::{Content, Lines};
+use crate::policy::Restore;
+
+/// A folder that files are read from.
+///
+/// A path is below it where it is relative, or begins with the folder's own path, as it was given or without links. An
+/// absolute path of another place is never mapped into it, not even where the session was recorded in a folder of the same
+/// name: the content of another project's file would be worse than none.
+///
+/// A hard link below the folder is below it: nothing tells it from the file. A folder that is moved out while a path is
+/// walked was below it when it was opened.
+#[derive(Debug)]
+pub struct Root {
+    folder: walk::Folder,
+    /// Its own paths, to be taken off the front of absolute ones.
+    own: [PathBuf; 2],
+    /// The most bytes that are read of one file.
+    most: usize,
+}
+
+/// Why a file was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotRead {
+    /// Its path does not lie below the folder, or goes up on its way.
+    Outside,
+    /// Secrets are kept under such names.
+    Secret,
+    /// It is not there.
+    Missing,
+    /// It is no regular file, or a link stands on the way.
+    NoFile,
+    /// It is not text in UTF-8.
+    NoText,
+    /// The system refused.
+    Refused,
+}
+
+impl NotRead {
+    /// The reason as a part of a sentence: "not read: …".
+    pub fn reason(self) -> &'static str {
+        match self {
+            NotRead::Outside => "its path leads out of the folder",
+            NotRead::Secret => "secrets are kept under such names",
+            NotRead::Missing => "it is not there",
+            NotRead::NoFile => "it is no regular file, or a link stands on the way",
+            NotRead::NoText => "it is not text in UTF-8",
+            NotRead::Refused => "the system refused",
+        }
+    }
+}
+
+/// Bytes that are read of a file for each token that may be put back of it: enough for any text that is not mostly blanks.
+const BYTES_A_TOKEN: u64 = 32;
+/// The most bytes that are read of a file, however many tokens may be put back.
+const MOST_BYTES: u64 = 16 << 20;
+
+impl Root {
+    /// Opens the policy's folder; none where it has none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`]: it is no folder, or holds the user's home (the root of the file system, the home folder, what
+    /// is above it), or the system has no way to read below a folder. The system's own, where it cannot be opened.
+    pub fn open(settings: &Restore) -> Result<Option<Root>> {
+        if settings.root.is_empty() {
+            return Ok(None);
+        }
+        let home = std::env::home_dir();
+        Root::open_unless_home(settings, home.as_deref()).map(Some)
+    }
+
+    fn open_unless_home(settings: &Restore, home: Option<&Path>) -> Result<Root> {
+        let given = Path::new(&settings.root);
+        let refused = |message: &str| {
+            Error::new(ErrorKind::Config, message)
+                .at(given)
+                .hint("name the folder of the project that the transcripts are about")
+        };
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::Unsupported => Error::new(
+                ErrorKind::Config,
+                "files cannot be read from a folder on this system",
+            )
+            .at(given)
+            .hint("without it, files come back as the transcript shows them"),
+            _ => Error::io(given, "read files below it", error),
+        };
+        let plain = given.canonicalize().map_err(failed)?;
+        let home = home.and_then(|home| home.canonicalize().ok());
+        if plain.parent().is_none() || home.is_some_and(|home| home.starts_with(&plain)) {
+            return Err(refused("this folder holds more than a project"));
+        }
+        if !plain.is_dir() {
+            return Err(refused("this is no folder to read files from"));
+        }
+        let most = settings
+            .tokens_per_file
+            .saturating_mul(BYTES_A_TOKEN)
+            .min(MOST_BYTES);
+        Ok(Root {
+            folder: walk::open(&plain).map_err(failed)?,
+            own: [std::path::absolute(given).map_err(failed)?, plain],
+            most: most as usize,
+        })
+    }
+
+    /// The text of the file that a transcript names: all of it, or its first lines where it is longer than what could be put
+    /// back.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn read(&self, path: &str) -> Result<Content, NotRead> {
+        let names = self.below(path)?;
+        if names.iter().any(|name| is_secret(name)) {
+            return Err(NotRead::Secret);
+        }
+        // One byte more shows that there is more.
+        let bytes = walk::read(&self.folder, &names, self.most as u64 + 1)?;
+        content(bytes, self.most)
+    }
+
+    /// The names on the way from the folder to a file.
+    fn below<'p>(&self, path: &'p str) -> Result<Vec<&'p str>, NotRead> {
+        let path = Path::new(path);
+        let own = self.own.iter();
+        let below = if path.has_root() {
+            own.filter_map(|own| path.strip_prefix(own).ok()).next()
+        } else {
+            Some(path)
+        };
+        let below = below.and_then(Path::to_str).ok_or(NotRead::Outside)?;
+        let names = below.split('/').filter(|name| !matches!(*name, "" | "."));
+        let names: Vec<&str> = names.collect();
+        let leads_out = |name: &&str| *name == ".." || name.contains('\0');
+        if names.is_empty() || names[0].starts_with('~') || names.iter().any(leads_out) {
+            return Err(NotRead::Outside);
+        }
+        Ok(names)
+    }
+}
+
+/// Whether secrets are kept under a name. File systems may take upper case for lower, and pass over characters that nobody
+/// sees, so that a name counts by its ASCII letters, in one case.
+fn is_secret(name: &str) -> bool {
+    let folded = name.chars().flat_map(char::to_uppercase);
+    let folded: String = folded
+        .filter(char::is_ascii)
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
+    let is_folder = matches!(folded.as_str(), ".ssh" | ".aws" | ".gnupg" | ".git");
+    let is_env = folded == ".env" || folded.starts_with(".env.");
+    let is_key = folded.starts_with("id_") || folded.ends_with(".pem") || folded.ends_with(".key");
+    is_folder || is_env || is_key || folded == ".netrc" || folded.contains("credentials")
+}
+
+/// The text of a file, given its bytes up to one more than `most`.
+fn content(mut bytes: Vec<u8>, most: usize) -> Result<Content, NotRead> {
+    let is_more = bytes.len() > most;
+    bytes.truncate(most);
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        // The last character may have been cut.
+        Err(error) if is_more && error.utf8_error().error_len().is_none() => {
+            let whole = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(whole);
+            String::from_utf8(bytes).map_err(|_| NotRead::NoText)?
+        }
+        Err(_) => return Err(NotRead::NoText),
+    };
+    if text.contains('\0') {
+        return Err(NotRead::NoText);
+    }
+    if !is_more {
+        return Ok(Content {
+            text,
+            lines: Lines::ALL,
+        });
+    }
+    let text = match text.rfind('\n') {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    };
+    let last = text.split('\n').count() as u64;
+    Ok(Content {
+        lines: Lines {
+            first: 1,
+            last: Some(last),
+        },
+        text,
+    })
+}
+
+/// One step below a folder at a time.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod walk {
+    use std::fs::File;
+    use std::io::{self, Read};
+    use std::os::fd::OwnedFd;
+    use std::path::Path;
+
+    use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open as open_path, openat, statat};
+    use rustix::io::Errno;
+
+    use super::NotRead;
+
+    pub(super) type Folder = OwnedFd;
+
+    const FOLDER: OFlags = OFlags::RDONLY
+        .union(OFlags::DIRECTORY)
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::CLOEXEC);
+    /// Neither a pipe without a writer nor a device holds up the run.
+    const FILE: OFlags = OFlags::RDONLY
+        .union(OFlags::NOFOLLOW)
+        .union(OFlags::NONBLOCK)
+        .union(OFlags::NOCTTY)
+        .union(OFlags::CLOEXEC);
+
+    pub(super) fn open(folder: &Path) -> io::Result<Folder> {
+        Ok(open_path(folder, FOLDER, Mode::empty())?)
+    }
+
+    /// The first `most` bytes of the file that `names` lead to.
+    pub(super) fn read(root: &Folder, names: &[&str], most: u64) -> Result<Vec<u8>, NotRead> {
+        let (name, folders) = names.split_last().ok_or(NotRead::NoFile)?;
+        let mut below: Option<OwnedFd> = None;
+        for folder in folders {
+            let from = below.as_ref().unwrap_or(root);
+            below = Some(openat(from, *folder, FOLDER, Mode::empty()).map_err(why)?);
+        }
+        let folder = below.as_ref().unwrap_or(root);
+        let is_file = |mode| FileType::from_raw_mode(mode) == FileType::RegularFile;
+        // Some devices act on being opened; what is opened in the end is looked at again, since names change hands.
+        let named = statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW).map_err(why)?;
+        if !is_file(named.st_mode) {
+            return Err(NotRead::NoFile);
+        }
+        let file = openat(folder, *name, FILE, Mode::empty()).map_err(why)?;
+        if !is_file(fstat(&file).map_err(why)?.st_mode) {
+            return Err(NotRead::NoFile);
+        }
+        let mut bytes = Vec::new();
+        let read = File::from(file).take(most).read_to_end(&mut bytes);
+        read.map_err(|_| NotRead::Refused)?;
+        Ok(bytes)
+    }
+
+    fn why(error: Errno) -> NotRead {
+        match error {
+            Errno::NOENT | Errno::NAMETOOLONG => NotRead::Missing,
+            Errno::LOOP | Errno::NOTDIR | Errno::ISDIR => NotRead::NoFile,
+            _ => NotRead::Refused,
+        }
+    }
+}
+
+/// Elsewhere nothing is read: no system call is known here that keeps below a folder whatever happens to it meanwhile.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+mod walk {
+    use std::io;
+    use std::path::Path;
+
+    use super::NotRead;
+
+    #[derive(Debug)]
+    pub(super) struct Folder;
+
+    pub(super) fn open(_: &Path) -> io::Result<Folder> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn read(_: &Folder, _: &[&str], _: u64) -> Result<Vec<u8>, NotRead> {
+        Err(NotRead::Refused)
+    }
+}
+
+#[cfg(test)]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod tests;

@@ -1,0 +1,279 @@
+//! What follows a summary: contents of files, the plan, the to-dos, within their limits.
+//!
+//! Never invents a word: between its headers and marks stands what the transcript, or the file, says, from its beginning
+//! and without a gap. No content can pass for a header: each stands in a fence that is longer than any in it.
+
+use std::iter;
+
+use crate::facts::{Content, Done, Lines, TodoState, exchanges, proposal, todos};
+use crate::outcome::RestoredFrom;
+use crate::policy::{Extra, Policy, Restore};
+use crate::text::printable;
+use crate::tokens::Estimator;
+use crate::transcript::{Conversation, Shape, Transcript};
+
+use super::Recent;
+
+/// What stands behind a content that was cut.
+const CUT: &str = "[Cut here: there is more]";
+/// Between two entries.
+const GAP: &str = "\n\n";
+/// A content is cut to what others leave of the limits only where that is as much, in tokens: less tells too little.
+const USEFUL: u64 = 200;
+
+/// A text that grows entry by entry and keeps within a number of tokens.
+#[derive(Debug)]
+pub struct Section<'e> {
+    estimator: &'e Estimator,
+    room: u64,
+    text: String,
+}
+
+/// A file whose content was put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutBack {
+    /// Its path as the transcript writes it.
+    pub path: String,
+    /// Its entry: a header, and the content in a fence.
+    pub text: String,
+    /// Tokens of the content, as far as it is there; header and fence do not count.
+    pub tokens: u64,
+    /// Where the content comes from.
+    pub source: RestoredFrom,
+}
+
+/// A content as an entry shows it.
+struct Shown<'c> {
+    text: &'c str,
+    is_cut: bool,
+    tokens: u64,
+}
+
+impl<'e> Section<'e> {
+    /// A section of at most `room` tokens: all of it counts there, headers, fences and the gaps between entries, as a part
+    /// of a message; what stands between the summary and the section does not.
+    pub fn new(estimator: &'e Estimator, room: u64) -> Self {
+        Section {
+            estimator,
+            room,
+            text: String::new(),
+        }
+    }
+
+    /// Everything so far; "" where nothing was put back.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Puts back the contents of files, in the order given, and says which.
+    ///
+    /// The limits hold for the contents alone: `tokens_per_file` for each, `tokens_total` for their sum. A content of
+    /// exactly so many tokens is not cut, a longer one is, at a line's end where there is one in the second half of what
+    /// fits. Where earlier files leave less than a file needs, it is cut to that, or passed over where that is not worth a
+    /// look; a smaller one may follow. Files whose content is unknown or blank are passed over and do not count.
+    pub fn put_back<'r>(
+        &mut self,
+        recents: impl IntoIterator<Item = &'r Recent>,
+        settings: &Restore,
+    ) -> Vec<PutBack> {
+        let files = usize::try_from(settings.files).unwrap_or(usize::MAX);
+        let mut back: Vec<PutBack> = Vec::new();
+        let mut left = settings.tokens_total;
+        for recent in recents {
+            if back.len() >= files || left == 0 {
+                break;
+            }
+            let Some(content) = &recent.content else {
+                continue;
+            };
+            let entry = |shown: &Shown<'_>| {
+                let lines = lines(content, shown);
+                render(
+                    "File",
+                    &format!(": {}{lines}", printable(&recent.path)),
+                    shown,
+                )
+            };
+            let Some((text, tokens)) =
+                self.add(&content.text, settings.tokens_per_file, left, entry)
+            else {
+                continue;
+            };
+            left -= tokens;
+            back.push(PutBack {
+                path: recent.path.clone(),
+                text,
+                tokens,
+                source: recent.source,
+            });
+        }
+        back
+    }
+
+    /// Puts back what the policy names besides files, and says what: the plan that was shown last unless it was refused,
+    /// and the to-dos that are open; each cut as a file is. What the messages from `from` on show themselves is left out
+    /// where that holds for files. Transcripts do not say what a skill consists of, so that none is put back.
+    pub fn put_back_extras(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        policy: &Policy,
+        from: u32,
+    ) -> Vec<Extra> {
+        let settings = &policy.restore;
+        let exchanges = exchanges(transcript, conversation, &policy.tools);
+        let mut extras = Vec::new();
+        for extra in &settings.extras {
+            let found = match extra {
+                Extra::Plan => proposal(transcript, &exchanges)
+                    .filter(|plan| plan.accepted != Done::Failed)
+                    .map(|plan| ("Plan", plan.call, plan.text)),
+                Extra::Todos => todos(transcript, &exchanges).map(|todos| {
+                    let open = todos.items.iter().filter_map(|todo| {
+                        let state = match todo.state {
+                            TodoState::Pending => "pending",
+                            TodoState::InProgress => "in progress",
+                            TodoState::Completed | TodoState::Cancelled => return None,
+                        };
+                        Some(format!("- [{state}] {}\n", todo.text))
+                    });
+                    ("To-dos", todos.call, open.collect())
+                }),
+                Extra::Skills => None,
+            };
+            let Some((name, call, text)) = found else {
+                continue;
+            };
+            if settings.skip_visible && call.message >= from {
+                continue;
+            }
+            let entry = |shown: &Shown<'_>| render(name, "", shown);
+            if self
+                .add(&text, settings.tokens_per_file, u64::MAX, entry)
+                .is_some()
+            {
+                extras.push(*extra);
+            }
+        }
+        extras
+    }
+
+    /// Adds the entry of a content, cut to `most` tokens and to what is `left` of all; says what was added, and the
+    /// tokens of the content in it. Nothing where too little of it would fit.
+    fn add(
+        &mut self,
+        content: &str,
+        most: u64,
+        left: u64,
+        entry: impl Fn(&Shown<'_>) -> String,
+    ) -> Option<(String, u64)> {
+        let mut allowed = most.min(left);
+        loop {
+            let shown = cut(content, allowed, self.estimator);
+            let is_too_little = shown.is_cut && allowed < USEFUL.min(most);
+            if allowed == 0 || is_too_little || shown.text.trim().is_empty() {
+                return None;
+            }
+            let text = entry(&shown);
+            let gap = if self.text.is_empty() { "" } else { GAP };
+            let all = format!("{}{gap}{text}", self.text);
+            let over = self.tokens(&all).saturating_sub(self.room);
+            if over == 0 {
+                self.text = all;
+                return Some((text, shown.tokens));
+            }
+            allowed = shown.tokens.checked_sub(over)?;
+        }
+    }
+
+    /// The tokens of a text as a part of a message.
+    fn tokens(&self, text: &str) -> u64 {
+        let size = self.estimator.content(text, Shape::String);
+        self.estimator.tokens(size)
+    }
+}
+
+/// A header, the content in a fence, and a mark where it was cut.
+fn render(what: &str, which: &str, shown: &Shown<'_>) -> String {
+    let fence: String = iter::repeat_n('`', (longest_run(shown.text) + 1).max(3)).collect();
+    let end = if shown.text.ends_with('\n') { "" } else { "\n" };
+    let cut = if shown.is_cut { "\n" } else { "" };
+    let mark = if shown.is_cut { CUT } else { "" };
+    format!(
+        "[{what} restored{which}]\n{fence}\n{}{end}{fence}{cut}{mark}",
+        shown.text
+    )
+}
+
+fn longest_run(text: &str) -> usize {
+    let runs = text.split(|c| c != '`').map(str::len);
+    runs.max().unwrap_or_default()
+}
+
+/// Which lines an entry shows, where it is not the whole file: the last one only where it is sure.
+fn lines(content: &Content, shown: &Shown<'_>) -> String {
+    let Lines { first, last } = content.lines;
+    let number = |last: u64| last.saturating_sub(first).saturating_add(1);
+    let has = |count: u64| {
+        let breaks = content.text.split('\n').count() as u64;
+        count == breaks || count == content.text.lines().count() as u64
+    };
+    match last.filter(|last| !shown.is_cut && has(number(*last))) {
+        Some(last) => format!(", lines {first}-{last}"),
+        None if first > 1 => format!(", from line {first}"),
+        None => String::new(),
+    }
+}
+
+/// The beginning of a text that has at most so many tokens.
+fn cut<'c>(text: &'c str, most: u64, estimator: &Estimator) -> Shown<'c> {
+    let tokens = |end: usize| estimator.tokens(estimator.text(&text[..end]));
+    let character = |mut at: usize| {
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    // A file may be far longer than what is wanted of it: no more than twice that is measured.
+    let (mut fits, mut over) = (0, 64);
+    loop {
+        let end = character(over.min(text.len()));
+        if tokens(end) > most {
+            break;
+        }
+        if end == text.len() {
+            return Shown {
+                text,
+                is_cut: false,
+                tokens: tokens(end),
+            };
+        }
+        fits = end;
+        over = over.saturating_mul(2);
+    }
+    over = over.min(text.len());
+    while over - fits > 1 {
+        let middle = fits + (over - fits) / 2;
+        if tokens(character(middle)) <= most {
+            fits = middle;
+        } else {
+            over = middle;
+        }
+    }
+    let fits = character(fits);
+    let ends_a_line = |end: &usize| *end >= fits / 2 && tokens(*end) <= most;
+    let end = if text[fits..].starts_with('\n') {
+        fits
+    } else {
+        let line = text[..fits].rfind('\n');
+        line.filter(ends_a_line).unwrap_or(fits)
+    };
+    Shown {
+        text: &text[..end],
+        is_cut: true,
+        tokens: tokens(end),
+    }
+}
+
+#[cfg(test)]
+mod tests;
