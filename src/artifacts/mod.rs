@@ -4,7 +4,7 @@
 //! files that come back after a summary. Nothing is written until the result is verified.
 
 mod disk;
-
+mod recents;
 mod replies;
 
 use std::collections::BTreeMap;
@@ -17,11 +17,9 @@ use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
-<<<<<<< HEAD
-pub use replies::{Replies, Reply};
-=======
 pub use disk::{NotRead, Root};
->>>>>>> restore
+pub use recents::{Unread, recents};
+pub use replies::{Replies, Reply};
 
 /// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
 const WHOLE_BYTES: usize = 1 << 20;

@@ -19,6 +19,9 @@ pub(super) struct Shorthands {
     /// What the summary must keep; --set summary.instructions=
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
+    /// Restore files from below DIR, as they are now, rather than as the transcript shows them; --set restore.root=
+    #[arg(long, value_name = "DIR")]
+    files_root: Option<String>,
     /// The tokens that a conversation may have afterwards: what has more is summarised down to so many, or to a share of
     /// what it has
     #[arg(long, value_name = "N|P%", value_parser = target)]
@@ -69,6 +72,7 @@ impl Shorthands {
             ("history", &self.history),
             ("summary.when", &self.summarize),
             ("summary.instructions", &self.instructions),
+            ("restore.root", &self.files_root),
         ];
         let texts = texts
             .into_iter()

@@ -9,7 +9,7 @@ mod summarise;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::apply::{self, Edit};
-use crate::artifacts::{self, Content, Replies};
+use crate::artifacts::{self, Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::{Format, Revision, Warnings};
@@ -31,6 +31,8 @@ pub struct Pipeline<'p> {
     keeping: Keeping,
     earlier: Earlier,
     replies: Replies,
+    /// Where files are read from, if anywhere.
+    root: Option<Root>,
 }
 
 /// One transcript as it comes in.
@@ -91,7 +93,7 @@ impl<'p> Pipeline<'p> {
     /// A pipeline for one policy.
     ///
     /// # Errors
-    /// Where the policy asks for what is not built in.
+    /// Where the policy asks for what is not built in, or for files below a folder that cannot be read.
     pub fn new(policy: &'p Policy, keeping: Keeping) -> Result<Self> {
         is_built_in(policy)?;
         Ok(Pipeline {
@@ -100,6 +102,7 @@ impl<'p> Pipeline<'p> {
             keeping,
             earlier: Earlier::of(policy)?,
             replies: Replies::default(),
+            root: Root::open(&policy.restore)?,
         })
     }
 
@@ -136,7 +139,7 @@ impl<'p> Pipeline<'p> {
         let artifacts = artifacts::gather(&transcript, &plan, &sizes, self.policy);
         let mut changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
         let dropped = plan.dead.lines.len();
-        let actions = self.actions(&transcript, &plan, &changes, first_line);
+        let mut actions = self.actions(&transcript, &plan, &changes, first_line);
         if !changes.is_empty() || dropped > 0 {
             let new = apply::apply(
                 &transcript,
@@ -153,8 +156,8 @@ impl<'p> Pipeline<'p> {
                 },
             );
         }
-        let telling = self.summarise(input, &mut transcript, &mut sizes, &before);
-        let mut actions: Vec<(u32, Action)> = actions;
+        let replaced = changes.iter().map(|change| change.block).collect();
+        let telling = self.summarise(input, &mut transcript, &mut sizes, &before, &replaced);
         for (told, summarised) in telling.summaries() {
             let number = numbers.get(&told.id).copied().unwrap_or(0);
             // What was cleared and then summarised away was never there.

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use super::{Input, Pipeline, Rejected};
 use crate::apply;
-use crate::artifacts::Reply;
+use crate::artifacts::{Reply, Unread, recents};
 use crate::facts::{Left, said};
 use crate::format::{self, Format, Revision, Splice, Warnings};
+use crate::ids::IdSet;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, Warning};
 use crate::plan::{Cutter, Due, due, may_be_due};
 use crate::policy::{History, Source, UserWords};
@@ -73,6 +74,16 @@ impl Told {
                     tokens_after: summarised.tokens,
                 };
                 outcome.actions.push(action);
+                let restored = summarised.restored.iter().map(|restored| Action {
+                    kind: ActionKind::Restore,
+                    line: u64::from(self.first.0) + first_line,
+                    message: self.first.1 as u64 + 1,
+                    tool: None,
+                    reason: restored.path.clone(),
+                    tokens_before: 0,
+                    tokens_after: restored.tokens,
+                });
+                outcome.actions.extend(restored);
                 outcome.summary = Some(summarised.outcome.clone());
                 outcome.restored.clone_from(&summarised.restored);
                 outcome.target = summarised.target;
@@ -114,6 +125,7 @@ impl Pipeline<'_> {
         transcript: &mut Transcript<'_>,
         sizes: &mut Sizes,
         before: &BTreeMap<ConversationId, u64>,
+        replaced: &IdSet<u32>,
     ) -> Telling {
         let mut telling = Telling::default();
         let mut original = None;
@@ -136,8 +148,9 @@ impl Pipeline<'_> {
                     (transcript, number),
                     original,
                     sizes,
-                    before,
+                    (before, replaced),
                     &mut next_reply,
+                    &mut telling.warnings,
                 ) else {
                     continue;
                 };
@@ -169,8 +182,9 @@ impl Pipeline<'_> {
         (transcript, number): (&Transcript<'_>, usize),
         original: &Original<'_>,
         sizes: &mut Sizes,
-        before: &BTreeMap<ConversationId, u64>,
+        (before, replaced): (&BTreeMap<ConversationId, u64>, &IdSet<u32>),
         next_reply: &mut usize,
+        warnings: &mut Vec<Warning>,
     ) -> Option<Told> {
         let conversation = &transcript.conversations[number];
         let was = original.conversation(&conversation.id)?;
@@ -190,6 +204,8 @@ impl Pipeline<'_> {
             before: before.get(&conversation.id).copied().unwrap_or(0),
             cutter: &cutter,
             reply: None,
+            recents: &[],
+            replaced,
             summaries: input.format.summaries(),
             estimator: &self.estimator,
             policy: self.policy,
@@ -215,12 +231,20 @@ impl Pipeline<'_> {
                     .then(|| self.ask(next_reply))
                     .flatten();
                 summing.reply = reply.as_ref();
+                // Presets parse, or no pipeline would be there.
+                let (recents, unread) =
+                    recents(&original.transcript, was, self.policy, self.root.as_ref())
+                        .unwrap_or_default();
+                summing.recents = &recents;
                 match summing.settle(cut) {
                     Settled::Stays { why, tried, target } => {
                         let reason = why.clone();
                         (Settled::Stays { why, tried, target }, reason)
                     }
-                    settled @ Settled::Summarised(_) => (settled, why),
+                    settled @ Settled::Summarised(_) => {
+                        warnings.extend(unread.into_iter().map(not_read));
+                        (settled, why)
+                    }
                 }
             }
         };
@@ -379,6 +403,14 @@ impl<'a> Original<'a> {
         self.by_id
             .get(id)
             .map(|number| &self.transcript.conversations[*number])
+    }
+}
+
+fn not_read((path, why): Unread) -> Warning {
+    Warning {
+        kind: "file_not_read".to_owned(),
+        line: None,
+        message: format!("not read below the files' folder: {path}: {}", why.reason()),
     }
 }
 

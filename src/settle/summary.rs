@@ -8,9 +8,12 @@
 use crate::artifacts::Reply;
 use crate::facts::{Earlier, Left};
 use crate::format::Summaries;
+use crate::ids::IdSet;
 use crate::outcome::{Restored, SummaryOutcome, TargetOutcome};
-use crate::plan::{Cut, Cutter};
-use crate::policy::{OnFailure, Policy, Role as Says, Slot, Substitutions, UserWords};
+use crate::plan::{Cut, Cutter, Recent, Section};
+use crate::policy::{
+    Layer, OnFailure, Policy, Role as Says, Slot, Substitutions, SummaryWhen, UserWords,
+};
 use crate::summarizer::extractive::{Extract, Summary};
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
@@ -43,6 +46,10 @@ pub struct Summing<'s> {
     pub cutter: &'s Cutter<'s>,
     /// What another summariser has written, if one was asked.
     pub reply: Option<&'s Reply>,
+    /// The files that may come back, the newest first.
+    pub recents: &'s [Recent],
+    /// The results that a free layer has replaced.
+    pub replaced: &'s IdSet<u32>,
     /// How the format writes summaries.
     pub summaries: Summaries,
     /// How tokens are counted.
@@ -271,6 +278,7 @@ impl Summing<'_> {
     }
 
     fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
+        let (restored, draft) = self.with_files(draft, cap);
         let Draft {
             cut,
             summary,
@@ -306,9 +314,63 @@ impl Summing<'_> {
             now: self.estimator.total(self.sizes.iter().copied()),
             total,
             outcome,
-            restored: Vec::new(),
+            restored,
             target: cap.map(|cap| TargetOutcome::new(cap, total)),
         }
+    }
+
+    /// A draft with the files that come back, as far as there is room: they are paid from what the summary saves, and
+    /// never bring a conversation over its trigger again.
+    fn with_files(&self, draft: Draft, cap: Option<u64>) -> (Vec<Restored>, Draft) {
+        if !self.policy.has(Layer::Restore) {
+            return (Vec::new(), draft);
+        }
+        let now = self.estimator.total(self.sizes.iter().copied());
+        let below = match (self.policy.summary.when, self.policy.threshold()) {
+            (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
+            (SummaryWhen::Always, _) | (_, None) => now,
+        };
+        let limit = cap.unwrap_or(u64::MAX).min(below.saturating_sub(1));
+        let settings = &self.policy.restore;
+        let is_visible = |recent: &&Recent| {
+            let from = draft.cut.tail as u32;
+            settings.skip_visible && recent.is_visible(from, |b| self.replaced.contains(&b))
+        };
+        let mut room = limit.saturating_sub(draft.total);
+        for _ in 0..ROUNDS {
+            if room == 0 {
+                break;
+            }
+            let mut section = Section::new(self.estimator, room);
+            let back = section.put_back(self.recents.iter().filter(|r| !is_visible(r)), settings);
+            if draft.source == Wrote::Other {
+                // The built-in summary has them already.
+                let from = draft.cut.tail as u32;
+                section.put_back_extras(self.transcript, self.conversation, self.policy, from);
+            }
+            if section.text().is_empty() {
+                break;
+            }
+            let text = format!("{}\n\n{}", draft.text, section.text());
+            let total = self.total(draft.cut, &text);
+            if total <= limit {
+                let restored = back.into_iter().map(|back| Restored {
+                    path: back.path,
+                    tokens: back.tokens,
+                    source: back.source,
+                });
+                return (
+                    restored.collect(),
+                    Draft {
+                        text,
+                        total,
+                        ..draft
+                    },
+                );
+            }
+            room = room.saturating_sub(total - limit);
+        }
+        (Vec::new(), draft)
     }
 
     /// The outcome of an attempt that led to nothing, if there was one.
