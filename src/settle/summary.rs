@@ -155,23 +155,10 @@ impl Summing<'_> {
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
-        let ways = self.ways(asked, cap, self.policy.summary.user_words);
-        let now = self.estimator.total(self.sizes.iter().copied());
-        // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-        let is_small = cap.is_none_or(|cap| now <= cap);
-        if is_small
-            && ways
-                .first()
-                .is_some_and(|(cut, _)| !self.cutter.has_span(*cut))
-        {
-            return None;
-        }
+        let ways = self.ways(asked, cap);
         let mut smallest: Option<Draft> = None;
         for writer in writers {
             for (cut, words) in ways.iter().copied() {
-                if !self.cutter.has_span(cut) {
-                    continue;
-                }
                 let draft = self.written(cut, words, cap, writer);
                 if cap.is_none_or(|cap| draft.total <= cap) {
                     return Some(draft);
@@ -187,11 +174,31 @@ impl Summing<'_> {
         smallest
     }
 
-    /// What may be kept and what has to be told, from the most to the least.
-    fn ways(&self, asked: Cut, cap: Option<u64>, words: UserWords) -> Vec<(Cut, UserWords)> {
-        let Some(cap) = cap else {
-            return vec![(asked, words)];
+    /// Whether there is anything to summarise; `asked` is the policy's cut.
+    pub fn has_work(&self, asked: Cut) -> bool {
+        !self
+            .ways(asked, self.policy.target.cap(self.before))
+            .is_empty()
+    }
+
+    /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
+    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
+        let words = self.policy.summary.user_words;
+        let mut ways = match cap {
+            Some(cap) => self.ways_within(asked, cap, words),
+            None => vec![(asked, words)],
         };
+        let has_span = |(cut, _): &(Cut, UserWords)| self.cutter.has_span(*cut);
+        // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+        let now = self.estimator.total(self.sizes.iter().copied());
+        if cap.is_none_or(|cap| now <= cap) && !ways.first().is_some_and(has_span) {
+            return Vec::new();
+        }
+        ways.retain(has_span);
+        ways
+    }
+
+    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let limit = cap.saturating_sub(self.system()) * TAIL / 100;
         let mut cuts = vec![asked];
