@@ -123,7 +123,7 @@ impl Summing<'_> {
     /// Settles the summary; `asked` is the policy's cut.
     pub fn settle(&self, asked: Cut) -> Settled {
         let cap = self.policy.target.cap(self.before);
-        let now = self.estimator.total(self.sizes.iter().copied());
+        let now = self.now();
         let stays = |why: &str| Settled::Stays {
             why: why.to_owned(),
             tried: self.failed(),
@@ -190,8 +190,7 @@ impl Summing<'_> {
         };
         let has_span = |(cut, _): &(Cut, UserWords)| self.cutter.has_span(*cut);
         // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-        let now = self.estimator.total(self.sizes.iter().copied());
-        if cap.is_none_or(|cap| now <= cap) && !ways.first().is_some_and(has_span) {
+        if cap.is_none_or(|cap| self.now() <= cap) && !ways.first().is_some_and(has_span) {
             return Vec::new();
         }
         ways.retain(has_span);
@@ -235,7 +234,7 @@ impl Summing<'_> {
             };
             return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
         }
-        let span = self.span(cut);
+        let (span, now) = (self.span(cut), self.now());
         let mut size = self.policy.summary.size(span);
         let mut rounds = ROUNDS;
         loop {
@@ -243,7 +242,9 @@ impl Summing<'_> {
             // What it did not use of its size is nothing to be saved.
             let used = size.min(summary.counted);
             let draft = self.drafted(cut, summary, Wrote::Extractive);
-            let excess = cap.map_or(0, |cap| draft.total.saturating_sub(cap));
+            // What saves nothing is not made, so that a smaller one is better than none.
+            let most = cap.unwrap_or(u64::MAX).min(now.saturating_sub(1));
+            let excess = draft.total.saturating_sub(most);
             if excess == 0 || size == 0 {
                 return draft;
             }
@@ -330,7 +331,7 @@ impl Summing<'_> {
                 .estimator
                 .tokens(self.estimator.message(self.role(), &text)),
             text,
-            now: self.estimator.total(self.sizes.iter().copied()),
+            now: self.now(),
             total,
             outcome,
             restored,
@@ -344,7 +345,7 @@ impl Summing<'_> {
         if !self.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
-        let now = self.estimator.total(self.sizes.iter().copied());
+        let now = self.now();
         let below = match (self.policy.summary.when, self.policy.threshold()) {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
             (SummaryWhen::Always, _) | (_, None) => now,
@@ -457,6 +458,11 @@ impl Summing<'_> {
             .filter(|(n, _)| self.is_system(*n))
             .map(|(_, size)| self.estimator.tokens(*size))
             .sum()
+    }
+
+    /// The live tokens as the free layers have left them.
+    fn now(&self) -> u64 {
+        self.estimator.total(self.sizes.iter().copied())
     }
 
     /// The tokens of the messages before a cut.
