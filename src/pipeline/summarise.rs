@@ -145,7 +145,7 @@ impl Pipeline<'_> {
                     continue;
                 }
                 let original = original.get_or_insert_with(|| Original::read(input));
-                let Some(told) = self.settled(
+                let told = self.settled(
                     input,
                     (transcript, number),
                     original,
@@ -153,14 +153,13 @@ impl Pipeline<'_> {
                     (before, replaced),
                     &mut next_reply,
                     &mut telling.warnings,
-                ) else {
-                    continue;
-                };
+                );
                 if let Settled::Summarised(summarised) = &told.settled {
+                    let conversation = &transcript.conversations[number];
+                    let source = original.of(transcript, conversation);
                     telling
                         .warnings
-                        .extend(self.unsaid(input, original, &told, summarised));
-                    let conversation = &transcript.conversations[number];
+                        .extend(self.unsaid(input, source, summarised));
                     made.push(Made {
                         number,
                         messages: messages_after(conversation, summarised),
@@ -178,7 +177,7 @@ impl Pipeline<'_> {
         telling
     }
 
-    /// What becomes of one conversation; `None` where it is not that of the input any more.
+    /// What becomes of one conversation.
     fn settled(
         &self,
         input: Input<'_>,
@@ -188,17 +187,14 @@ impl Pipeline<'_> {
         (before, replaced): (&BTreeMap<ConversationId, u64>, &IdSet<u32>),
         next_reply: &mut usize,
         warnings: &mut Vec<Warning>,
-    ) -> Option<Told> {
+    ) -> Told {
         let conversation = &transcript.conversations[number];
-        let was = original.conversation(&conversation.id)?;
-        if was.messages.len() != conversation.messages.len() {
-            return None;
-        }
-        let left = self.earlier.left(&original.transcript, was);
+        let (source, was) = original.of(transcript, conversation);
+        let left = self.earlier.left(source, was);
         let cutter = Cutter::new(transcript, conversation, &left);
         let now = sizes.messages(transcript, conversation);
         let mut summing = Summing {
-            transcript: &original.transcript,
+            transcript: source,
             conversation: was,
             left: &left,
             earlier: &self.earlier,
@@ -237,8 +233,7 @@ impl Pipeline<'_> {
                 summing.reply = reply.as_ref();
                 // Presets parse, or no pipeline would be there.
                 let (recents, unread) =
-                    recents(&original.transcript, was, self.policy, self.root.as_ref())
-                        .unwrap_or_default();
+                    recents(source, was, self.policy, self.root.as_ref()).unwrap_or_default();
                 summing.recents = &recents;
                 match summing.settle(cut) {
                     Settled::Stays { why, tried, target } => {
@@ -258,13 +253,13 @@ impl Pipeline<'_> {
             .messages
             .get(first)
             .map_or(0, |message| was.first_line(message));
-        Some(Told {
+        Told {
             id: conversation.id.clone(),
             id_after: conversation.id.to_string(),
             first: (line, first),
             why,
             settled,
-        })
+        }
     }
 
     fn ask(&self, next: &mut usize) -> Option<Reply> {
@@ -366,30 +361,19 @@ impl Pipeline<'_> {
     fn unsaid(
         &self,
         input: Input<'_>,
-        original: &Original<'_>,
-        told: &Told,
+        (source, was): (&Transcript<'_>, &Conversation),
         summarised: &Summarised,
     ) -> Vec<Warning> {
-        let Some(was) = original.conversation(&told.id) else {
-            return Vec::new();
-        };
         if self.policy.summary.user_words == UserWords::Budget {
             return Vec::new();
         }
-        let left = self.earlier.left(&original.transcript, was);
+        let left = self.earlier.left(source, was);
         let messages = was.messages.iter().enumerate().take(summarised.tail);
         let typed = messages
             .filter(|(n, message)| message.typed == Typed::Yes && left[*n] == Left::Nothing);
         let is_there = |message| {
-            let mut blocks = was
-                .blocks(message)
-                .iter()
-                .map(|b| original.transcript.block(*b));
-            blocks.all(|block| {
-                summarised
-                    .text
-                    .contains(said(&original.transcript, block).trim())
-            })
+            let mut blocks = was.blocks(message).iter().map(|b| source.block(*b));
+            blocks.all(|block| summarised.text.contains(said(source, block).trim()))
         };
         typed
             .filter(|(_, message)| !is_there(*message))
@@ -415,10 +399,18 @@ impl<'a> Original<'a> {
         }
     }
 
-    fn conversation(&self, id: &ConversationId) -> Option<&Conversation> {
-        self.by_id
-            .get(id)
-            .map(|number| &self.transcript.conversations[*number])
+    /// A conversation as it was read; as it is now where lines that were broken make it another one.
+    fn of<'s>(
+        &'s self,
+        transcript: &'s Transcript<'a>,
+        conversation: &'s Conversation,
+    ) -> (&'s Transcript<'a>, &'s Conversation) {
+        let number = self.by_id.get(&conversation.id);
+        let was = number.map(|number| &self.transcript.conversations[*number]);
+        match was.filter(|was| was.messages.len() == conversation.messages.len()) {
+            Some(was) => (&self.transcript, was),
+            None => (transcript, conversation),
+        }
     }
 }
 
