@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::{Format, Revision, Warnings};
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, Warning};
-use crate::plan::{self, Keeping, Plan, tool_named_by};
+use crate::plan::{self, Keeping, Placeholders, Plan, tool_named_by};
 use crate::policy::{Layer, OnFailure, Policy, Source, SummaryWhen, TooLarge};
 use crate::settle::{self, Change, Why};
 use crate::text::{count, thousands};
@@ -30,6 +30,7 @@ pub struct Pipeline<'p> {
     estimator: Estimator,
     keeping: Keeping,
     earlier: Earlier,
+    placeholders: Placeholders,
     replies: Replies,
     /// Where files are read from, if anywhere.
     root: Option<Root>,
@@ -101,6 +102,7 @@ impl<'p> Pipeline<'p> {
             estimator: Estimator::new(&policy.tokens)?,
             keeping,
             earlier: Earlier::of(policy)?,
+            placeholders: Placeholders::of(policy)?,
             replies: Replies::default(),
             root: Root::open(&policy.restore)?,
         })

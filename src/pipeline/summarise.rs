@@ -231,10 +231,13 @@ impl Pipeline<'_> {
                     .then(|| self.ask(next_reply))
                     .flatten();
                 summing.reply = reply.as_ref();
-                // Presets parse, or no pipeline would be there.
-                let (recents, unread) =
-                    recents(&original.transcript, was, self.policy, self.root.as_ref())
-                        .unwrap_or_default();
+                let (recents, unread) = recents(
+                    &original.transcript,
+                    was,
+                    self.policy,
+                    &self.placeholders,
+                    self.root.as_ref(),
+                );
                 summing.recents = &recents;
                 match summing.settle(cut) {
                     Settled::Stays { why, tried, target } => {
