@@ -20,7 +20,7 @@ use crate::scan::{Span, Text};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Shape, Transcript};
 
 use bpe::Bpe;
-pub use usage::{Usage, usage};
+pub use usage::{Usage, asked, usage};
 
 /// A measure before rounding, in the estimator's unit, and the flat tokens of what has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -239,6 +239,20 @@ impl Estimator {
         Some(bpe.plain(&json))
     }
 
+    /// The tokens of a window of `count` messages, given their size and the tokens of each of them, added up.
+    fn window(&self, mut size: Size, tokens: u64, count: u64) -> u64 {
+        match self.settings.per {
+            Per::Message => tokens,
+            Per::Conversation => {
+                if self.settings.scope == Scope::HistoryJson {
+                    // The brackets of the list and the commas in it.
+                    size.measure += self.plain(",") * (2 + count.saturating_sub(1));
+                }
+                self.tokens(size)
+            }
+        }
+    }
+
     fn flat(&self, block: &Block) -> u32 {
         let (images, documents) = match block.kind {
             BlockKind::Image => (1, 0),
@@ -361,24 +375,23 @@ impl Sizes {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> u64 {
-        let count = conversation.messages.len() as u64;
+        let growth = self.growth(transcript, conversation);
+        let empty = || self.estimator.window(Size::default(), 0, 0);
+        growth.last().copied().unwrap_or_else(empty)
+    }
+
+    /// The tokens of a live window as it was after each of its messages.
+    pub fn growth(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u64> {
         let mut sum = Size::default();
         let mut tokens = 0;
-        for message in &conversation.messages {
+        let mut growth = Vec::with_capacity(conversation.messages.len());
+        for (message, count) in conversation.messages.iter().zip(1..) {
             let size = self.message(transcript, conversation, message);
             sum += size;
             tokens += self.estimator.tokens(size);
+            growth.push(self.estimator.window(sum, tokens, count));
         }
-        match self.estimator.settings.per {
-            Per::Message => tokens,
-            Per::Conversation => {
-                if self.estimator.settings.scope == Scope::HistoryJson {
-                    // The brackets of the list and the commas in it.
-                    sum.measure += self.estimator.plain(",") * (2 + count.saturating_sub(1));
-                }
-                self.estimator.tokens(sum)
-            }
-        }
+        growth
     }
 }
 
