@@ -1,12 +1,13 @@
-//! The tables that a person sees: inputs, then the shares of all of them together.
+//! The tables that a person sees: inputs, then the shares of all of them together, then their windows.
 //!
 //! Of long lists the largest are shown; the JSON has all.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::Stats;
 use super::rows::{Table, percent};
+use super::windows::{estimates, growth, presets, thresholds};
+use super::{Stats, View};
 use crate::report::cells::{elide, size};
 use crate::stats::{By, Consumer, Counted, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, thousands};
@@ -16,10 +17,11 @@ const FILES_SHOWN: usize = 20;
 /// The longest place of a consumer, in characters.
 const PLACE_MAX: usize = 40;
 
-/// Writes the tables with rows of at most `width` characters, and up to `top` tools, paths and consumers.
+/// Writes the tables.
 ///
 /// Errors are the writer's.
-pub fn write(stats: &Stats, top: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let View { width, top, .. } = view;
     let counts = &stats.totals.counts;
     let mut shown: Vec<&FileStats> = stats.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
@@ -71,7 +73,10 @@ pub fn write(stats: &Stats, top: usize, width: usize, out: &mut dyn Write) -> io
         },
     ));
     tables.push(largest(&counts.largest, stats.files.len()));
-    tables.push(usages(&shown));
+    tables.extend(growth(stats, view));
+    tables.push(thresholds(stats));
+    tables.push(presets(stats));
+    tables.push(estimates(stats, &shown));
     for table in tables.iter().filter(|table| !table.rows.is_empty()) {
         writeln!(out)?;
         table.write(width, out)?;
@@ -186,21 +191,6 @@ fn largest(consumers: &[Consumer], files: usize) -> Table {
             thousands(consumer.message),
             thousands(consumer.tokens),
         ]);
-    }
-    table
-}
-
-fn usages(shown: &[&FileStats]) -> Table {
-    let mut table = Table::new(["recorded usage", "recorded", "overhead", "factor"]);
-    for file in shown {
-        if let Some(usage) = file.usage() {
-            table.rows.push(vec![
-                printable(&file.path).into_owned(),
-                thousands(usage.recorded),
-                thousands(usage.overhead),
-                format!("{:.2}", usage.factor),
-            ]);
-        }
     }
     table
 }
