@@ -391,7 +391,7 @@ impl<'c> Choice<'c> {
                 && requests[request as usize].origin == Origin::Span
                 && let Some(told) = told.get(&request)
             {
-                if is_all_of(told, &unit.row.text) {
+                if say_the_same(told, &unit.row.text) {
                     whole += 1;
                 } else {
                     in_part += 1;
@@ -402,10 +402,10 @@ impl<'c> Choice<'c> {
     }
 }
 
-/// Whether a text says all that another one says, blanks aside.
-fn is_all_of(told: &str, text: &str) -> bool {
-    let letters = |text: &'_ str| -> String { text.split_whitespace().collect() };
-    told == text || letters(told) == letters(text)
+/// Whether two texts say the same, blanks aside.
+fn say_the_same(told: &str, text: &str) -> bool {
+    let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
+    told.eq(text)
 }
 
 /// Whether two units that follow one another are one row.
