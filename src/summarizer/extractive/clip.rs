@@ -81,23 +81,23 @@ fn cut(text: &str, most: usize) -> usize {
 pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n')
         .flat_map(sentences_of_line)
-        .map(str::trim)
         .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
 }
 
 fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
+    let mut rest = line.trim();
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
         let (sentence, others) = rest.split_at(end_of_sentence(rest));
-        rest = others;
+        rest = others.trim_start();
         Some(sentence)
     })
 }
 
-/// One past the end of the first sentence. A full stop ends one where a blank and no small letter follow: `e.g. this`.
+/// One past the end of the first sentence of a text without blanks before it. A full stop ends one where a blank and no
+/// small letter follow: `e.g. this`.
 fn end_of_sentence(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -107,8 +107,7 @@ fn end_of_sentence(text: &str) -> usize {
             '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {
                 let rest = text[end..].trim_start();
                 // `1. this` is an item of a list.
-                let is_item = text[..at].trim().len() <= 2;
-                if !is_item && !rest.starts_with(|c: char| c.is_lowercase()) {
+                if at > 2 && !rest.starts_with(|c: char| c.is_lowercase()) {
                     return end;
                 }
             }
