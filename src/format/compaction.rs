@@ -34,7 +34,7 @@ pub struct Splice {
     pub dropped: BTreeSet<u32>,
     /// Changes within lines that stay.
     pub patches: Vec<Patch>,
-    /// What the conversation is called from now on, where it takes its name from its first line.
+    /// The id of the line that the conversation begins with from now on, in formats whose lines have one.
     pub id: Option<String>,
 }
 

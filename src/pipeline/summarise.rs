@@ -11,7 +11,7 @@ use crate::artifacts::{Reply, Unread, recents};
 use crate::facts::{Left, said};
 use crate::format::{self, Format, Revision, Splice, Warnings};
 use crate::ids::IdSet;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, Warning};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, TargetOutcome, Warning};
 use crate::plan::{Cutter, Due, due, may_be_due};
 use crate::policy::{History, Source, UserWords};
 use crate::settle::{Settled, Summarised, Summing};
@@ -115,6 +115,8 @@ struct Made {
     told: Told,
     /// The messages that the conversation has afterwards.
     messages: usize,
+    /// The id of the line that it begins with afterwards, in formats whose lines have one.
+    begins: Option<String>,
 }
 
 impl Pipeline<'_> {
@@ -162,6 +164,7 @@ impl Pipeline<'_> {
                     made.push(Made {
                         number,
                         messages: messages_after(conversation, summarised),
+                        begins: None,
                         told,
                     });
                 } else {
@@ -285,7 +288,13 @@ impl Pipeline<'_> {
         }
         let mut all = Splice::default();
         let mut edits = Vec::new();
-        for Made { number, told, .. } in &mut made {
+        for Made {
+            number,
+            told,
+            begins,
+            ..
+        } in &mut made
+        {
             let Settled::Summarised(summarised) = &told.settled else {
                 continue;
             };
@@ -302,7 +311,9 @@ impl Pipeline<'_> {
                 told.settled = Settled::Stays {
                     why: "the first message that stays hangs on nothing".to_owned(),
                     tried: None,
-                    target: summarised.target,
+                    target: summarised
+                        .target
+                        .map(|target| TargetOutcome::new(target.tokens, now)),
                 };
                 continue;
             };
@@ -317,9 +328,7 @@ impl Pipeline<'_> {
                 all.inserted.entry(line).or_default().extend(lines);
             }
             all.dropped.extend(splice.dropped);
-            if let (ConversationId::Sidechain(_), Some(id)) = (&told.id, splice.id) {
-                told.id_after = id;
-            }
+            *begins = splice.id;
         }
         edits.retain(|edit| !all.dropped.contains(&edit.line));
         let new = apply::apply(transcript, edits);
@@ -345,6 +354,12 @@ impl Pipeline<'_> {
                     inserted: BTreeMap::new(),
                 },
             );
+        }
+        // A sidechain takes its name from its first line, which may have left.
+        for made in &mut made {
+            if let Some(conversation) = made.conversation(transcript) {
+                made.told.id_after = conversation.id.to_string();
+            }
         }
         (made.into_iter().map(|made| made.told).collect(), rejected)
     }
@@ -429,19 +444,29 @@ fn messages_after(conversation: &Conversation, summarised: &Summarised) -> usize
 }
 
 impl Made {
+    /// The conversation in the transcript with the summary in it.
+    fn conversation<'c>(&self, transcript: &'c Transcript<'_>) -> Option<&'c Conversation> {
+        let Some(id) = &self.begins else {
+            return transcript.conversations.get(self.number);
+        };
+        let begins = |c: &&Conversation| {
+            let first = c.path.first().copied();
+            first.is_some_and(|line| {
+                let link = transcript.links()[line as usize];
+                transcript.bytes(line, link.id) == id.as_bytes()
+            })
+        };
+        transcript.conversations.iter().find(begins)
+    }
+
     /// Whether what was to stay is still there: an agent that meets a missing link loses the rest without a word, and so
     /// would we.
     fn check(&self, transcript: &Transcript<'_>) -> Option<Rejected> {
         let Settled::Summarised(_) = self.told.settled else {
             return None;
         };
-        let conversations = &transcript.conversations;
-        let only = conversations.len() == 1;
-        let is_it = |c: &&Conversation| only || c.id.to_string() == self.told.id_after;
-        let there = conversations
-            .iter()
-            .find(is_it)
-            .map_or(0, |c| c.messages.len());
+        let conversation = self.conversation(transcript);
+        let there = conversation.map_or(0, |c| c.messages.len());
         (there != self.messages).then(|| Rejected {
             why: Rejection::LostMessages,
             message: format!(

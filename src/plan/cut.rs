@@ -98,16 +98,17 @@ impl<'c> Cutter<'c> {
     }
 
     /// From the n-th last typed message on. In a conversation of one turn: from its last answer on, since otherwise
-    /// nothing could go.
+    /// nothing could go. Where a summary stands in front, what went is told there, and fewer turns all stay.
     fn by_turns(&self, keep: u64) -> Option<usize> {
         let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
         let is_typed = |n: &usize| {
             self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
         };
         let turns: Vec<usize> = self.counted.iter().copied().filter(is_typed).collect();
-        match turns[..] {
-            [] | [_] => self.last_answer(),
-            _ => turns.get(turns.len().saturating_sub(keep)).copied(),
+        match (turns.len().checked_sub(keep), &turns[..]) {
+            (None, _) if self.left.contains(&Left::Summary) => self.counted.first().copied(),
+            (_, [] | [_]) if !self.left.contains(&Left::Summary) => self.last_answer(),
+            (at, turns) => turns.get(at.unwrap_or(0)).copied(),
         }
     }
 
@@ -133,16 +134,17 @@ impl<'c> Cutter<'c> {
     /// The nearest place at or before `asked` that parts nothing.
     fn whole(&self, asked: usize) -> usize {
         let first = self.counted.first().copied().unwrap_or(asked);
-        // The number of the message of each call; where an id comes twice, of the last one before.
+        // The number of the message of each call; where an id comes twice, or none at all, of the last one before.
         let mut calls: IdMap<&[u8], usize> = IdMap::default();
         let mut needs: Vec<usize> = Vec::with_capacity(self.conversation.messages.len());
         for number in 0..self.conversation.messages.len() {
             let mut need = number;
-            for id in self.ids(number, BlockKind::Result) {
+            for id in self.ids(number, &[BlockKind::Result, BlockKind::Server]) {
                 need = need.min(calls.get(id).copied().unwrap_or(number));
             }
             needs.push(need);
-            calls.extend(self.ids(number, BlockKind::Call).map(|id| (id, number)));
+            let own = self.ids(number, &[BlockKind::Call, BlockKind::Server]);
+            calls.extend(own.map(|id| (id, number)));
         }
         let mut tail = asked;
         let mut seen = self.conversation.messages.len();
@@ -190,14 +192,18 @@ impl<'c> Cutter<'c> {
         at.checked_sub(1).map_or(number, |at| self.counted[at])
     }
 
-    fn ids(&self, number: usize, kind: BlockKind) -> impl Iterator<Item = &'c [u8]> + use<'c> {
+    /// The ids of a message's blocks of these kinds; the older calls, which have none, go by "".
+    fn ids(
+        &self,
+        number: usize,
+        kinds: &'static [BlockKind],
+    ) -> impl Iterator<Item = &'c [u8]> + use<'c> {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let blocks = conversation.blocks(&conversation.messages[number]).iter();
-        blocks.filter_map(move |b| {
-            let block = transcript.block(*b);
-            (block.kind == kind && !block.call_id.is_empty())
-                .then(|| transcript.bytes(block.line, block.call_id))
-        })
+        let blocks = blocks.map(|b| transcript.block(*b));
+        blocks
+            .filter(|block| kinds.contains(&block.kind))
+            .map(|block| transcript.bytes(block.line, block.call_id))
     }
 }
 
@@ -224,3 +230,6 @@ fn reach(conversation: &Conversation) -> Vec<(usize, usize)> {
     }
     reach
 }
+
+#[cfg(test)]
+mod tests;

@@ -155,10 +155,20 @@ impl Summing<'_> {
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
-        let words = self.policy.summary.user_words;
+        let ways = self.ways(asked, cap, self.policy.summary.user_words);
+        let now = self.estimator.total(self.sizes.iter().copied());
+        // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+        let is_small = cap.is_none_or(|cap| now <= cap);
+        if is_small
+            && ways
+                .first()
+                .is_some_and(|(cut, _)| !self.cutter.has_span(*cut))
+        {
+            return None;
+        }
         let mut smallest: Option<Draft> = None;
         for writer in writers {
-            for (cut, words) in self.ways(asked, cap, words) {
+            for (cut, words) in ways.iter().copied() {
                 if !self.cutter.has_span(cut) {
                     continue;
                 }
@@ -220,21 +230,23 @@ impl Summing<'_> {
         }
         let span = self.span(cut);
         let mut size = self.policy.summary.size(span);
-        let mut draft = None;
-        for _ in 0..ROUNDS {
+        let mut rounds = ROUNDS;
+        loop {
             let summary = extract.summary(size, words, self.estimator);
-            let made = self.drafted(cut, summary, Wrote::Extractive);
-            let excess = cap.map_or(0, |cap| made.total.saturating_sub(cap));
-            draft = Some(made);
+            // What it did not use of its size is nothing to be saved.
+            let used = size.min(summary.counted);
+            let draft = self.drafted(cut, summary, Wrote::Extractive);
+            let excess = cap.map_or(0, |cap| draft.total.saturating_sub(cap));
             if excess == 0 || size == 0 {
-                break;
+                return draft;
             }
-            size = size.saturating_sub(excess);
+            rounds -= 1;
+            size = if rounds == 0 {
+                0
+            } else {
+                used.saturating_sub(excess)
+            };
         }
-        draft.unwrap_or_else(|| {
-            let summary = extract.summary(0, words, self.estimator);
-            self.drafted(cut, summary, Wrote::Extractive)
-        })
     }
 
     fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {

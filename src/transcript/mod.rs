@@ -404,11 +404,12 @@ impl<'a> Transcript<'a> {
 
     /// What the line before an inserted one lacks: the last line of the input may have no end.
     fn missing_end(&self, inserted: u32) -> &'static [u8] {
+        let own = self.lines[inserted as usize].eol;
         let before = inserted
             .checked_sub(1)
             .map(|line| &self.lines[line as usize]);
         match before.map(|line| (line.presence, line.eol)) {
-            Some((Presence::Kept, Eol::None)) => b"\n",
+            Some((Presence::Kept, Eol::None)) => own.bytes(),
             Some((Presence::Kept | Presence::Dropped | Presence::Inserted, _)) | None => b"",
         }
     }

@@ -242,11 +242,12 @@ impl<'a> Transcript<'a> {
         }
         for (at, lines) in new.iter().rev() {
             let at = *at as usize;
-            let model = self.lines.get(at).or(self.lines.last());
-            let eol = match model.map(|line| line.eol) {
-                Some(Eol::CrLf) => Eol::CrLf,
-                Some(Eol::Lf | Eol::None) | None => Eol::Lf,
-            };
+            // The last line may have no end: then as the ones before it.
+            let here = self.lines.get(at).into_iter();
+            let mut near = here
+                .chain(self.lines[..at].iter().rev())
+                .map(|line| line.eol);
+            let eol = near.find(|eol| *eol != Eol::None).unwrap_or(Eol::Lf);
             let start = self
                 .lines
                 .get(at)

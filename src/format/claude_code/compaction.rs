@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
-use crate::transcript::{Conversation, Marks, Transcript};
+use crate::transcript::{Conversation, ConversationId, Marks, Transcript};
 
 /// What a new line takes over from the line that it follows: where and by whom the session is held.
 const IDENTITY: [&[u8]; 8] = [
@@ -38,7 +38,12 @@ pub(in super::super) fn splice(
     };
     let (gone, stays) = path.split_at(at);
     let model = gone.iter().rfind(|line| tree.link(**line).role.is_some())?;
-    let new = records(transcript, *model, summary);
+    // A sidechain is known by the line that it hangs on: where old lines stay, it is still that one.
+    let is_aside = matches!(conversation.id, ConversationId::Sidechain(_));
+    let is_on_chain = |line: &&u32| !conversation.gathered.contains(line);
+    let above = gone.iter().rfind(is_on_chain).filter(|_| is_aside);
+    let above = above.map(|line| transcript.bytes(*line, tree.link(*line).id));
+    let new = records(transcript, *model, above, summary);
     let mut splice = Splice {
         id: Some(new.boundary_id),
         ..Splice::default()
@@ -47,7 +52,10 @@ pub(in super::super) fn splice(
     let mut before: Option<u32> = None;
     for line in stays.iter().copied() {
         let is_on_chain = !conversation.gathered.contains(&line);
-        if !among.contains(&tree.parent(line)) {
+        // What hangs off the chain may do so over lines that no model sees.
+        let above = if is_on_chain { 1 } else { usize::MAX };
+        let mut above = tree.ancestry(line).skip(1).take(above);
+        if !above.any(|above| among.contains(&above)) {
             let link = tree.link(line);
             if link.parent.is_empty() {
                 return None;
@@ -86,7 +94,13 @@ struct Records {
     summary_id: String,
 }
 
-fn records(transcript: &Transcript<'_>, model: u32, summary: Summary<'_>) -> Records {
+/// New lines that are like the line `model` and hang on the id `above`, or on nothing.
+fn records(
+    transcript: &Transcript<'_>,
+    model: u32,
+    above: Option<&[u8]>,
+    summary: Summary<'_>,
+) -> Records {
     let line = transcript.line(model);
     let link = &transcript.links()[model as usize];
     let mut identity: Vec<u8> = Vec::new();
@@ -113,16 +127,19 @@ fn records(transcript: &Transcript<'_>, model: u32, summary: Summary<'_>) -> Rec
     let id = link.id.of(line);
     let boundary_id = uuid(&[b"boundary", id, summary.text.as_bytes()]);
     let summary_id = uuid(&[b"summary", id, summary.text.as_bytes()]);
-    let begin = |parent: &str, kind: &str, id: &str| {
+    let begin = |parent: Option<&[u8]>, kind: &str, id: &str| {
         let mut out = Vec::with_capacity(summary.text.len() + 512);
-        out.extend_from_slice(
-            format!("{{\"parentUuid\":{parent},\"isSidechain\":{is_aside}").as_bytes(),
-        );
+        out.extend_from_slice(b"{\"parentUuid\":");
+        match parent {
+            Some(parent) => out.extend([b"\"", parent, b"\""].concat()),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(format!(",\"isSidechain\":{is_aside}").as_bytes());
         out.extend_from_slice(&identity);
         out.extend_from_slice(format!(",\"uuid\":\"{id}\",\"type\":\"{kind}\"").as_bytes());
         out
     };
-    let mut boundary = begin("null", "system", &boundary_id);
+    let mut boundary = begin(above, "system", &boundary_id);
     boundary.extend_from_slice(
         format!(
             ",\"subtype\":\"compact_boundary\",\"content\":\"Conversation compacted\",\"isMeta\":false,\"level\":\"info\",\
@@ -131,7 +148,7 @@ fn records(transcript: &Transcript<'_>, model: u32, summary: Summary<'_>) -> Rec
         )
         .as_bytes(),
     );
-    let mut line = begin(&format!("\"{boundary_id}\""), "user", &summary_id);
+    let mut line = begin(Some(boundary_id.as_bytes()), "user", &summary_id);
     line.extend_from_slice(b",\"isVisibleInTranscriptOnly\":true,\"isCompactSummary\":true");
     line.extend_from_slice(b",\"message\":{\"role\":\"user\",\"content\":");
     push_json_string(&mut line, summary.text);

@@ -99,11 +99,12 @@ impl Tree<'_, '_> {
             // Nobody speaks above it (a note without a parent): the newest words are the end.
             lines.iter().copied().rfind(speaks)?
         };
-        // Only the very last pointer counts: one that names nothing overrules those before it, and so does a compaction.
+        // Only the very last pointer counts: one that names nothing overrules those before it, and so does a compaction of
+        // this conversation, be it a file of nothing but a sidechain.
         let links = (0u32..).zip(self.transcript.links());
-        let rules = |(_, link): &(u32, &Link)| {
-            let is_aside = link.marks.has(Marks::SIDECHAIN);
-            link.marks.has(Marks::LEAF) || link.marks.has(Marks::BOUNDARY) && !is_aside
+        let rules = |(line, link): &(u32, &Link)| {
+            let is_here = || lines.binary_search(line).is_ok();
+            link.marks.has(Marks::LEAF) || link.marks.has(Marks::BOUNDARY) && is_here()
         };
         let pointed = links
             .filter(rules)

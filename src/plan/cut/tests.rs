@@ -1,0 +1,223 @@
+//! Cuts of conversations that are written as one letter a message.
+
+use super::*;
+use crate::format::{Format, Warnings};
+use crate::policy::{Policy, preset};
+
+/// A message a letter: `s` system, `u` typed, `a` answer, `c` an answer with calls 1 and 2, `1` and `2` their results, `t`
+/// thinking, `f` a call without an id, `x` its result, `v` a call that the provider runs, `w` its result; `S` and `A` are
+/// what an earlier compaction has left.
+fn written(format: Format, letters: &str) -> Vec<u8> {
+    let call = |id: u32| match format {
+        Format::OpenAi => format!(
+            r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#
+        ),
+        _ => format!(r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#),
+    };
+    let said = |role: &str, content: &str| format!(r#"{{"role":"{role}","content":{content}}}"#);
+    let line = |letter: char| match (letter, format) {
+        ('s', _) => said("system", r#""be kind""#),
+        ('u' | 'S', _) => said("user", r#""do it""#),
+        ('a' | 'A', _) => said("assistant", r#""done""#),
+        ('c', Format::OpenAi) => format!(
+            r#"{{"role":"assistant","tool_calls":[{},{}]}}"#,
+            call(1),
+            call(2)
+        ),
+        ('c', _) => said("assistant", &format!("[{},{}]", call(1), call(2))),
+        (id @ ('1' | '2'), Format::OpenAi) => {
+            format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"so"}}"#)
+        }
+        (id @ ('1' | '2'), _) => said(
+            "user",
+            &format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"so"}}]"#),
+        ),
+        ('t', _) => said(
+            "assistant",
+            r#"[{"type":"thinking","thinking":"hm","signature":"x"}]"#,
+        ),
+        ('f', _) => {
+            r#"{"role":"assistant","function_call":{"name":"f","arguments":"{}"}}"#.to_owned()
+        }
+        ('x', _) => r#"{"role":"function","name":"f","content":"so"}"#.to_owned(),
+        ('v', _) => said(
+            "assistant",
+            r#"[{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}]"#,
+        ),
+        ('w', _) => said(
+            "assistant",
+            r#"[{"type":"web_search_tool_result","tool_use_id":"s1","content":[]}]"#,
+        ),
+        (other, _) => panic!("no message is written {other}"),
+    };
+    let lines: Vec<String> = letters.chars().map(line).collect();
+    lines.join("\n").into_bytes()
+}
+
+/// The cut that these keys ask for, and whether there is anything before it.
+fn cut(format: Format, letters: &str, keys: fn(&mut Summary), tokens: &[u64]) -> (Cut, bool) {
+    let bytes = written(format, letters);
+    let transcript = format.read(&bytes, 1, &mut Warnings::default());
+    let conversation = &transcript.conversations[0];
+    assert_eq!(conversation.messages.len(), letters.len());
+    let left: Vec<Left> = letters
+        .chars()
+        .map(|letter| match letter {
+            'S' => Left::Summary,
+            'A' => Left::Acknowledgement,
+            _ => Left::Nothing,
+        })
+        .collect();
+    let cutter = Cutter::new(&transcript, conversation, &left);
+    let Policy { mut summary, .. } = preset("").unwrap();
+    (
+        summary.keep_messages,
+        summary.keep_turns,
+        summary.keep_tokens,
+    ) = (0, 0, 0);
+    keys(&mut summary);
+    let cut = cutter.by_policy(&summary, tokens);
+    (cut, cutter.has_span(cut))
+}
+
+/// Where each of these conversations is cut (`|`), and by how many messages that is earlier than asked.
+fn check(format: Format, keys: fn(&mut Summary), expected: &[(&str, u64)]) {
+    for (drawn, moved) in expected {
+        let letters = drawn.replace('|', "");
+        let (cut, has_span) = cut(format, &letters, keys, &vec![10; letters.len()]);
+        let mut is = letters.clone();
+        is.insert(cut.tail, '|');
+        assert_eq!((is.as_str(), cut.moved), (*drawn, *moved));
+        let gone = letters[..cut.tail].chars();
+        let new = gone.filter(|letter| !matches!(letter, 's' | 'S' | 'A'));
+        assert_eq!(has_span, new.count() > 0, "{drawn}");
+    }
+}
+
+#[test]
+fn nothing_stays_where_no_rule_keeps_anything() {
+    check(
+        Format::OpenAi,
+        |_| {},
+        &[("uaua|", 0), ("suc12a|", 0), ("|", 0), ("SA|", 0)],
+    );
+}
+
+#[test]
+fn messages_are_counted_from_the_end() {
+    check(
+        Format::OpenAi,
+        |keys| keys.keep_messages = 2,
+        &[
+            ("ua|ua", 0),
+            ("|ua", 0),
+            ("|u", 0),
+            // System messages do not count, wherever they stand.
+            ("sua|usa", 0),
+            // Nor does what an earlier compaction has left in front.
+            ("S|ua", 0),
+            ("SA|ua", 0),
+            ("SA|u", 0),
+            ("SAua|ua", 0),
+        ],
+    );
+}
+
+#[test]
+fn results_stay_with_their_calls() {
+    check(
+        Format::OpenAi,
+        |keys| keys.keep_messages = 1,
+        &[
+            ("u|c12", 2),
+            ("uc12|a", 0),
+            ("uc12u|c12", 2),
+            ("u|fx", 1),
+            ("uf|u", 0),
+            ("|c1s2", 2),
+        ],
+    );
+    check(
+        Format::Anthropic,
+        |keys| keys.keep_messages = 1,
+        &[("u|c12", 2), ("u|vw", 1), ("uvwu|a", 0)],
+    );
+}
+
+#[test]
+fn an_answer_stays_with_its_thinking() {
+    check(
+        Format::Anthropic,
+        |keys| keys.keep_messages = 1,
+        &[("u|ta", 1), ("u|tc12", 3), ("ut|u", 0), ("uta|a", 0)],
+    );
+}
+
+#[test]
+fn turns_begin_with_what_a_person_typed() {
+    check(
+        Format::OpenAi,
+        |keys| keys.keep_turns = 1,
+        &[
+            ("uac12a|uc12a", 0),
+            ("uaua|u", 0),
+            // One turn: from its last answer on.
+            ("uc12|a", 0),
+            ("u|c12", 0),
+            ("u|", 0),
+            // What was summarised is a turn, too.
+            ("S|uc12a", 0),
+            ("SA|a", 0),
+            ("S|u", 0),
+            ("SAa|ua", 0),
+            ("Suaa|ua", 0),
+        ],
+    );
+    check(
+        Format::OpenAi,
+        |keys| keys.keep_turns = 2,
+        &[
+            ("ua|uaua", 0),
+            ("|uaua", 0),
+            ("uc12|a", 0),
+            ("S|aua", 0),
+            ("Sa|uaua", 0),
+        ],
+    );
+}
+
+#[test]
+fn tokens_are_filled_from_the_end_and_the_last_message_stays() {
+    for (limit, tail) in [
+        (1, 3),
+        (9, 3),
+        (10, 3),
+        (11, 3),
+        (14, 3),
+        (15, 2),
+        (35, 1),
+        (115, 0),
+    ] {
+        let tokens = [80, 20, 5, 10];
+        let bytes = written(Format::OpenAi, "uaua");
+        let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
+        let left = [Left::Nothing; 4];
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], &left);
+        assert_eq!(cutter.within(limit, &tokens).tail, tail, "{limit}");
+    }
+}
+
+#[test]
+fn the_rule_that_keeps_most_wins() {
+    let (cut, _) = cut(
+        Format::OpenAi,
+        "uauaua",
+        |keys| {
+            keys.keep_messages = 1;
+            keys.keep_turns = 2;
+            keys.keep_tokens = 15;
+        },
+        &[10; 6],
+    );
+    assert_eq!((cut.asked, cut.tail), (2, 2));
+}
