@@ -227,7 +227,7 @@ impl Pipeline<'_> {
                 why,
             ),
             Due::Yes(cut, why) => {
-                let reply = (cutter.has_span(cut))
+                let reply = (summing.has_span(cut))
                     .then(|| self.ask(next_reply))
                     .flatten();
                 summing.reply = reply.as_ref();

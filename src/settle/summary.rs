@@ -139,13 +139,24 @@ impl Summing<'_> {
             },
             None => None,
         };
-        let Some(draft) = self.draft(asked, cap, other) else {
+        let draft = self.has_span(asked).then(|| self.draft(asked, cap, other));
+        let Some(draft) = draft.flatten() else {
             return stays("nothing but summaries stands before the kept messages");
         };
         if draft.total >= now {
             return stays("a summary would not be smaller");
         }
         Settled::Summarised(Box::new(self.finish(draft, cap)))
+    }
+
+    /// Whether there is anything to summarise: before the policy's cut, or where a cap that is exceeded moves it.
+    pub fn has_span(&self, asked: Cut) -> bool {
+        let cap = self.policy.target.cap(self.before);
+        let now = self.estimator.total(self.sizes.iter().copied());
+        let is_over = cap.is_some_and(|cap| now > cap);
+        let ways = || self.ways(asked, cap, UserWords::Budget);
+        self.cutter.has_span(asked)
+            || is_over && ways().iter().any(|(cut, _)| self.cutter.has_span(*cut))
     }
 
     /// The first draft that fits, else the smallest one.
@@ -223,13 +234,15 @@ impl Summing<'_> {
         let mut draft = None;
         for _ in 0..ROUNDS {
             let summary = extract.summary(size, words, self.estimator);
+            let counted = summary.counted;
             let made = self.drafted(cut, summary, Wrote::Extractive);
             let excess = cap.map_or(0, |cap| made.total.saturating_sub(cap));
             draft = Some(made);
             if excess == 0 || size == 0 {
                 break;
             }
-            size = size.saturating_sub(excess);
+            // It may have less to tell than it was allowed to.
+            size = size.min(counted).saturating_sub(excess);
         }
         draft.unwrap_or_else(|| {
             let summary = extract.summary(0, words, self.estimator);
