@@ -91,6 +91,10 @@ impl Told {
         }
     }
 
+    fn is_renamed(&self) -> bool {
+        self.id_after != self.id.to_string()
+    }
+
     /// What came of it, for people.
     pub(super) fn in_words(&self) -> String {
         match &self.settled {
@@ -136,6 +140,10 @@ impl Pipeline<'_> {
                 let conversation = &transcript.conversations[number];
                 let is_aside = matches!(conversation.id, ConversationId::Sidechain(_));
                 if is_aside == is_main {
+                    continue;
+                }
+                // Nothing would tell a sidechain's old messages from a sidechain of their own.
+                if is_aside && self.policy.history == History::Keep {
                     continue;
                 }
                 let total = sizes.conversation(transcript, conversation);
@@ -330,7 +338,15 @@ impl Pipeline<'_> {
         );
         let rejected = made.iter().find_map(|made| made.check(transcript));
         if self.policy.history == History::Drop {
-            let dead = format.dead(transcript);
+            let mut dead = format.dead(transcript);
+            // A sidechain goes on under another name; under its own one stands what was summarised.
+            let renamed = made.iter().filter(|made| made.told.is_renamed());
+            for made in renamed {
+                let is_it = |c: &&Conversation| c.id == made.told.id;
+                if let Some(old) = transcript.conversations.iter().find(is_it) {
+                    dead.lines.extend(old.path.iter().chain(&old.mirrors));
+                }
+            }
             let mut edits: Vec<_> = apply::relinked(&dead).collect();
             edits.retain(|edit| !dead.lines.contains(&edit.line));
             let new = apply::apply(transcript, edits);
