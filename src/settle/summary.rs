@@ -139,13 +139,25 @@ impl Summing<'_> {
             },
             None => None,
         };
-        let Some(draft) = self.draft(asked, cap, other) else {
+        let draft = self.has_span(asked).then(|| self.draft(asked, cap, other));
+        let Some(draft) = draft.flatten() else {
             return stays("nothing but summaries stands before the kept messages");
         };
         if draft.total >= now {
             return stays("a summary would not be smaller");
         }
         Settled::Summarised(Box::new(self.finish(draft, cap)))
+    }
+
+    /// Whether there is anything to summarise: before the policy's cut, or where a cap that is exceeded moves it. Less than
+    /// the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+    pub fn has_span(&self, asked: Cut) -> bool {
+        let cap = self.policy.target.cap(self.before);
+        let now = self.estimator.total(self.sizes.iter().copied());
+        let is_over = cap.is_some_and(|cap| now > cap);
+        let ways = || self.ways(asked, cap, UserWords::Budget);
+        self.cutter.has_span(asked)
+            || is_over && ways().iter().any(|(cut, _)| self.cutter.has_span(*cut))
     }
 
     /// The first draft that fits, else the smallest one.
@@ -156,16 +168,6 @@ impl Summing<'_> {
             None => vec![None],
         };
         let ways = self.ways(asked, cap, self.policy.summary.user_words);
-        let now = self.estimator.total(self.sizes.iter().copied());
-        // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-        let is_small = cap.is_none_or(|cap| now <= cap);
-        if is_small
-            && ways
-                .first()
-                .is_some_and(|(cut, _)| !self.cutter.has_span(*cut))
-        {
-            return None;
-        }
         let mut smallest: Option<Draft> = None;
         for writer in writers {
             for (cut, words) in ways.iter().copied() {
