@@ -490,7 +490,7 @@ fn every_layer_is_exercised() {
     for format in Format::ALL {
         let cases = Case::of(format, Kind::Valid);
         let mut times = std::collections::BTreeMap::new();
-        for _ in 0..500 {
+        for _ in 0..1_000 {
             let case = cases.new_tree(&mut runner).unwrap().current();
             for result in changed_results(&case, &case.compact()) {
                 *times.entry(format!("{:?}", result.replaced)).or_insert(0) += 1;
