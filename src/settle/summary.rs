@@ -123,7 +123,7 @@ impl Summing<'_> {
     /// Settles the summary; `asked` is the policy's cut.
     pub fn settle(&self, asked: Cut) -> Settled {
         let cap = self.policy.target.cap(self.before);
-        let now = self.estimator.total(self.sizes.iter().copied());
+        let now = self.now();
         let stays = |why: &str| Settled::Stays {
             why: why.to_owned(),
             tried: self.failed(),
@@ -153,29 +153,29 @@ impl Summing<'_> {
     /// the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
     pub fn has_span(&self, asked: Cut) -> bool {
         let cap = self.policy.target.cap(self.before);
-        let now = self.estimator.total(self.sizes.iter().copied());
-        let is_over = cap.is_some_and(|cap| now > cap);
-        let ways = || self.ways(asked, cap, UserWords::Budget);
-        self.cutter.has_span(asked)
-            || is_over && ways().iter().any(|(cut, _)| self.cutter.has_span(*cut))
+        let ways = self.ways(asked, cap, UserWords::Budget);
+        self.cutter.has_span(asked) || ways.iter().any(|(cut, _)| self.cutter.has_span(*cut))
     }
 
-    /// The first draft that fits, else the smallest one.
+    /// The first draft that fits, else the smallest one. One that saves nothing does not fit: so a summary is as small as it
+    /// has to be, and what cannot be summarised now could not be later, when results are cleared.
     fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
             Some(text) if cap.is_some() => vec![Some(text), None],
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
-        let ways = self.ways(asked, cap, self.policy.summary.user_words);
+        let limit = cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1));
+        let words = self.policy.summary.user_words;
+        let ways = self.ways(asked, cap, words);
         let mut smallest: Option<Draft> = None;
         for writer in writers {
             for (cut, words) in ways.iter().copied() {
                 if !self.cutter.has_span(cut) {
                     continue;
                 }
-                let draft = self.written(cut, words, cap, writer);
-                if cap.is_none_or(|cap| draft.total <= cap) {
+                let draft = self.written(cut, words, limit, writer);
+                if draft.total <= limit {
                     return Some(draft);
                 }
                 if smallest
@@ -189,9 +189,14 @@ impl Summing<'_> {
         smallest
     }
 
+    /// The live tokens as the free layers have left them.
+    fn now(&self) -> u64 {
+        self.estimator.total(self.sizes.iter().copied())
+    }
+
     /// What may be kept and what has to be told, from the most to the least.
     fn ways(&self, asked: Cut, cap: Option<u64>, words: UserWords) -> Vec<(Cut, UserWords)> {
-        let Some(cap) = cap else {
+        let Some(cap) = cap.filter(|cap| self.now() > *cap) else {
             return vec![(asked, words)];
         };
         let tokens = self.tokens();
@@ -211,7 +216,7 @@ impl Summing<'_> {
         ways
     }
 
-    fn written(&self, cut: Cut, words: UserWords, cap: Option<u64>, other: Option<&str>) -> Draft {
+    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
         let extract = Extract::of(
             self.transcript,
             self.conversation,
@@ -238,7 +243,7 @@ impl Summing<'_> {
             // What it did not use of its size is nothing to be saved.
             let used = size.min(summary.counted);
             let draft = self.drafted(cut, summary, Wrote::Extractive);
-            let excess = cap.map_or(0, |cap| draft.total.saturating_sub(cap));
+            let excess = draft.total.saturating_sub(limit);
             if excess == 0 || size == 0 {
                 return draft;
             }
@@ -325,7 +330,7 @@ impl Summing<'_> {
                 .estimator
                 .tokens(self.estimator.message(self.role(), &text)),
             text,
-            now: self.estimator.total(self.sizes.iter().copied()),
+            now: self.now(),
             total,
             outcome,
             restored,
@@ -339,7 +344,7 @@ impl Summing<'_> {
         if !self.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
-        let now = self.estimator.total(self.sizes.iter().copied());
+        let now = self.now();
         let below = match (self.policy.summary.when, self.policy.threshold()) {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
             (SummaryWhen::Always, _) | (_, None) => now,
