@@ -230,7 +230,8 @@ impl Pipeline<'_> {
                 why,
             ),
             Due::Yes(cut, why) => {
-                let reply = (summing.has_span(cut))
+                let reply = summing
+                    .has_work(cut)
                     .then(|| self.ask(next_reply))
                     .flatten();
                 summing.reply = reply.as_ref();

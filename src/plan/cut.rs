@@ -69,9 +69,9 @@ impl<'c> Cutter<'c> {
         self.at(self.by_tokens(tokens, limit.max(1)))
     }
 
-    /// The cut that keeps least: from the last answer on.
+    /// The cut that keeps least: from the last answer on; where there is none, the last message.
     pub fn least(&self) -> Cut {
-        self.at(self.last_answer())
+        self.at(self.last_answer().or(self.counted.last().copied()))
     }
 
     /// Whether there is anything before the cut that is not already a summary.

@@ -139,22 +139,13 @@ impl Summing<'_> {
             },
             None => None,
         };
-        let draft = self.has_span(asked).then(|| self.draft(asked, cap, other));
-        let Some(draft) = draft.flatten() else {
+        let Some(draft) = self.draft(asked, cap, other) else {
             return stays("nothing but summaries stands before the kept messages");
         };
         if draft.total >= now {
             return stays("a summary would not be smaller");
         }
         Settled::Summarised(Box::new(self.finish(draft, cap)))
-    }
-
-    /// Whether there is anything to summarise: before the policy's cut, or where a cap that is exceeded moves it. Less than
-    /// the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-    pub fn has_span(&self, asked: Cut) -> bool {
-        let cap = self.policy.target.cap(self.before);
-        let ways = self.ways(asked, cap, UserWords::Budget);
-        self.cutter.has_span(asked) || ways.iter().any(|(cut, _)| self.cutter.has_span(*cut))
     }
 
     /// The first draft that fits, else the smallest one. One that saves nothing does not fit: so a summary is as small as it
@@ -166,14 +157,10 @@ impl Summing<'_> {
             None => vec![None],
         };
         let limit = cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1));
-        let words = self.policy.summary.user_words;
-        let ways = self.ways(asked, cap, words);
+        let ways = self.ways(asked, cap);
         let mut smallest: Option<Draft> = None;
         for writer in writers {
             for (cut, words) in ways.iter().copied() {
-                if !self.cutter.has_span(cut) {
-                    continue;
-                }
                 let draft = self.written(cut, words, limit, writer);
                 if draft.total <= limit {
                     return Some(draft);
@@ -189,16 +176,31 @@ impl Summing<'_> {
         smallest
     }
 
+    /// Whether there is anything to summarise; `asked` is the policy's cut.
+    pub fn has_work(&self, asked: Cut) -> bool {
+        !self
+            .ways(asked, self.policy.target.cap(self.before))
+            .is_empty()
+    }
+
+    /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
+    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
+        let words = self.policy.summary.user_words;
+        let mut ways = match cap {
+            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
+            // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+            Some(_) | None => vec![(asked, words)],
+        };
+        ways.retain(|(cut, _)| self.cutter.has_span(*cut));
+        ways
+    }
+
     /// The live tokens as the free layers have left them.
     fn now(&self) -> u64 {
         self.estimator.total(self.sizes.iter().copied())
     }
 
-    /// What may be kept and what has to be told, from the most to the least.
-    fn ways(&self, asked: Cut, cap: Option<u64>, words: UserWords) -> Vec<(Cut, UserWords)> {
-        let Some(cap) = cap.filter(|cap| self.now() > *cap) else {
-            return vec![(asked, words)];
-        };
+    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let limit = cap.saturating_sub(self.system()) * TAIL / 100;
         let mut cuts = vec![asked];

@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
-use crate::transcript::{Conversation, ConversationId, Marks, Transcript};
+use crate::transcript::{Conversation, ConversationId, Link, Marks, Transcript};
 
 /// What a new line takes over from the line that it follows: where and by whom the session is held.
 const IDENTITY: [&[u8]; 8] = [
@@ -67,10 +67,7 @@ pub(in super::super) fn splice(
             });
             splice.patches.push(Patch {
                 line,
-                span: Span {
-                    start: link.parent.start - 1,
-                    len: link.parent.len + 2,
-                },
+                span: quoted(link.parent),
                 with: [b"\"", id, b"\""].concat(),
             });
         }
@@ -78,12 +75,39 @@ pub(in super::super) fn splice(
             before = Some(line);
         }
     }
+    let last = before.map(|line| transcript.bytes(line, tree.link(line).id));
+    let leaf = last.unwrap_or(new.summary_id.as_bytes());
+    if !is_aside {
+        splice.patches.extend(pointer(&tree, &among, leaf));
+    }
     let place = stays.iter().min().copied();
     let place = place.unwrap_or(transcript.lines().len() as u32);
     splice
         .inserted
         .insert(place, vec![new.boundary, new.summary]);
     Some(splice)
+}
+
+/// The last pointer to a leaf, where it names a line that does not stay: agents would go on from there, and nothing that
+/// comes behind the summary would be seen.
+fn pointer(tree: &Tree<'_, '_>, stays: &IdSet<u32>, leaf: &[u8]) -> Option<Patch> {
+    let links = (0u32..).zip(tree.transcript.links());
+    let is_pointer = |(_, link): &(u32, &Link)| link.marks.has(Marks::LEAF);
+    let (line, link) = links.filter(is_pointer).last()?;
+    let named = tree.named(tree.transcript.bytes(line, link.parent))?;
+    (!stays.contains(&named)).then(|| Patch {
+        line,
+        span: quoted(link.parent),
+        with: [b"\"", leaf, b"\""].concat(),
+    })
+}
+
+/// A string's value with its quotes.
+fn quoted(span: Span) -> Span {
+    Span {
+        start: span.start - 1,
+        len: span.len + 2,
+    }
 }
 
 /// The two new lines.

@@ -208,6 +208,35 @@ fn tokens_are_filled_from_the_end_and_the_last_message_stays() {
 }
 
 #[test]
+fn at_least_the_last_answer_stays_or_the_last_message() {
+    for (drawn, left) in [
+        ("ua|au", 0),
+        ("u|c12", 0),
+        ("uu|u", 0),
+        ("Su|u", 1),
+        ("S|u", 1),
+        ("|", 0),
+    ] {
+        let letters = drawn.replace('|', "");
+        let bytes = written(Format::OpenAi, &letters);
+        let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
+        let lefts: Vec<Left> = (0..letters.len())
+            .map(|n| {
+                if n < left {
+                    Left::Summary
+                } else {
+                    Left::Nothing
+                }
+            })
+            .collect();
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], &lefts);
+        let mut is = letters.clone();
+        is.insert(cutter.least().tail, '|');
+        assert_eq!(is, drawn);
+    }
+}
+
+#[test]
 fn the_rule_that_keeps_most_wins() {
     let (cut, _) = cut(
         Format::OpenAi,
