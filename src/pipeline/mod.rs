@@ -21,7 +21,7 @@ use crate::text::{count, thousands};
 use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
-use summarise::{Telling, Told};
+use summarise::{Free, Telling, Told};
 
 /// What stays the same for all transcripts of a run.
 #[derive(Debug)]
@@ -159,7 +159,11 @@ impl<'p> Pipeline<'p> {
             );
         }
         let replaced = changes.iter().map(|change| change.block).collect();
-        let telling = self.summarise(input, &mut transcript, &mut sizes, &before, &replaced);
+        let free = Free {
+            before: &before,
+            replaced: &replaced,
+        };
+        let telling = self.summarise(input, &mut transcript, &mut sizes, free);
         for (told, summarised) in telling.summaries() {
             let number = numbers.get(&told.id).copied().unwrap_or(0);
             // What was cleared and then summarised away was never there.
