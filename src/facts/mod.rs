@@ -25,7 +25,7 @@ use crate::transcript::{Block, Transcript};
 
 pub use commands::{Command, Exit, commands};
 pub use decisions::{Decision, decides, decisions, sentences};
-pub use earlier::{Earlier, Left};
+pub use earlier::{Earlier, Left, is_put_back};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
 pub use files::{At, Content, Done, File, Operation, Replacement, What, files};
