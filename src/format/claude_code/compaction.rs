@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
-use crate::transcript::{Conversation, ConversationId, Link, Marks, Transcript};
+use crate::transcript::{Conversation, ConversationId, Marks, Transcript};
 
 /// What a new line takes over from the line that it follows: where and by whom the session is held.
 const IDENTITY: [&[u8]; 8] = [
@@ -77,10 +77,14 @@ pub(in super::super) fn splice(
     }
     let last = before.map(|line| transcript.bytes(line, tree.link(line).id));
     let leaf = last.unwrap_or(new.summary_id.as_bytes());
-    if !is_aside {
-        splice.patches.extend(pointer(&tree, &among, leaf));
+    let mut place = stays.iter().min().copied();
+    if let Some(pointer) = last_pointer(&tree).filter(|_| !is_aside) {
+        splice.patches.extend(mended(&tree, pointer, &among, leaf));
+        // A boundary overrules the pointers before it, and then a newer branch would be the one to go on with.
+        if is_left_for(&tree, conversation) {
+            place = place.map(|place| place.min(pointer));
+        }
     }
-    let place = stays.iter().min().copied();
     let place = place.unwrap_or(transcript.lines().len() as u32);
     splice
         .inserted
@@ -88,17 +92,34 @@ pub(in super::super) fn splice(
     Some(splice)
 }
 
-/// The last pointer to a leaf, where it names a line that does not stay: agents would go on from there, and nothing that
-/// comes behind the summary would be seen.
-fn pointer(tree: &Tree<'_, '_>, stays: &IdSet<u32>, leaf: &[u8]) -> Option<Patch> {
+/// The last line that says which one is the leaf.
+fn last_pointer(tree: &Tree<'_, '_>) -> Option<u32> {
     let links = (0u32..).zip(tree.transcript.links());
-    let is_pointer = |(_, link): &(u32, &Link)| link.marks.has(Marks::LEAF);
-    let (line, link) = links.filter(is_pointer).last()?;
-    let named = tree.named(tree.transcript.bytes(line, link.parent))?;
+    let pointers = links.filter(|(_, link)| link.marks.has(Marks::LEAF));
+    pointers.map(|(line, _)| line).last()
+}
+
+/// A pointer to a line that does not stay points to the leaf: agents would go on from there, and nothing that comes behind
+/// the summary would be seen.
+fn mended(tree: &Tree<'_, '_>, pointer: u32, stays: &IdSet<u32>, leaf: &[u8]) -> Option<Patch> {
+    let link = tree.link(pointer);
+    let named = tree.named(tree.transcript.bytes(pointer, link.parent))?;
     (!stays.contains(&named)).then(|| Patch {
-        line,
+        line: pointer,
         span: quoted(link.parent),
         with: [b"\"", leaf, b"\""].concat(),
+    })
+}
+
+/// Whether a conversation ends on an older branch, where only a pointer leads.
+fn is_left_for(tree: &Tree<'_, '_>, conversation: &Conversation) -> bool {
+    let Some(leaf) = conversation.leaf else {
+        return false;
+    };
+    let newer = leaf + 1..tree.transcript.links().len() as u32;
+    newer.into_iter().any(|line| {
+        let is_beside = tree.has(line, Marks::SIDECHAIN) == tree.has(leaf, Marks::SIDECHAIN);
+        tree.has(line, Marks::NODE) && is_beside
     })
 }
 
