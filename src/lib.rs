@@ -8,7 +8,8 @@
 //!
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
 //! is in `artifacts`; writing comes last, in `batch`. A line that is edited differs only inside the edited spans, and is
-//! read again before it is written, so that what was verified is what is written.
+//! read again before it is written, as is every new line, so that what was verified is what is written. The layers that
+//! cost nothing come first; what is over its trigger then is summarised, from the input as it was before them.
 //!
 //! # Modules, in reading order
 //!
@@ -23,7 +24,7 @@
 //! | [`summarizer`] | a span of messages, told in few tokens |
 //! | [`plan`] | which results each layer looks at |
 //! | [`artifacts`] | what a plan needs from outside |
-//! | [`settle`] | the changes that are made, by actual sizes |
+//! | [`settle`] | the changes that are made, and the summary that fits, by actual sizes |
 //! | [`apply`] | changes become edits, edits become lines |
 //! | [`verify`] | the providers' rules |
 //! | [`pipeline`] | one transcript through these stages |

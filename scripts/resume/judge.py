@@ -115,7 +115,7 @@ def summarised(original, compacted, noise, cleared, summary, tail):
     The summary comes first, alone or before words of the user; then the last messages of the original as they were.
     `tail`: the messages of the compacted file after the summary; none of them may be lost on the way.
     """
-    before, after = original["messages"], compacted["messages"]
+    before, after = without_reminders(original["messages"]), without_reminders(compacted["messages"])
     kept = 0
     while (kept < min(len(before), len(after)) and before[-1 - kept]["role"] == after[-1 - kept]["role"]
            and not same_message(before[-1 - kept], after[-1 - kept], -1 - kept, noise, cleared)):
@@ -135,6 +135,15 @@ def summarised(original, compacted, noise, cleared, summary, tail):
     if lost:
         found.append(f"{len(lost)} blocks of the kept tail are not sent: {lost[0][:80]}")
     return found + sent_whole(original, compacted, cleared)
+
+
+def without_reminders(messages):
+    """The messages, the last one without what the agent says there to itself: that depends on the history's length."""
+    def is_reminder(block):
+        return block.get("type") == "text" and block["text"].startswith("<system-reminder>")
+
+    last = messages[-1]
+    return [*messages[:-1], {**last, "content": [block for block in blocks(last) if not is_reminder(block)]}]
 
 
 def said(messages):

@@ -3,34 +3,31 @@
 //! Nothing is read from a disk unless the policy names a folder, and then only what was read in the session.
 
 use super::{NotRead, Root};
-use crate::error::Result;
-use crate::plan::{Recent, recent};
+use crate::plan::{Placeholders, Recent, recent};
 use crate::policy::{Layer, Policy};
 use crate::transcript::{Conversation, Transcript};
 
 /// A file that a disk was to give and did not: its path, and why.
 pub type Unread = (String, NotRead);
 
-/// The files that may come back, the newest first.
+/// The files that may come back, the newest first. `root` is the folder that they are read from, if any.
 ///
 /// What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
 /// own content stands. Only as many are read as may come back.
-///
-/// # Errors
-/// None for a program that passes its tests.
 pub fn recents(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     policy: &Policy,
+    placeholders: &Placeholders,
     root: Option<&Root>,
-) -> Result<(Vec<Recent>, Vec<Unread>)> {
+) -> (Vec<Recent>, Vec<Unread>) {
     if !policy.has(Layer::Restore) || policy.restore.files == 0 {
-        return Ok((Vec::new(), Vec::new()));
+        return (Vec::new(), Vec::new());
     }
-    let mut recents = recent(transcript, conversation, policy)?;
+    let mut recents = recent(transcript, conversation, policy, placeholders);
     let mut unread = Vec::new();
     let Some(root) = root else {
-        return Ok((recents, unread));
+        return (recents, unread);
     };
     let mut read = 0;
     for recent in &mut recents {
@@ -50,5 +47,5 @@ pub fn recents(
             }
         }
     }
-    Ok((recents, unread))
+    (recents, unread)
 }

@@ -8,15 +8,15 @@ use serde_json::json;
 
 use super::compact::{policy_ref, threads, width};
 use super::progress::Bar;
-use super::{Context, Fault, PolicyArgs, all_paths, flush, format_named, stdout_failed};
+use super::{Context, Fault, PolicyArgs, Voice, all_paths, flush, format_named, stdout_failed};
 use crate::batch;
 use crate::error::Result;
-use crate::report::{Stats as Report, write_stats_json, write_stats_table};
-use crate::stats::{Counting, FileStats};
+use crate::report::{Stats as Report, Turns, View, write_stats_json, write_stats_table};
+use crate::stats::{Counting, Exact, FileStats};
 
-/// Count tokens by role, tool and file, live and dead.
+/// Count tokens by role, tool, file and turn, and against thresholds.
 ///
-/// Writes nothing but the counts. Tokens are estimates, made as the policy says.
+/// Writes nothing but the counts. Tokens are estimates, made as the policy says. With -v, all turns are shown.
 #[derive(Debug, Args)]
 pub(super) struct Stats {
     /// Transcripts, folders, patterns, or - for standard input
@@ -27,6 +27,9 @@ pub(super) struct Stats {
     /// How many of the largest are shown
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
+    /// Count exactly, too, as o200k_base and cl100k_base do; slower
+    #[arg(long)]
+    exact: bool,
     #[command(flatten)]
     policy: PolicyArgs,
     /// Read inputs as this format: anthropic, openai, claude-code
@@ -52,7 +55,8 @@ impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let effective = self.policy.resolve()?;
         let policy = &effective.policy;
-        let counting = Counting::new(policy, self.top)?;
+        let exact = if self.exact { Exact::Yes } else { Exact::No };
+        let counting = Counting::new(policy, self.top, exact)?;
         let format = format_named(self.input_format.as_deref())?;
         let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
@@ -68,13 +72,21 @@ impl Stats {
         let report = Report::new(
             policy_ref(&effective),
             counting.estimator(),
-            policy.threshold(),
+            counting.thresholds().clone(),
             files,
             self.top,
         );
         let mut out = BufWriter::new(io::stdout().lock());
+        let view = View {
+            width: width(),
+            top: self.top,
+            turns: match context.voice {
+                Voice::Loud => Turns::All,
+                Voice::Quiet | Voice::Normal => Turns::Some,
+            },
+        };
         let written = match self.format {
-            Shape::Text => write_stats_table(&report, self.top, width(), &mut out),
+            Shape::Text => write_stats_table(&report, view, &mut out),
             Shape::Json => write_stats_json(&report, &mut out),
         };
         written.map_err(|e| stdout_failed(&e))?;

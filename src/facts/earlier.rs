@@ -27,6 +27,14 @@ pub enum Left {
     Nothing,
 }
 
+/// What may be put back behind a summary: each entry begins with one of these in a header of its own.
+const PUT_BACK: [&str; 3] = ["[File restored", "[Plan restored", "[To-dos restored"];
+
+/// Whether a line is the header of what was put back behind a summary.
+pub fn is_put_back(line: &str) -> bool {
+    PUT_BACK.iter().any(|header| line.starts_with(header))
+}
+
 impl Earlier {
     /// What `policy` and the shipped policies leave.
     ///

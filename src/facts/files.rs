@@ -150,7 +150,7 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         let block = transcript.block(result.block);
         // A picture is shown whole.
         let is_picture = block.images > 0 || block.documents > 0;
-        let shown = reading.shown(&said(transcript, block));
+        let shown = reading.shown(&said(transcript, block), result.block);
         shown
             .map(|shown| shown.lines())
             .or(is_picture.then_some(Lines::ALL))

@@ -1,10 +1,11 @@
-//! What happened in a conversation, as data: its files, its commands, what went wrong, what is to be done.
+//! What happened in a conversation, as data: its files, its commands, what went wrong, what was decided, what is to be done.
 //!
 //! PURE. A fact says where it stands, so that everything built on it can be traced to its line. Nothing is computed
 //! before somebody asks, and nothing is guessed: what a call's input or its result does not say is no fact. No disk is
 //! looked at: the files are those of the transcript.
 
 mod commands;
+mod decisions;
 mod earlier;
 mod exchanges;
 mod failures;
@@ -23,7 +24,8 @@ use crate::scan::unescape;
 use crate::transcript::{Block, Transcript};
 
 pub use commands::{Command, Exit, commands};
-pub use earlier::{Earlier, Left};
+pub use decisions::{Decision, decides, decisions, sentences};
+pub use earlier::{Earlier, Left, is_put_back};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
 pub use files::{At, Content, Done, File, Operation, Replacement, What, files};

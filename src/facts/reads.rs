@@ -5,7 +5,7 @@
 
 use super::input::Input;
 use super::numbered::Numbered;
-use super::{Exchange, Place, path};
+use super::{Exchange, Place, path, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
 
@@ -58,8 +58,8 @@ pub struct Shown {
     /// Each of these is shown, if any is known to be.
     whole: Option<Lines>,
     known_by: KnownBy,
-    /// The length of the result's text, in bytes.
-    bytes: usize,
+    /// The result's block.
+    block: u32,
 }
 
 /// How it is known which lines are shown.
@@ -74,7 +74,7 @@ enum KnownBy {
 impl Read {
     /// What the result shows of the file, given what it says; nothing where it says why there is nothing.
     pub fn shown(&self, said: &str) -> Option<Shown> {
-        self.reading.shown(said)
+        self.reading.shown(said, self.result.block)
     }
 }
 
@@ -84,10 +84,10 @@ impl Shown {
         self.whole.unwrap_or(self.within)
     }
 
-    /// Whether this later result shows all lines that `earlier` shows, as they are now.
+    /// Whether this later result shows all lines that `earlier`, of the same transcript, shows, as they are now.
     ///
     /// What lies between the two does not matter: the later one is the newer state. Lines are those of their own time.
-    pub fn covers(&self, earlier: &Shown) -> bool {
+    pub fn covers(&self, transcript: &Transcript<'_>, earlier: &Shown) -> bool {
         let Some(whole) = self.whole else {
             return false;
         };
@@ -96,12 +96,26 @@ impl Shown {
             // Tools count from 0 or from 1.
             (KnownBy::Numbers, KnownBy::Asking) => whole == Lines::ALL,
             (KnownBy::Asking, KnownBy::Numbers) => false,
-            // A text that is much shorter may say why there is none, in words that nobody here knows.
+            // A text without numbers may say why there is none, in words that nobody here knows.
             (KnownBy::Asking, KnownBy::Asking) => {
-                whole.hold(earlier.within) && self.bytes >= earlier.bytes / 2
+                whole.hold(earlier.within) && holds(transcript, self.block, earlier.block)
             }
         }
     }
+}
+
+/// Whether the text of one result is a part of another one's.
+fn holds(transcript: &Transcript<'_>, later: u32, earlier: u32) -> bool {
+    let [later, earlier] = [later, earlier].map(|block| transcript.block(block));
+    // As they are written first: most are not, and reading the escapes of every pair would cost far more.
+    if let ([whole], [part]) = (transcript.texts(later), transcript.texts(earlier)) {
+        let whole = transcript.bytes(later.line, whole.span);
+        let part = transcript.bytes(earlier.line, part.span);
+        if memchr::memmem::find(whole, part).is_none() {
+            return false;
+        }
+    }
+    said(transcript, later).contains(&*said(transcript, earlier))
 }
 
 /// The reads of a conversation whose results are text and do not say that they failed, in its order.
@@ -207,9 +221,8 @@ impl Reading {
     }
 
     /// What a result shows of the file, given what it says; nothing where it says why there is nothing.
-    pub(super) fn shown(&self, said: &str) -> Option<Shown> {
+    pub(super) fn shown(&self, said: &str, block: u32) -> Option<Shown> {
         let asked = self.lines;
-        let bytes = said.len();
         let Some(Numbered {
             first,
             lines,
@@ -221,7 +234,7 @@ impl Reading {
                 within: asked,
                 whole: (!says_that_there_is_more(said)).then_some(asked),
                 known_by: KnownBy::Asking,
-                bytes,
+                block,
             });
         };
         let number = lines.len() as u64;
@@ -242,7 +255,7 @@ impl Reading {
                 last: (!ends).then_some(last),
             }),
             known_by: KnownBy::Numbers,
-            bytes,
+            block,
         })
     }
 }

@@ -4,24 +4,24 @@
 //! that breaks a rule which the input kept, or that has more tokens than the input, is rejected here, and the input
 //! stands.
 
+mod account;
 mod summarise;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::apply::{self, Edit};
 use crate::artifacts::{self, Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::{Format, Revision, Warnings};
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, Warning};
-use crate::plan::{self, Keeping, Plan, tool_named_by};
+use crate::outcome::{ActionKind, ConversationOutcome, Rejection, Warning};
+use crate::plan::{self, Keeping, Placeholders, Plan};
 use crate::policy::{Layer, OnFailure, Policy, Source, SummaryWhen, TooLarge};
-use crate::settle::{self, Change, Why};
-use crate::text::{count, thousands};
+use crate::settle::{self, Change};
 use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
-use summarise::{Telling, Told};
+use summarise::Free;
 
 /// What stays the same for all transcripts of a run.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub struct Pipeline<'p> {
     estimator: Estimator,
     keeping: Keeping,
     earlier: Earlier,
+    placeholders: Placeholders,
     replies: Replies,
     /// Where files are read from, if anywhere.
     root: Option<Root>,
@@ -101,6 +102,7 @@ impl<'p> Pipeline<'p> {
             estimator: Estimator::new(&policy.tokens)?,
             keeping,
             earlier: Earlier::of(policy)?,
+            placeholders: Placeholders::of(policy)?,
             replies: Replies::default(),
             root: Root::open(&policy.restore)?,
         })
@@ -157,7 +159,11 @@ impl<'p> Pipeline<'p> {
             );
         }
         let replaced = changes.iter().map(|change| change.block).collect();
-        let telling = self.summarise(input, &mut transcript, &mut sizes, &before, &replaced);
+        let free = Free {
+            before: &before,
+            replaced: &replaced,
+        };
+        let telling = self.summarise(input, &mut transcript, &mut sizes, free);
         for (told, summarised) in telling.summaries() {
             let number = numbers.get(&told.id).copied().unwrap_or(0);
             // What was cleared and then summarised away was never there.
@@ -280,124 +286,6 @@ impl<'p> Pipeline<'p> {
             .map(outcome)
             .collect()
     }
-
-    /// What the free layers do, each with its conversation.
-    fn actions(
-        &self,
-        transcript: &Transcript<'_>,
-        plan: &Plan,
-        changes: &[Change],
-        first_line: u64,
-    ) -> Vec<(u32, Action)> {
-        let dropped = runs(&plan.dead.lines).map(|(line, lines)| {
-            let action = Action {
-                kind: ActionKind::Drop,
-                line: u64::from(line) + first_line,
-                message: 0,
-                tool: None,
-                reason: format!("{} that no model sees any more", count(lines, "line")),
-                tokens_before: 0,
-                tokens_after: 0,
-            };
-            (0, action)
-        });
-        let changed = changes.iter().map(|change| {
-            let (kind, reason) = match change.why {
-                Why::Superseded { line, message } => (
-                    ActionKind::Clear,
-                    format!(
-                        "read again at line {}, message {}",
-                        u64::from(line) + first_line,
-                        message + 1
-                    ),
-                ),
-                Why::Oversize { limit } => (
-                    ActionKind::Demote,
-                    format!("more than {} tokens", thousands(limit)),
-                ),
-                Why::Old { newer } => (
-                    ActionKind::Clear,
-                    format!("{} after it", count(newer, "newer result")),
-                ),
-            };
-            let action = Action {
-                kind,
-                line: u64::from(transcript.block(change.block).line) + first_line,
-                message: u64::from(change.message) + 1,
-                tool: Some(tool_named_by(transcript, change.named_by).into_owned()),
-                reason,
-                tokens_before: change.tokens_before,
-                tokens_after: change.tokens_after,
-            };
-            (change.conversation, action)
-        });
-        dropped.chain(changed).collect()
-    }
-
-    fn after(
-        &self,
-        transcript: &Transcript<'_>,
-        sizes: &mut Sizes,
-        (numbers, actions): (&BTreeMap<ConversationId, u32>, Vec<(u32, Action)>),
-        telling: &Telling,
-        first_line: u64,
-        outcomes: &mut [ConversationOutcome],
-    ) {
-        // A conversation that left with the task that it belonged to has nothing any more.
-        for outcome in outcomes.iter_mut() {
-            (outcome.tokens_after, outcome.messages_after) = (0, 0);
-        }
-        let renamed: BTreeMap<&str, String> = telling
-            .told
-            .iter()
-            .map(|told| (told.id_after.as_str(), told.id.to_string()))
-            .collect();
-        let only = outcomes.len() == 1;
-        let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
-            .iter_mut()
-            .map(|outcome| (outcome.id.clone(), outcome))
-            .collect();
-        for conversation in &transcript.conversations {
-            let id = conversation.id.to_string();
-            let id = renamed.get(id.as_str()).unwrap_or(&id);
-            let outcome = if only {
-                by_id.values_mut().next()
-            } else {
-                by_id.get_mut(id)
-            };
-            if let Some(outcome) = outcome {
-                outcome.tokens_after = sizes.conversation(transcript, conversation);
-                outcome.messages_after = conversation.messages.len() as u64;
-            }
-        }
-        for (number, action) in actions {
-            if let Some(outcome) = outcomes.get_mut(number as usize) {
-                outcome.actions.push(action);
-            }
-        }
-        for told in &telling.told {
-            let number = numbers.get(&told.id).map(|number| *number as usize);
-            let Some(outcome) = number.and_then(|number| outcomes.get_mut(number)) else {
-                continue;
-            };
-            told.report(first_line, outcome);
-        }
-        for outcome in outcomes.iter_mut() {
-            let what = in_words(&outcome.actions);
-            let why = telling
-                .told
-                .iter()
-                .find(|told| told.id.to_string() == outcome.id || only)
-                .map(Told::in_words);
-            let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
-                .into_iter()
-                .flatten()
-                .collect();
-            if !parts.is_empty() {
-                outcome.reason = parts.join("; ");
-            }
-        }
-    }
 }
 
 /// Whether all that the policy asks for is built in.
@@ -468,19 +356,6 @@ impl<'a> Compacted<'a> {
     }
 }
 
-/// Consecutive lines: the first of each run, and how many.
-fn runs(lines: &BTreeSet<u32>) -> impl Iterator<Item = (u32, u64)> + '_ {
-    let mut lines = lines.iter().copied().peekable();
-    std::iter::from_fn(move || {
-        let first = lines.next()?;
-        let mut number = 1;
-        while lines.next_if_eq(&(first + number)).is_some() {
-            number += 1;
-        }
-        Some((first, u64::from(number)))
-    })
-}
-
 fn errors(findings: &[Finding]) -> u64 {
     findings
         .iter()
@@ -515,26 +390,4 @@ fn reject(
         ),
         line: None,
     })
-}
-
-/// `3 results cleared, 1 result demoted, dead lines dropped`.
-fn in_words(actions: &[Action]) -> String {
-    let number = |kind| actions.iter().filter(|a| a.kind == kind).count() as u64;
-    let mut words = Vec::new();
-    for (kind, what) in [
-        (ActionKind::Clear, "cleared"),
-        (ActionKind::Demote, "demoted"),
-    ] {
-        if number(kind) > 0 {
-            words.push(format!("{} {what}", count(number(kind), "result")));
-        }
-    }
-    if number(ActionKind::Drop) > 0 {
-        words.push("dead lines dropped".to_owned());
-    }
-    if number(ActionKind::Restore) > 0 {
-        let files = count(number(ActionKind::Restore), "file");
-        words.push(format!("{files} restored"));
-    }
-    words.join(", ")
 }

@@ -103,6 +103,15 @@ impl Told {
     }
 }
 
+/// What the free layers have seen and done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Free<'f> {
+    /// The live tokens of the conversations of the input.
+    pub(super) before: &'f BTreeMap<ConversationId, u64>,
+    /// The results that were replaced, by their blocks in the input.
+    pub(super) replaced: &'f IdSet<u32>,
+}
+
 /// The input as it was read, where a summary has to know it.
 struct Original<'a> {
     transcript: Transcript<'a>,
@@ -120,14 +129,13 @@ struct Made {
 }
 
 impl Pipeline<'_> {
-    /// Summarises what is due. `before` are the live tokens of the conversations of the input.
+    /// Summarises what is due after the free layers.
     pub(super) fn summarise(
         &self,
         input: Input<'_>,
         transcript: &mut Transcript<'_>,
         sizes: &mut Sizes,
-        before: &BTreeMap<ConversationId, u64>,
-        replaced: &IdSet<u32>,
+        free: Free<'_>,
     ) -> Telling {
         let mut telling = Telling::default();
         let mut original = None;
@@ -146,11 +154,10 @@ impl Pipeline<'_> {
                 }
                 let original = original.get_or_insert_with(|| Original::read(input));
                 let told = self.settled(
-                    input,
+                    (input, free),
                     (transcript, number),
                     original,
                     sizes,
-                    (before, replaced),
                     &mut next_reply,
                     &mut telling.warnings,
                 );
@@ -180,11 +187,10 @@ impl Pipeline<'_> {
     /// What becomes of one conversation.
     fn settled(
         &self,
-        input: Input<'_>,
+        (input, free): (Input<'_>, Free<'_>),
         (transcript, number): (&Transcript<'_>, usize),
         original: &Original<'_>,
         sizes: &mut Sizes,
-        (before, replaced): (&BTreeMap<ConversationId, u64>, &IdSet<u32>),
         next_reply: &mut usize,
         warnings: &mut Vec<Warning>,
     ) -> Told {
@@ -200,11 +206,11 @@ impl Pipeline<'_> {
             earlier: &self.earlier,
             first_line: input.first_line,
             sizes: &now,
-            before: before.get(&conversation.id).copied().unwrap_or(0),
+            before: free.before.get(&conversation.id).copied().unwrap_or(0),
             cutter: &cutter,
             reply: None,
             recents: &[],
-            replaced,
+            replaced: free.replaced,
             summaries: input.format.summaries(),
             estimator: &self.estimator,
             policy: self.policy,
@@ -231,9 +237,13 @@ impl Pipeline<'_> {
                     .then(|| self.ask(next_reply))
                     .flatten();
                 summing.reply = reply.as_ref();
-                // Presets parse, or no pipeline would be there.
-                let (recents, unread) =
-                    recents(source, was, self.policy, self.root.as_ref()).unwrap_or_default();
+                let (recents, unread) = recents(
+                    source,
+                    was,
+                    self.policy,
+                    &self.placeholders,
+                    self.root.as_ref(),
+                );
                 summing.recents = &recents;
                 match summing.settle(cut) {
                     Settled::Stays { why, tried, target } => {
@@ -373,7 +383,12 @@ impl Pipeline<'_> {
             .filter(|(n, message)| message.typed == Typed::Yes && left[*n] == Left::Nothing);
         let is_there = |message| {
             let mut blocks = was.blocks(message).iter().map(|b| source.block(*b));
-            blocks.all(|block| summarised.text.contains(said(source, block).trim()))
+            blocks.all(|block| {
+                let said = said(source, block);
+                // What the agent has put beside them is not the user's.
+                said.trim_start().starts_with("<system-reminder>")
+                    || summarised.text.contains(said.trim())
+            })
         };
         typed
             .filter(|(_, message)| !is_there(*message))

@@ -77,7 +77,7 @@ impl<'c> Cutter<'c> {
     /// Whether there is anything before the cut that is not already a summary.
     pub fn has_span(&self, cut: Cut) -> bool {
         let is_new = |n: &usize| *n < cut.tail && self.left[*n] == Left::Nothing;
-        self.counted.iter().any(|n| is_new(n))
+        self.counted.iter().any(is_new)
     }
 
     fn at(&self, asked: Option<usize>) -> Cut {

@@ -20,7 +20,7 @@ use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
 pub use due::{Due, due, may_be_due};
-pub use restore::{PutBack, Recent, Section, recent};
+pub use restore::{Placeholders, PutBack, Recent, Section, recent};
 pub use superseded::Superseded;
 
 /// What the layers would do to the results of a transcript.

@@ -57,15 +57,12 @@ impl Recent {
 /// Reads alone count: a file that was only written or edited is not among them, and one that was read and then changed
 /// stands where its last read puts it, with the content that it has now. A read counts that did not fail, even if a
 /// layer has replaced what it showed since.
-///
-/// # Errors
-/// None for a program that passes its tests.
 pub fn recent(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     policy: &Policy,
-) -> Result<Vec<Recent>> {
-    let left = Left::of(policy)?;
+    placeholders: &Placeholders,
+) -> Vec<Recent> {
     let exchanges = exchanges(transcript, conversation, &policy.tools);
     let mut found: Vec<(Place, Recent)> = Vec::new();
     for mut file in files(transcript, &exchanges) {
@@ -75,8 +72,9 @@ pub fn recent(
         };
         let (at, path) = (last.call, last.written.clone());
         // What such a read showed is gone: nothing is learnt from it.
-        file.operations
-            .retain(|operation| !is_read(&operation) || !left.replaced(transcript, operation));
+        file.operations.retain(|operation| {
+            !is_read(&operation) || !placeholders.stand_for(transcript, operation)
+        });
         let content = file.content(transcript);
         let shown_by = content
             .as_ref()
@@ -91,7 +89,7 @@ pub fn recent(
         found.push((at, recent));
     }
     found.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    Ok(found.into_iter().map(|(_, recent)| recent).collect())
+    found.into_iter().map(|(_, recent)| recent).collect()
 }
 
 /// The last operation from which on the content follows, whatever came before it.
@@ -117,10 +115,15 @@ fn shown_by(transcript: &Transcript<'_>, file: &File, content: &Content) -> Opti
 
 /// What compactions leave where a result was: the words of the policy at work, and of those that ship with the program,
 /// since an earlier run may have followed another one.
-struct Left(Vec<Template>);
+#[derive(Debug, Clone)]
+pub struct Placeholders(Vec<Template>);
 
-impl Left {
-    fn of(policy: &Policy) -> Result<Self> {
+impl Placeholders {
+    /// The words of `policy` and of the shipped policies.
+    ///
+    /// # Errors
+    /// None for a program that passes its tests.
+    pub fn of(policy: &Policy) -> Result<Self> {
         let shipped = presets()?;
         let policies = shipped.iter().chain([policy]);
         let texts = policies.flat_map(|policy| {
@@ -135,11 +138,11 @@ impl Left {
         let mut texts: Vec<Template> = texts.cloned().collect();
         texts.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         texts.dedup();
-        Ok(Left(texts))
+        Ok(Placeholders(texts))
     }
 
     /// Whether the result of an operation has been replaced.
-    fn replaced(&self, transcript: &Transcript<'_>, operation: &Operation) -> bool {
+    fn stand_for(&self, transcript: &Transcript<'_>, operation: &Operation) -> bool {
         operation.result.is_some_and(|result| {
             let said = facts::said(transcript, transcript.block(result.block));
             self.0.iter().any(|text| text.matches(&said).is_some())

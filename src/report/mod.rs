@@ -23,7 +23,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use stats::{Stats, write_stats_json, write_stats_table};
+pub use stats::{Stats, Turns, View, write_stats_json, write_stats_table};
 pub use table::write as write_table;
 
 /// Whether `bytes` begin and end as a report of that format by some version of the program does.

@@ -89,7 +89,7 @@ pub fn settle(
     let mut standing = Standing::default();
     let mut changes: Vec<Change> = Vec::new();
     for result in plan.results.iter().rev() {
-        let again = standing.covering(result);
+        let again = standing.covering(transcript, result);
         match settle.result(result, again) {
             Some(change) => changes.push(change),
             None => standing.add(transcript, result),
@@ -121,12 +121,13 @@ impl Standing {
         }
     }
 
-    fn covering(&self, result: &ResultPlan) -> Option<Again> {
+    fn covering(&self, transcript: &Transcript<'_>, result: &ResultPlan) -> Option<Again> {
         let Superseded::Read { file, shows } = result.superseded else {
             return None;
         };
         let later = self.0.get(&file)?;
-        let covering = later.iter().find(|(later, _)| later.covers(&shows));
+        let mut later = later.iter();
+        let covering = later.find(|(later, _)| later.covers(transcript, &shows));
         covering.map(|(_, again)| *again)
     }
 }

@@ -148,20 +148,22 @@ impl Summing<'_> {
         Settled::Summarised(Box::new(self.finish(draft, cap)))
     }
 
-    /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
-    /// that were kept take more as a summary.
+    /// The first draft that fits. One that saves nothing does not fit: so a summary is as small as it has to be, and what
+    /// cannot be summarised now could not be later, when results are cleared. Else the last one, of which nothing more could
+    /// go; or the smallest, where a few words that were kept take more as a summary.
     fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
             Some(text) if cap.is_some() => vec![Some(text), None],
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
+        let limit = cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1));
         let ways = self.ways(asked, cap);
         let mut tried = Vec::new();
         for writer in writers {
             for (cut, words) in ways.iter().copied() {
-                let draft = self.written(cut, words, cap, writer);
-                if cap.is_none_or(|cap| draft.total <= cap) {
+                let draft = self.written(cut, words, limit, writer);
+                if draft.total <= limit {
                     return Some(draft);
                 }
                 tried.push(draft);
@@ -184,16 +186,17 @@ impl Summing<'_> {
     fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
         let words = self.policy.summary.user_words;
         let mut ways = match cap {
-            Some(cap) => self.ways_within(asked, cap, words),
-            None => vec![(asked, words)],
+            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
+            // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+            Some(_) | None => vec![(asked, words)],
         };
-        let has_span = |(cut, _): &(Cut, UserWords)| self.cutter.has_span(*cut);
-        // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-        if cap.is_none_or(|cap| self.now() <= cap) && !ways.first().is_some_and(has_span) {
-            return Vec::new();
-        }
-        ways.retain(has_span);
+        ways.retain(|(cut, _)| self.cutter.has_span(*cut));
         ways
+    }
+
+    /// The live tokens as the free layers have left them.
+    fn now(&self) -> u64 {
+        self.estimator.total(self.sizes.iter().copied())
     }
 
     fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
@@ -214,7 +217,7 @@ impl Summing<'_> {
         ways
     }
 
-    fn written(&self, cut: Cut, words: UserWords, cap: Option<u64>, other: Option<&str>) -> Draft {
+    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
         let extract = Extract::of(
             self.transcript,
             self.conversation,
@@ -233,7 +236,7 @@ impl Summing<'_> {
             };
             return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
         }
-        let (span, now) = (self.span(cut), self.now());
+        let span = self.span(cut);
         let mut size = self.policy.summary.size(span);
         let mut rounds = ROUNDS;
         loop {
@@ -241,9 +244,7 @@ impl Summing<'_> {
             // What it did not use of its size is nothing to be saved.
             let used = size.min(summary.counted);
             let draft = self.drafted(cut, summary, Wrote::Extractive);
-            // What saves nothing is not made, so that a smaller one is better than none.
-            let most = cap.unwrap_or(u64::MAX).min(now.saturating_sub(1));
-            let excess = draft.total.saturating_sub(most);
+            let excess = draft.total.saturating_sub(limit);
             if excess == 0 || size == 0 {
                 return draft;
             }
@@ -457,11 +458,6 @@ impl Summing<'_> {
             .filter(|(n, _)| self.is_system(*n))
             .map(|(_, size)| self.estimator.tokens(*size))
             .sum()
-    }
-
-    /// The live tokens as the free layers have left them.
-    fn now(&self) -> u64 {
-        self.estimator.total(self.sizes.iter().copied())
     }
 
     /// The tokens of the messages before a cut.

@@ -2,17 +2,21 @@
 
 use std::cmp::Reverse;
 
+use super::estimates::{Exact, Ways};
 use super::subject::Subject;
+use super::thresholds::{ResultSize, Thresholds};
 use super::totals::keep_largest;
+use super::turns::turns;
 use super::{Consumer, ConversationStats, Counts, FileStats};
 use crate::error::Result;
+use crate::facts::Earlier;
 use crate::format::Format;
 use crate::ids::IdMap;
 use crate::plan::{kind_of, tool_named_by};
 use crate::policy::{Policy, ToolKind, Tools};
 use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript, Typed,
+    BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript,
 };
 
 /// Counts transcripts as one policy counts tokens.
@@ -21,6 +25,9 @@ pub struct Counting<'p> {
     estimator: Estimator,
     tools: &'p Tools,
     top: usize,
+    thresholds: Thresholds,
+    earlier: Earlier,
+    ways: Ways,
 }
 
 /// A live block that is looked at once more if it is among the largest.
@@ -41,22 +48,36 @@ struct Call {
 /// The calls of a conversation by their ids.
 type Calls<'t> = IdMap<&'t [u8], Call>;
 
+/// The calls and the results of a conversation.
+struct Seen<'t> {
+    calls: Calls<'t>,
+    results: Vec<ResultSize>,
+}
+
 impl<'p> Counting<'p> {
     /// For one policy, with the `top` largest consumers.
     ///
     /// # Errors
     /// Where the policy counts in a way that is not built in.
-    pub fn new(policy: &'p Policy, top: usize) -> Result<Self> {
+    pub fn new(policy: &'p Policy, top: usize, exact: Exact) -> Result<Self> {
         Ok(Counting {
             estimator: Estimator::new(&policy.tokens)?,
             tools: &policy.tools,
             top,
+            thresholds: Thresholds::of(policy),
+            earlier: Earlier::of(policy)?,
+            ways: Ways::new(policy, exact)?,
         })
     }
 
     /// The name of the estimator that counts.
     pub fn estimator(&self) -> &'static str {
         self.estimator.name()
+    }
+
+    /// The thresholds of the policy.
+    pub fn thresholds(&self) -> &Thresholds {
+        &self.thresholds
     }
 
     /// Adds a transcript to those of its file; `line` is its number (from 1) where it is one line of a
@@ -68,35 +89,51 @@ impl<'p> Counting<'p> {
         transcript: &Transcript<'_>,
         line: Option<u64>,
     ) {
-        let mut sizes = Sizes::new(self.estimator.clone());
+        let mut all_sizes = self.ways.sizes();
         let mut candidates = Vec::new();
         let mut calls = Vec::new();
         for (number, conversation) in transcript.conversations.iter().enumerate() {
-            calls.push(self.blocks(
+            let sizes = &mut all_sizes[0];
+            let seen = self.blocks(
                 (number, conversation),
                 transcript,
-                &mut sizes,
+                sizes,
                 &mut file.counts,
                 &mut candidates,
-            ));
+            );
+            calls.push(seen.calls);
             if conversation.messages.is_empty() {
                 continue;
             }
+            let growth = sizes.growth(transcript, conversation);
+            let tokens = growth.last().copied().unwrap_or(0);
+            let first_line = line.unwrap_or(1);
+            let input = (format, transcript, first_line);
+            let timeline = turns(input, conversation, &self.earlier, &growth);
+            let usage = usage(format, transcript, conversation, sizes);
+            let counts = self
+                .ways
+                .count(tokens, &mut all_sizes, transcript, conversation);
             let stats = ConversationStats {
                 id: id_of(conversation, line),
                 messages: conversation.messages.len() as u64,
-                turns: typed(conversation),
-                tokens: sizes.conversation(transcript, conversation),
-                usage: usage(format, transcript, conversation, &mut sizes),
+                turns: timeline.last().map_or(0, |turn| turn.turn),
+                tokens,
+                usage,
+                estimates: self.ways.estimates(&counts),
+                standing: self.thresholds.standing(&timeline, &seen.results),
+                timeline,
             };
             let live = &mut file.counts.live;
             live.conversations += 1;
             live.messages += stats.messages;
             live.turns += stats.turns;
             live.tokens += stats.tokens;
+            file.counts.estimates += &stats.estimates;
+            file.counts.presets += &self.ways.presets(&counts);
             file.conversations.push(stats);
         }
-        self.lines(transcript, &mut sizes, &mut file.counts);
+        self.lines(transcript, &mut all_sizes[0], &mut file.counts);
 
         candidates.sort_by_key(|c| (Reverse(c.tokens), transcript.block(c.block).line, c.block));
         candidates.truncate(self.top);
@@ -107,7 +144,7 @@ impl<'p> Counting<'p> {
         keep_largest(&mut file.counts.largest, self.top);
     }
 
-    /// The blocks of a conversation; gives its calls.
+    /// The blocks of a conversation.
     fn blocks<'t>(
         &self,
         (number, conversation): (usize, &Conversation),
@@ -115,7 +152,7 @@ impl<'p> Counting<'p> {
         sizes: &mut Sizes,
         counts: &mut Counts,
         candidates: &mut Vec<Candidate>,
-    ) -> Calls<'t> {
+    ) -> Seen<'t> {
         let mut calls = Calls::default();
         let mut results = Vec::new();
         for (message, block_number) in conversation.all_blocks() {
@@ -143,7 +180,7 @@ impl<'p> Counting<'p> {
                         calls.insert(transcript.bytes(block.line, block.call_id), call);
                     }
                 }
-                BlockKind::Result => results.push((block_number, tokens)),
+                BlockKind::Result => results.push((message, block_number, tokens)),
                 BlockKind::Text
                 | BlockKind::Image
                 | BlockKind::Document
@@ -154,7 +191,7 @@ impl<'p> Counting<'p> {
                 | BlockKind::Other => {}
             }
         }
-        for (number, tokens) in results {
+        for &(_, number, tokens) in &results {
             let result = transcript.block(number);
             let call = calls.get(transcript.bytes(result.line, result.call_id));
             let named_by = call.map_or(number, |call| call.block);
@@ -166,7 +203,13 @@ impl<'p> Counting<'p> {
                 counts.paths.entry(path).result_tokens += tokens;
             }
         }
-        calls
+        let results = results
+            .into_iter()
+            .map(|(message, _, tokens)| ResultSize { message, tokens });
+        Seen {
+            calls,
+            results: results.collect(),
+        }
     }
 
     fn call(
@@ -234,11 +277,6 @@ fn id_of(conversation: &Conversation, line: Option<u64>) -> String {
         None => conversation.id.to_string(),
         Some(line) => ConversationId::Line(line).to_string(),
     }
-}
-
-fn typed(conversation: &Conversation) -> u64 {
-    let typed = conversation.messages.iter();
-    typed.filter(|m| m.typed == Typed::Yes).count() as u64
 }
 
 fn consumer(

@@ -1,4 +1,5 @@
-//! What a transcript is made of: tokens by role, by kind of block, by tool and by file, what is live and what is dead.
+//! What a transcript is made of: tokens by role, by kind of block, by tool and by file, what is live and what is dead; how
+//! its windows grew over turns, and where they stand by a policy's thresholds and in other estimates.
 //!
 //! PURE. Counts and never judges; nothing here decides what a compaction does. The fields are the JSON's keys, in its
 //! order. Whole numbers only, so that sums do not depend on the order in which they were made. A block's tokens are
@@ -6,10 +7,13 @@
 //! (roles, braces) is in the total alone.
 
 mod count;
+mod estimates;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod thresholds;
 mod totals;
+mod turns;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,7 +26,10 @@ use crate::error::Error;
 use crate::outcome::{Outcome, OutcomeError, Usage, path_text};
 
 pub use count::Counting;
+pub use estimates::{Estimates, Exact, PresetCount, PresetCounts};
+pub use thresholds::{Results, Standing, Thresholds, Window};
 pub use totals::Totals;
+pub use turns::Turn;
 
 /// What one input is made of: an entry of `files`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -102,6 +109,12 @@ pub struct ConversationStats {
     pub tokens: u64,
     /// What the provider counted, where enough requests are recorded.
     pub usage: Option<Usage>,
+    /// Its tokens by each estimator.
+    pub estimates: Estimates,
+    /// Where it stands by the policy's thresholds.
+    pub standing: Standing,
+    /// How it grew.
+    pub timeline: Vec<Turn>,
 }
 
 /// What was counted, in one input or in all.
@@ -125,6 +138,10 @@ pub struct Counts {
     pub paths: By<PathCount>,
     /// The largest live blocks, the largest first.
     pub largest: Vec<Consumer>,
+    /// Live tokens by each estimator.
+    pub estimates: Estimates,
+    /// What the shipped policies make of the live windows.
+    pub presets: PresetCounts,
 }
 
 /// What the model would see now: all live windows together.
@@ -134,7 +151,7 @@ pub struct Live {
     pub conversations: u64,
     /// Messages.
     pub messages: u64,
-    /// Messages that a person typed.
+    /// Messages that a person typed; the summary that an earlier compaction left is none.
     pub turns: u64,
     /// Tokens, as `compact` reports them.
     pub tokens: u64,

@@ -2,22 +2,34 @@
 
 use serde_json::{Value, json};
 
+mod windows;
+
 use super::*;
 use crate::format::{Format, Warnings};
 use crate::policy::{self, Policy};
 
-fn policy() -> Policy {
-    let tokens = "[tokens]\nmethod = \"chars\"\nchars_per_token = 1\nimage_tokens = 100";
-    policy::parse("test", tokens).unwrap()
+const TOKENS: &str = "[tokens]\nmethod = \"chars\"\nchars_per_token = 1\nimage_tokens = 100\n";
+
+fn policy(more: &str) -> Policy {
+    policy::parse("test", &format!("{TOKENS}{more}")).unwrap()
 }
 
 fn counted(format: Format, lines: &[Value], top: usize) -> FileStats {
+    counted_by(&policy(""), Exact::No, format, lines, top)
+}
+
+fn counted_by(
+    policy: &Policy,
+    exact: Exact,
+    format: Format,
+    lines: &[Value],
+    top: usize,
+) -> FileStats {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let policy = policy();
     let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
     let bytes = text.len() as u64;
     let mut file = FileStats::new(Path::new("a"), format.name(), Counted::Counted, bytes);
-    let counting = Counting::new(&policy, top).unwrap();
+    let counting = Counting::new(policy, top, exact).unwrap();
     counting.add(&mut file, format, &transcript, None);
     file
 }

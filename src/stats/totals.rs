@@ -68,7 +68,7 @@ macro_rules! adds_up {
 
 adds_up! {
     // The largest do not add up: the totals choose among them.
-    Counts { bytes, live, dead, mirrors, roles, blocks, tools, paths }
+    Counts { bytes, live, dead, mirrors, roles, blocks, tools, paths, estimates, presets }
     Live { conversations, messages, turns, tokens, bytes }
     Dead { lines, bytes, tokens }
     Mirrors { lines, bytes }

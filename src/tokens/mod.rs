@@ -20,7 +20,7 @@ use crate::scan::{Span, Text};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
 use bpe::Bpe;
-pub use usage::{Usage, usage};
+pub use usage::{Usage, asked, usage};
 
 /// A measure before rounding, in the estimator's unit, and the flat tokens of what has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -154,22 +154,18 @@ impl Estimator {
 
     /// The tokens of a conversation whose messages have these sizes.
     pub fn total(&self, sizes: impl IntoIterator<Item = Size>) -> u64 {
-        let (mut sum, mut tokens, mut count) = (Size::default(), 0, 0u64);
-        for size in sizes {
+        let last = self.growing(sizes).last();
+        last.unwrap_or_else(|| self.window(Size::default(), 0, 0))
+    }
+
+    /// The tokens of such a conversation after each of its messages.
+    fn growing(&self, sizes: impl IntoIterator<Item = Size>) -> impl Iterator<Item = u64> {
+        let (mut sum, mut tokens) = (Size::default(), 0);
+        sizes.into_iter().zip(1..).map(move |(size, count)| {
             sum += size;
             tokens += self.tokens(size);
-            count += 1;
-        }
-        match self.settings.per {
-            Per::Message => tokens,
-            Per::Conversation => {
-                if self.settings.scope == Scope::HistoryJson {
-                    // The brackets of the list and the commas in it.
-                    sum.measure += self.plain(",") * (2 + count.saturating_sub(1));
-                }
-                self.tokens(sum)
-            }
-        }
+            self.window(sum, tokens, count)
+        })
     }
 
     /// The size of a result's content, as [`Estimator::content`] would give it for the same words.
@@ -282,6 +278,20 @@ impl Estimator {
         }
         json.extend_from_slice(if is_string { b"}" } else { b"]}" });
         Some(bpe.plain(&json))
+    }
+
+    /// The tokens of a window of `count` messages, given their size and the tokens of each of them, added up.
+    fn window(&self, mut size: Size, tokens: u64, count: u64) -> u64 {
+        match self.settings.per {
+            Per::Message => tokens,
+            Per::Conversation => {
+                if self.settings.scope == Scope::HistoryJson {
+                    // The brackets of the list and the commas in it.
+                    size.measure += self.plain(",") * (2 + count.saturating_sub(1));
+                }
+                self.tokens(size)
+            }
+        }
     }
 
     fn flat(&self, block: &Block) -> u32 {
@@ -420,6 +430,12 @@ impl Sizes {
         messages
             .map(|message| self.message(transcript, conversation, message))
             .collect()
+    }
+
+    /// The tokens of a live window as it was after each of its messages.
+    pub fn growth(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u64> {
+        let sizes = self.messages(transcript, conversation);
+        self.estimator.growing(sizes).collect()
     }
 }
 

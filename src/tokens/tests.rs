@@ -101,6 +101,25 @@ fn json_scopes_count_the_compact_form() {
 }
 
 #[test]
+fn a_window_grows_as_if_each_message_were_its_last() {
+    let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
+    let lines = ["abc", "a", "abcdef"].map(line).concat();
+    let growth = |toml: &str| {
+        let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
+        let tokens = settings(&format!("{CHARS}{toml}"));
+        let mut sizes = Sizes::new(Estimator::new(&tokens).unwrap());
+        sizes.growth(&transcript, &transcript.conversations[0])
+    };
+    // 3, 1 and 6 characters, rounded down message by message, and once.
+    assert_eq!(growth("chars_per_token = 2"), [1, 1, 4]);
+    let once = "per = \"conversation\"\n";
+    assert_eq!(growth(&format!("{once}chars_per_token = 2")), [1, 2, 5]);
+    // [{"role":"user","content":"abc"}] has 33, and each message after it brings a comma.
+    let history = format!("{once}scope = \"history_json\"\nchars_per_token = 1");
+    assert_eq!(growth(&history), [33, 33 + 30, 33 + 30 + 35]);
+}
+
+#[test]
 fn openai_arguments_are_text() {
     let line = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}"#;
     let scope = format!("{CHARS}chars_per_token = 1");

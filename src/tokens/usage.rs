@@ -45,18 +45,8 @@ pub fn usage(
     conversation: &Conversation,
     sizes: &mut Sizes,
 ) -> Option<Usage> {
-    let links = transcript.links();
-    let is_summary = |line: &&u32| {
-        let link = links.get(**line as usize);
-        link.is_some_and(|link| link.marks.has(Marks::SUMMARY))
-    };
-    // What a compaction preserved was asked for in the window before it, which held more.
-    let compacted = conversation.all_lines().iter().filter(is_summary).max();
     let messages = &conversation.messages;
-    let answers: Vec<usize> = (0..messages.len())
-        .filter(|i| messages[*i].role == Role::Assistant)
-        .filter(|i| compacted.is_none_or(|line| conversation.first_line(&messages[*i]) > *line))
-        .collect();
+    let answers = asked(transcript, conversation);
     let recorded = |i: usize| format.recorded(transcript, conversation, &messages[i]);
     let last = answers.iter().rposition(|i| recorded(*i).is_some())?;
     let mut asked = answers[..=last]
@@ -81,6 +71,25 @@ pub fn usage(
         });
     }
     fit(&requests)
+}
+
+/// The answers, by their numbers (from 0), that were asked for in this window: what a compaction preserved was asked for in
+/// the window before it, which held more.
+pub fn asked(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<usize> {
+    let links = transcript.links();
+    let is_summary = |line: &&u32| {
+        let link = links.get(**line as usize);
+        link.is_some_and(|link| link.marks.has(Marks::SUMMARY))
+    };
+    let compacted = conversation.all_lines().iter().filter(is_summary).max();
+    let messages = conversation.messages.iter().enumerate();
+    messages
+        .filter(|(_, message)| message.role == Role::Assistant)
+        .filter(|(_, message)| {
+            compacted.is_none_or(|line| conversation.first_line(message) > *line)
+        })
+        .map(|(number, _)| number)
+        .collect()
 }
 
 fn fit(requests: &[Request]) -> Option<Usage> {

@@ -68,15 +68,18 @@ impl Record<'_, '_> {
         self.transcript.blocks.truncate(mark.0 as usize);
     }
 
-    /// The first text of the blocks since `mark`, if they begin with words; `line` is the line being read.
+    /// The words that the blocks since `mark` begin with, if they do; `line` is the line being read. A reminder that the
+    /// agent has put in front is passed over where something else follows.
     pub fn first_words<'l>(&self, mark: BlockMark, line: &'l [u8]) -> Option<&'l [u8]> {
-        let block = self.transcript.blocks.get(mark.0 as usize)?;
-        let text = self
-            .transcript
-            .texts
-            .get(block.texts.0 as usize..block.texts.1 as usize)?
-            .first()?;
-        (block.kind == BlockKind::Text).then(|| text.span.of(line))
+        let blocks = self.transcript.blocks.get(mark.0 as usize..)?;
+        let words = |block: &Block| {
+            let texts = block.texts.0 as usize..block.texts.1 as usize;
+            let text = self.transcript.texts.get(texts)?.first()?;
+            (block.kind == BlockKind::Text).then(|| text.span.of(line))
+        };
+        let is_reminder = |words: &[u8]| words.trim_ascii_start().starts_with(b"<system-reminder>");
+        let is_other = |block: &&Block| !words(block).is_some_and(is_reminder);
+        words(blocks.iter().find(is_other).or(blocks.first())?)
     }
 
     /// Forgets blocks and texts since the marks: the line turned out to be something else.

@@ -86,7 +86,17 @@ fn a_person_gets_tables() {
     let ran = place.run("stats in.jsonl --top 1").exits(0);
     assert_eq!(ran.err, "");
     let text = ran.text();
-    let heads = ["file ", "role ", "block ", "tool ", "largest "];
+    let heads = [
+        "file ",
+        "role ",
+        "block ",
+        "tool ",
+        "largest ",
+        "context over turns ",
+        "policy auto ",
+        "preset ",
+        "estimates ",
+    ];
     let found = text
         .lines()
         .filter(|l| heads.iter().any(|h| l.starts_with(h)));
@@ -94,12 +104,19 @@ fn a_person_gets_tables() {
     let largest: Vec<&str> = text
         .lines()
         .skip_while(|l| !l.starts_with("largest"))
+        .take_while(|l| !l.is_empty())
         .collect();
     // All results are as large as the first one, which stands on line 3.
     assert!(largest[1].starts_with("Bash result: ls 0"), "{text}");
     assert_eq!(largest[1].split_whitespace().nth(4), Some("3"), "{text}");
     assert_eq!(largest.len(), 2, "{text}");
-    let rows = |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    // All but what the input is called, at the top and at the bottom.
+    let rows = |text: &str| {
+        let lines = text.lines().skip(2).map(str::to_owned);
+        lines
+            .take_while(|l| !l.starts_with("estimates"))
+            .collect::<Vec<_>>()
+    };
     let streamed = place.pipe("stats --top 1", sample().0).exits(0);
     assert_eq!(rows(&streamed.text()), rows(&text));
 }
@@ -171,8 +188,19 @@ fn recorded_usage_is_in_the_counts_and_in_the_report() {
     );
     assert_eq!(stats["files"][0]["conversations"][0]["usage"], usage);
     let table = place.run("stats in.jsonl --policy layered").exits(0).text();
-    assert!(
-        table.ends_with("in.jsonl           1 168     1 000    6.00\n"),
+    // 8 messages of 4 tokens each, as characters.
+    let last: Vec<&str> = table
+        .lines()
+        .last()
+        .unwrap()
+        .split("  ")
+        .filter(|cell| !cell.is_empty())
+        .map(str::trim)
+        .collect();
+    let classes = stats["totals"]["estimates"]["classes"].to_string();
+    assert_eq!(
+        last,
+        ["in.jsonl", "32", &classes, "1 168", "1 000", "6.00"],
         "{table}"
     );
     place
@@ -180,4 +208,108 @@ fn recorded_usage_is_in_the_counts_and_in_the_report() {
         .exits(0);
     let report = place.json("r.json");
     assert_eq!(report["files"][0]["conversations"][0]["usage"], usage);
+}
+
+/// So many turns of a question and an answer, 1 000 characters in each turn.
+fn turns(many: usize) -> String {
+    let turn = |_| {
+        let question = json!({"role": "user", "content": "1".repeat(400)});
+        let answer = json!({"role": "assistant", "content": "1".repeat(600)});
+        format!("{question}\n{answer}\n")
+    };
+    (0..many).map(turn).collect()
+}
+
+#[test]
+fn context_over_turns_and_where_it_passes_the_thresholds() {
+    let place = Place::with(&[("in.jsonl", turns(20))]);
+    let args = "stats in.jsonl --policy layered --set trigger.on=tokens --set trigger.tokens=3500";
+    let stats = json_of(&place.run(&format!("{args} --format json")).exits(0));
+    let conversation = &stats["files"][0]["conversations"][0];
+    // 100 tokens and 150.
+    let timeline: Vec<Value> = (1..=20)
+        .map(|n| {
+            json!({"turn": n, "line": 2 * n - 1, "messages": 2, "tokens": 250, "context": 250 * n,
+                "recorded": null})
+        })
+        .collect();
+    assert_eq!(conversation["timeline"], json!(timeline));
+    let trigger = &conversation["standing"]["trigger"];
+    assert_eq!(trigger, &json!({"limit": 3500, "since": 15}));
+    assert_eq!(
+        [&stats["threshold"], &stats["thresholds"]["trigger"]],
+        [3500, 3500]
+    );
+    assert_eq!(conversation["estimates"]["chars"], 5000);
+    assert_eq!(stats["totals"]["presets"][0]["policy"], "auto");
+
+    let table = place.run(args).exits(0).text();
+    let line = " > 3 500  over since turn 15 (now 5 000)\n";
+    assert!(table.contains(line), "{table}");
+    assert!(table.contains("12 of 20 turns; -v shows all\n"), "{table}");
+    let all = place.run(&format!("{args} -v")).exits(0).text();
+    assert!(!all.contains("-v shows all"), "{all}");
+    assert_eq!(all.lines().count(), table.lines().count() + 8 - 1);
+}
+
+#[test]
+fn thousands_of_conversations_stay_a_few_rows() {
+    let line = |n: usize| {
+        let messages = [json!({"role": "user", "content": "1".repeat(n)})];
+        json!({"messages": messages}).to_string() + "\n"
+    };
+    let text: String = (1..=3000).map(line).collect();
+    let place = Place::with(&[("in.jsonl", text)]);
+    for flag in ["", " -v"] {
+        let table = place
+            .run(&format!("stats in.jsonl --policy layered --top 2{flag}"))
+            .exits(0);
+        let table = table.text();
+        assert!(table.lines().count() < 50, "{table}");
+        let rows: Vec<&str> = table
+            .lines()
+            .skip_while(|l| !l.starts_with("conversation"))
+            .take_while(|l| !l.is_empty())
+            .collect();
+        let expected = [
+            "in.jsonl line:3000      1                   @     750                -",
+            // Four have 749; the first of them.
+            "in.jsonl line:2996      1                   @     749                -",
+            "and 2 998 more",
+        ];
+        assert_eq!(rows[1..], expected);
+        assert!(
+            table.contains("0 of 3 000 conversations over it\n"),
+            "{table}"
+        );
+    }
+}
+
+#[test]
+fn exact_estimates_are_asked_for() {
+    let text = "{\"role\":\"user\",\"content\":\"1234567812345678\"}\n";
+    let place = Place::with(&[("in.jsonl", text)]);
+    let estimates = |args: &str| {
+        let stats = json_of(&place.run(&format!("stats in.jsonl{args}")).exits(0));
+        stats["totals"]["estimates"].clone()
+    };
+    // Digits are encoded three by three.
+    let exact = estimates(" --exact --format json");
+    assert_eq!(
+        [&exact["chars"], &exact["o200k_base"], &exact["cl100k_base"]],
+        [4, 6, 6]
+    );
+    let plain = estimates(" --format json");
+    assert_eq!(plain["o200k_base"], Value::Null);
+    assert_eq!(plain["classes"], exact["classes"]);
+    let header = |args: &str| {
+        let table = place.run(&format!("stats in.jsonl{args}")).exits(0).text();
+        let mut lines = table.lines().filter(|l| l.starts_with("estimates"));
+        lines.next().unwrap().to_owned()
+    };
+    assert_eq!(header(""), "estimates  chars / 4  classes");
+    assert_eq!(
+        header(" --exact"),
+        "estimates  chars / 4  classes  o200k_base  cl100k_base"
+    );
 }

@@ -40,7 +40,7 @@ fn a_reader_that_has_had_enough_is_no_fault() {
         .exits(0);
     let first = big.lines().next().unwrap().to_owned() + "\n";
     for args in [
-        "compact in.jsonl -o -",
+        "compact in.jsonl -o - --summarize never",
         "compact in.jsonl -o - --policy none --store store",
         "undo out.jsonl -o -",
     ] {

@@ -65,6 +65,10 @@ pub(super) fn lines(tape: &mut Tape, mode: Mode) -> Vec<Vec<u8>> {
         writer.message("system", prompt);
     }
     loop {
+        if writer.tape.one_in(12) {
+            let prompt = text_of(words(writer.tape, mode));
+            writer.message("system", prompt);
+        }
         let said = user_content(writer.tape, mode);
         writer.message("user", said);
         while writer.lines.len() < most && writer.tape.one_in(2) {

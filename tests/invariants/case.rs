@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
+use ctxpack::artifacts::Replies;
 use ctxpack::batch::compact_bytes;
 use ctxpack::format::{Detected, Detector, Format, Layout};
 use ctxpack::outcome::{ActionKind, Outcome};
@@ -30,6 +31,8 @@ pub(super) struct Case {
     pub known: Known,
     pub policy: Policy,
     pub keeping: Keeping,
+    /// The answers of a scripted summariser, a line each.
+    pub replies: String,
 }
 
 /// Which transcripts a property is about.
@@ -42,9 +45,23 @@ pub(super) enum Kind {
 }
 
 impl Case {
-    /// Transcripts of one format with any policy.
+    /// Transcripts of one format with any policy that writes no messages.
     pub(super) fn of(format: Format, kind: Kind) -> impl Strategy<Value = Case> {
-        (Tape::of_up_to(TAPE), Tape::of_up_to(32)).prop_map(move |(mut tape, mut policy)| {
+        Case::with(format, kind, policies::any, 32)
+    }
+
+    /// Transcripts of one format with any policy that writes summaries.
+    pub(super) fn summarised(format: Format, kind: Kind) -> impl Strategy<Value = Case> {
+        Case::with(format, kind, policies::summarising, 200)
+    }
+
+    fn with(
+        format: Format,
+        kind: Kind,
+        any_policy: fn(&mut Tape) -> Policy,
+        words: usize,
+    ) -> impl Strategy<Value = Case> {
+        (Tape::of_up_to(TAPE), Tape::of_up_to(words)).prop_map(move |(mut tape, mut policy)| {
             let mode = if kind == Kind::Any && tape.one_in(2) {
                 Mode::Noisy
             } else {
@@ -67,7 +84,8 @@ impl Case {
                 } else {
                     Keeping::Store
                 },
-                policy: policies::any(&mut policy),
+                policy: any_policy(&mut policy),
+                replies: policies::replies(&mut policy),
             }
         })
     }
@@ -84,7 +102,19 @@ impl Case {
 
     /// What a run with the same policy makes of other bytes.
     pub(super) fn compact_bytes(&self, bytes: &[u8]) -> Run {
-        compact(bytes, &self.policy, self.keeping)
+        self.compact_by(&self.policy, bytes)
+    }
+
+    /// What a run with another policy makes of other bytes.
+    pub(super) fn compact_by(&self, policy: &Policy, bytes: &[u8]) -> Run {
+        run(bytes, &self.pipeline(policy))
+    }
+
+    /// The pipeline for a policy, with the scripted answers.
+    pub(super) fn pipeline<'p>(&self, policy: &'p Policy) -> Pipeline<'p> {
+        let replies = Replies::parse(&self.replies).unwrap();
+        let pipeline = Pipeline::new(policy, self.keeping).unwrap();
+        pipeline.with_replies(replies)
     }
 }
 
@@ -139,8 +169,11 @@ pub(super) struct Kept<'r> {
 
 /// What a run makes of some bytes.
 pub(super) fn compact(bytes: &[u8], policy: &Policy, keeping: Keeping) -> Run {
-    let pipeline = Pipeline::new(policy, keeping).unwrap();
-    let (outcome, output) = compact_bytes(Path::new("in.jsonl"), bytes, &pipeline);
+    run(bytes, &Pipeline::new(policy, keeping).unwrap())
+}
+
+fn run(bytes: &[u8], pipeline: &Pipeline<'_>) -> Run {
+    let (outcome, output) = compact_bytes(Path::new("in.jsonl"), bytes, pipeline);
     let mut detector = Detector::default();
     detector.look(bytes);
     Run {
@@ -167,8 +200,16 @@ impl fmt::Debug for Case {
             "clear.",
             "tools.",
         ];
+        const SUMMARIES: [&str; 4] = ["trigger.", "target.", "summary.", "restore."];
+        let summaries: &[&str] = if self.policy.has(Layer::Summarize) {
+            writeln!(f, "{}", self.replies)?;
+            &SUMMARIES
+        } else {
+            &[]
+        };
         for (key, value) in self.policy.keys().unwrap() {
-            if VARIED.iter().any(|varied| key.starts_with(varied)) {
+            let mut varied = VARIED.iter().chain(summaries);
+            if varied.any(|varied| key.starts_with(varied)) {
                 write!(f, "  {key}={value}")?;
             }
         }

@@ -47,6 +47,10 @@ fn messages(tape: &mut Tape, mode: Mode, longest: usize) -> Vec<Json> {
         writer.message(role, vec![("content", prompt)]);
     }
     loop {
+        if writer.tape.one_in(12) {
+            let prompt = text_of(words(writer.tape, mode));
+            writer.message("system", vec![("content", prompt)]);
+        }
         let said = writer.user_content();
         writer.message("user", vec![("content", said)]);
         while writer.messages.len() < most && writer.tape.one_in(2) {

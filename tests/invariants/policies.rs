@@ -1,9 +1,11 @@
-//! Policies of every kind that the silent layers know, with limits low enough to matter in small transcripts.
+//! Policies of every kind, with limits low enough to matter in small transcripts.
 
 use std::sync::LazyLock;
 
 use ctxpack::policy::{
-    History, Layer, Method, Per, Policy, Rounding, Scope, Shape, Template, ToolKind, Unit, presets,
+    Compare, Encoding, Extra, History, Layer, Method, OnFailure, Per, Policy, Role, Rounding,
+    Scope, Shape, Source, SummaryWhen, Template, TooLarge, ToolKind, TriggerOn, Unit, UserWords,
+    presets,
 };
 
 use super::tape::Tape;
@@ -39,6 +41,22 @@ const DEMOTED: [&str; 5] = [
     "{name} {tool}\t{preview}\u{1}\\",
 ];
 
+/// The words around a summary besides those of the shipped policies: of other published systems, and some of nobody.
+const SUMMARIES: [&str; 5] = [
+    "[Earlier conversation, summarised by ctxpack]\n{summary}",
+    "[Compressed History]\n\n{summary}",
+    "[对话摘要]\n{summary}\n[摘要结束]",
+    "<<\"{summary}\u{1}\\\n>>",
+    "so far: {summary}",
+];
+
+const ACKNOWLEDGEMENTS: [&str; 4] = [
+    "",
+    "",
+    "Understood. Continuing with compressed context.",
+    "\"ok\" 世🎉\n",
+];
+
 const KINDS: [ToolKind; 7] = [
     ToolKind::Shell,
     ToolKind::Read,
@@ -55,6 +73,14 @@ pub(super) fn with_history(policy: &Policy, history: History) -> Policy {
         history,
         ..policy.clone()
     }
+}
+
+/// The same policy without summaries.
+pub(super) fn free(policy: &Policy) -> Policy {
+    let mut free = policy.clone();
+    let is_free = |layer: &Layer| !matches!(layer, Layer::Summarize | Layer::Restore);
+    free.layers.retain(is_free);
+    free
 }
 
 /// The policy that changes nothing, counting as `policy` does.
@@ -131,4 +157,81 @@ pub(super) fn any(tape: &mut Tape) -> Policy {
         policy.tools.read = vec!["mcp__db__query".to_owned(), "Bash".to_owned()];
     }
     policy
+}
+
+/// Any policy that writes summaries.
+pub(super) fn summarising(tape: &mut Tape) -> Policy {
+    let mut policy = any(tape);
+    policy.layers.push(Layer::Summarize);
+    if tape.one_in(2) {
+        policy.layers.push(Layer::Restore);
+    }
+    if tape.one_in(12) {
+        policy.tokens.method = Method::Bpe;
+        policy.tokens.encoding = tape.pick(&[Encoding::O200kBase, Encoding::Cl100kBase]);
+    }
+
+    let trigger = &mut policy.trigger;
+    trigger.on = TriggerOn::Tokens;
+    trigger.tokens = tape.pick(&[1, 100, 400, 2_000]);
+    trigger.compare = tape.pick(&[Compare::Over, Compare::AtLeast]);
+    trigger.min_savings = tape.pick(&[0, 0, 0, 100]);
+
+    let target = &mut policy.target;
+    target.tokens = [0, 0, 10, 150, 600][tape.below(5)];
+    if target.tokens > 0 {
+        target.tokens += tape.below(100) as u64;
+    }
+    target.percent = tape.pick(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 50.0, 10.0]);
+
+    let summary = &mut policy.summary;
+    summary.when = tape.pick(&[SummaryWhen::Always, SummaryWhen::Auto]);
+    summary.keep_messages = tape.pick(&[0, 1, 3, 5, 2, 0]);
+    summary.keep_turns = tape.pick(&[0, 0, 1, 2]);
+    summary.keep_tokens = tape.pick(&[0, 0, 30, 200, 1_000]);
+    summary.user_words = tape.pick(&[UserWords::Verbatim, UserWords::Budget]);
+    summary.user_message_max = tape.pick(&[2_000, 30, 10, 3]);
+    summary.tokens = tape.pick(&[0, 4_000, 400, 60, 10]);
+    summary.share = tape.pick(&[0.05, 0.5]);
+    summary.min_tokens = tape.pick(&[0, 20, 100]);
+    summary.max_tokens = summary.min_tokens + tape.pick(&[0, 50, 1_000]);
+    summary.role = tape.pick(&[Role::User, Role::Assistant]);
+    let texts = PRESETS.iter().map(|preset| preset.summary.text.as_str());
+    let texts: Vec<&str> = texts.chain(SUMMARIES).collect();
+    summary.text = Template::from(tape.pick(&texts).to_owned());
+    summary.ack = tape.pick(&ACKNOWLEDGEMENTS).to_owned();
+    summary.source = tape.pick(&[
+        Source::Extractive,
+        Source::Extractive,
+        Source::Extractive,
+        Source::Scripted,
+    ]);
+    summary.tries = tape.between(1, 3) as u64;
+    summary.on_failure = tape.pick(&[OnFailure::Extractive, OnFailure::Keep]);
+    summary.too_large = tape.pick(&[TooLarge::Shrink, TooLarge::Accept]);
+    summary.instructions = tape
+        .pick(&["", "", "keep words of the Bash tool"])
+        .to_owned();
+
+    let restore = &mut policy.restore;
+    restore.files = tape.pick(&[5, 1, 2]);
+    restore.tokens_per_file = tape.pick(&[1_000, 200, 20]);
+    restore.tokens_total = tape.pick(&[3_000, 300, 25]);
+    restore.skip_visible = tape.one_in(2);
+    restore.extras = tape.subset(&[Extra::Plan, Extra::Todos, Extra::Skills]);
+    policy
+}
+
+/// What a scripted summariser says: answers and failures.
+pub(super) fn replies(tape: &mut Tape) -> String {
+    const LINES: [&str; 6] = [
+        "{\"text\":\"All of it was about tabs.\"}",
+        "{\"error\":\"overloaded\"}",
+        "{\"text\":\"## Files\\n[L1] read: /w/a.rs\"}",
+        "{\"text\":\" \"}",
+        "{\"text\":\"so far: \\\"世\\\" [Conversation compressed]\\n\"}",
+        "{\"text\":\"words words words words words words words words words words words words words words words\"}",
+    ];
+    let lines: Vec<&str> = (0..tape.below(5)).map(|_| tape.pick(&LINES)).collect();
+    lines.join("\n")
 }

@@ -28,6 +28,7 @@ struct Seen {
     line: usize,
     at: usize,
     file: File,
+    text: String,
     /// The lines that the result numbers, and the end where there is no more; none: it has no numbers.
     numbered: Option<BTreeSet<u64>>,
     /// The first line and the last one that the call asks for.
@@ -47,7 +48,7 @@ impl Seen {
             }
             (Some(now), None) => now.contains(&1) && now.contains(&END),
             (None, Some(_)) => false,
-            (None, None) => holds(earlier.asked),
+            (None, None) => holds(earlier.asked) && self.text.contains(&earlier.text),
         }
     }
 }
@@ -108,6 +109,7 @@ fn seen(case: &Case, run: &Run, conversation: &[usize]) -> Vec<Seen> {
                 at,
                 file,
                 numbered: numbered(&text, asked),
+                text,
                 asked,
                 is_changed: changed.is_some(),
                 replaced: changed.and_then(|changed| changed.replaced),

@@ -40,7 +40,7 @@ pub(super) enum Mode {
     Noisy,
 }
 
-/// A text of a tool: mostly short, sometimes of some thousand characters, rarely of 60 000; a file with its line numbers.
+/// A text of a tool: mostly short, sometimes of some thousand characters, rarely of 60 000; a file.
 pub(super) fn output(tape: &mut Tape, mode: Mode) -> String {
     if tape.one_in(2) {
         return file(tape);
@@ -56,15 +56,18 @@ pub(super) fn output(tape: &mut Tape, mode: Mode) -> String {
     text(tape, mode, length)
 }
 
-/// A file with its line numbers, whole or in part, and what agents put behind it.
+/// A file, mostly with its line numbers, whole or in part, and what agents put behind it.
 fn file(tape: &mut Tape) -> String {
     let first = tape.pick(&[1, 1, 1, 3, 2]);
     let lines = first..=first + tape.below(40);
-    let lines: Vec<String> = if tape.one_in(4) {
-        lines.map(|n| format!("{n:6}\tlet line = {n};")).collect()
-    } else {
-        lines.map(|n| format!("{n:6}→\tlet line = {n};")).collect()
-    };
+    let style = tape.below(5);
+    let lines: Vec<String> = lines
+        .map(|n| match style {
+            0..3 => format!("{n:6}→\tlet line = {n};"),
+            3 => format!("{n:6}\tlet line = {n};"),
+            _ => format!("\tlet line = {n};"),
+        })
+        .collect();
     let after = tape.pick(&[
         "",
         "",

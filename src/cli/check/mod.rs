@@ -259,14 +259,14 @@ fn essence(stats: &Value) -> Value {
         .as_array()
         .into_iter()
         .flatten()
-        .map(|conversation| {
+        .map(|source| {
             let pick = |value: &Value, keys: &[&str]| -> Value {
                 keys.iter()
                     .map(|key| ((*key).to_owned(), value[*key].clone()))
                     .collect::<Map<_, _>>()
                     .into()
             };
-            let actions = conversation["actions"].as_array().into_iter().flatten();
+            let actions = source["actions"].as_array().into_iter().flatten();
             let actions: Vec<Value> = actions
                 .map(|action| {
                     pick(
@@ -283,7 +283,7 @@ fn essence(stats: &Value) -> Value {
                 })
                 .collect();
             let mut conversation = pick(
-                conversation,
+                source,
                 &[
                     "id",
                     "tokens_before",
@@ -292,6 +292,31 @@ fn essence(stats: &Value) -> Value {
                     "messages_after",
                 ],
             );
+            let summary = &source["summary"];
+            if summary.is_object() {
+                conversation["summary"] = pick(
+                    summary,
+                    &[
+                        "source",
+                        "success",
+                        "messages",
+                        "preserved_messages",
+                        "fallback",
+                        "cut_moved",
+                        "user_verbatim",
+                        "user_clipped",
+                    ],
+                );
+            }
+            for key in ["target", "restored"] {
+                let is_there = match &source[key] {
+                    Value::Array(entries) => !entries.is_empty(),
+                    value => !value.is_null(),
+                };
+                if is_there {
+                    conversation[key] = source[key].clone();
+                }
+            }
             conversation["actions"] = actions.into();
             conversation
         })

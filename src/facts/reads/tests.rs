@@ -193,29 +193,45 @@ fn every_format_has_reads() {
     assert_eq!(both(found[0].1), Some((Lines::ALL, Some(Lines::ALL))));
 }
 
+/// Which of these reads covers which: a row for each as the later one.
+fn covered<const N: usize>(calls: [(&str, &str, String); N]) -> [[u8; N]; N] {
+    let calls = calls.each_ref();
+    let calls = calls.map(|(tool, input, said)| (*tool, *input, Said::Fine(said)));
+    let transcript = anthropic(&calls);
+    let shown: Vec<Shown> = shown(&transcript)
+        .into_iter()
+        .filter_map(|(_, s)| s)
+        .collect();
+    let all: [Shown; N] = shown.try_into().unwrap();
+    all.map(|later| all.map(|earlier| u8::from(later.covers(&transcript, &earlier))))
+}
+
 #[test]
 fn a_later_read_covers_what_it_shows() {
-    let read = |input: &str, result: &str| one("Read", input, result).unwrap();
-    let whole = read(r#"{"file_path":"/a"}"#, &numbered(1, 60));
-    let shorter = read(r#"{"file_path":"/a"}"#, &numbered(1, 40));
-    let part = read(
-        r#"{"file_path":"/a","offset":10,"limit":20}"#,
-        &numbered(10, 20),
-    );
-    let next = read(
-        r#"{"file_path":"/a","offset":20,"limit":20}"#,
-        &numbered(20, 20),
-    );
-    let wide = read(
-        r#"{"file_path":"/a","offset":10,"limit":30}"#,
-        &numbered(10, 30),
-    );
-    let end = read(
-        r#"{"file_path":"/a","offset":31,"limit":90}"#,
-        &numbered(31, 30),
-    );
-    let all = [whole, shorter, part, next, wide, end];
-    let covered = all.map(|later| all.map(|earlier| u8::from(later.covers(&earlier))));
+    let read = |input, result| ("Read", input, result);
+    let covered = covered([
+        read(r#"{"file_path":"/a"}"#, numbered(1, 60)),
+        // Shorter now.
+        read(r#"{"file_path":"/a"}"#, numbered(1, 40)),
+        read(
+            r#"{"file_path":"/a","offset":10,"limit":20}"#,
+            numbered(10, 20),
+        ),
+        read(
+            r#"{"file_path":"/a","offset":20,"limit":20}"#,
+            numbered(20, 20),
+        ),
+        // Both of these.
+        read(
+            r#"{"file_path":"/a","offset":10,"limit":30}"#,
+            numbered(10, 30),
+        ),
+        // Up to the end.
+        read(
+            r#"{"file_path":"/a","offset":31,"limit":90}"#,
+            numbered(31, 30),
+        ),
+    ]);
     assert_eq!(
         covered,
         [
@@ -230,17 +246,28 @@ fn a_later_read_covers_what_it_shows() {
 }
 
 #[test]
-fn without_numbers_a_much_shorter_text_covers_nothing() {
-    let read = |input: &str, result: &str| one("read_file", input, result).unwrap();
-    let long = read(r#"{"path":"a"}"#, &"word ".repeat(100));
-    let half = read(r#"{"path":"a"}"#, &"word ".repeat(50));
-    let stub = read(r#"{"path":"a"}"#, "(moved elsewhere)");
-    let numbers = one("Read", r#"{"file_path":"a"}"#, &numbered(1, 3)).unwrap();
-    let all = [long, half, stub, numbers];
-    let covered = all.map(|later| all.map(|earlier| u8::from(later.covers(&earlier))));
+fn without_numbers_only_the_same_text_covers() {
+    let read = |input, result: &str| ("read_file", input, result.to_owned());
+    let covered = covered([
+        read(r#"{"path":"a"}"#, "one\n\ttwo \u{1f600}\nthree\n"),
+        read(r#"{"path":"a","offset":2,"limit":1}"#, "\ttwo \u{1f600}\n"),
+        // As long as the file, and not in it.
+        read(r#"{"path":"a"}"#, "The disk is gone, try it tomorrow."),
+        // In it as the bytes are written, where a backslash stands before an `n`.
+        read(r#"{"path":"a"}"#, "a\\nx"),
+        read(r#"{"path":"a"}"#, "\nx"),
+        ("Read", r#"{"file_path":"a"}"#, numbered(1, 3)),
+    ]);
     assert_eq!(
         covered,
-        [[1, 1, 1, 0], [1, 1, 1, 0], [0, 0, 1, 0], [1, 1, 1, 1]]
+        [
+            [1, 1, 0, 0, 0, 0],
+            [0, 1, 0, 0, 0, 0],
+            [0, 0, 1, 0, 0, 0],
+            [0, 0, 0, 1, 0, 0],
+            [0, 0, 0, 0, 1, 0],
+            [1, 1, 1, 1, 1, 1],
+        ]
     );
 }
 

@@ -22,7 +22,13 @@ fn transcript(calls: &[Call<'_>]) -> Transcript<'static> {
 fn found_in(calls: &[Call<'_>]) -> Vec<Recent> {
     let transcript = transcript(calls);
     let policy = preset("auto").unwrap();
-    recent(&transcript, &transcript.conversations[0], &policy).unwrap()
+    let placeholders = Placeholders::of(&policy).unwrap();
+    recent(
+        &transcript,
+        &transcript.conversations[0],
+        &policy,
+        &placeholders,
+    )
 }
 
 /// The paths and texts of the files found.

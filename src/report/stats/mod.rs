@@ -2,16 +2,18 @@
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
+mod rows;
 mod table;
 #[cfg(test)]
 mod tests;
+mod windows;
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::{PolicyRef, SCHEMA_VERSION};
-use crate::stats::{FileStats, Totals};
+use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 use crate::text::printable_json;
 
 pub use table::write as write_stats_table;
@@ -26,8 +28,30 @@ pub struct Stats {
     estimator: &'static str,
     /// The tokens above which the policy summarises, if it does at all.
     threshold: Option<u64>,
+    /// All thresholds of the policy.
+    thresholds: Thresholds,
     totals: Totals,
     files: Vec<FileStats>,
+}
+
+/// How much of the counts is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// The longest row, in characters.
+    pub width: usize,
+    /// Up to so many tools, paths, consumers and conversations.
+    pub top: usize,
+    /// Which turns.
+    pub turns: Turns,
+}
+
+/// Which turns are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    /// Some, if there is but one conversation.
+    Some,
+    /// All of each conversation that is shown.
+    All,
 }
 
 impl Stats {
@@ -35,7 +59,7 @@ impl Stats {
     pub fn new(
         policy: PolicyRef,
         estimator: &'static str,
-        threshold: Option<u64>,
+        thresholds: Thresholds,
         files: Vec<FileStats>,
         top: usize,
     ) -> Self {
@@ -44,10 +68,17 @@ impl Stats {
             version: env!("CARGO_PKG_VERSION"),
             policy,
             estimator,
-            threshold,
+            threshold: thresholds.trigger,
+            thresholds,
             totals: Totals::of(&files, top),
             files,
         }
+    }
+
+    /// Every conversation with its file.
+    fn conversations(&self) -> impl Iterator<Item = (&FileStats, &ConversationStats)> {
+        let files = self.files.iter();
+        files.flat_map(|file| file.conversations.iter().map(move |c| (file, c)))
     }
 }
 

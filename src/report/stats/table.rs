@@ -1,26 +1,27 @@
-//! The tables that a person sees: inputs, then the shares of all of them together.
+//! The tables that a person sees: inputs, then the shares of all of them together, then their windows.
 //!
-//! Aligned by character count; without colour. Of long lists the largest are shown; the JSON has all.
+//! Of long lists the largest are shown; the JSON has all.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::Stats;
+use super::rows::{Table, percent};
+use super::windows::{estimates, growth, presets, thresholds};
+use super::{Stats, View};
 use crate::report::cells::{elide, size};
 use crate::stats::{By, Consumer, Counted, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, thousands};
 
 /// A batch of up to this many inputs is shown whole; of a longer one, so many of the largest.
 const FILES_SHOWN: usize = 20;
-/// The column that gives way is never cut shorter than this.
-const NAME_MIN: usize = 16;
 /// The longest place of a consumer, in characters.
 const PLACE_MAX: usize = 40;
 
-/// Writes the tables with rows of at most `width` characters, and up to `top` tools, paths and consumers.
+/// Writes the tables.
 ///
 /// Errors are the writer's.
-pub fn write(stats: &Stats, top: usize, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let View { width, top, .. } = view;
     let counts = &stats.totals.counts;
     let mut shown: Vec<&FileStats> = stats.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
@@ -72,60 +73,15 @@ pub fn write(stats: &Stats, top: usize, width: usize, out: &mut dyn Write) -> io
         },
     ));
     tables.push(largest(&counts.largest, stats.files.len()));
-    tables.push(usages(&shown));
+    tables.extend(growth(stats, view));
+    tables.push(thresholds(stats));
+    tables.push(presets(stats));
+    tables.push(estimates(stats, &shown));
     for table in tables.iter().filter(|table| !table.rows.is_empty()) {
         writeln!(out)?;
         table.write(width, out)?;
     }
     Ok(())
-}
-
-/// Rows under a header: words on the left, numbers on the right. The first column gives way.
-struct Table {
-    header: Vec<&'static str>,
-    /// How many columns are words.
-    words: usize,
-    rows: Vec<Vec<String>>,
-    /// What is said below, where rows were left out.
-    note: Option<String>,
-}
-
-impl Table {
-    fn new(header: impl Into<Vec<&'static str>>) -> Self {
-        Table {
-            header: header.into(),
-            words: 1,
-            rows: Vec::new(),
-            note: None,
-        }
-    }
-
-    fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
-        let header: Vec<String> = self.header.iter().map(|&name| name.to_owned()).collect();
-        let mut widths = vec![0; header.len()];
-        for row in self.rows.iter().chain([&header]) {
-            for (widest, cell) in widths.iter_mut().zip(row) {
-                *widest = (*widest).max(cell.chars().count());
-            }
-        }
-        let others: usize = widths[1..].iter().map(|width| width + 2).sum();
-        widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
-        for row in [&header].into_iter().chain(&self.rows) {
-            let mut line = String::new();
-            for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                line.push_str(if i == 0 { "" } else { "  " });
-                if i < self.words {
-                    line.push_str(&format!("{:<width$}", elide(cell, width)));
-                } else {
-                    line.push_str(&format!("{cell:>width$}"));
-                }
-            }
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        self.note
-            .iter()
-            .try_for_each(|note| writeln!(out, "{note}"))
-    }
 }
 
 fn files(stats: &Stats, shown: &[&FileStats]) -> Table {
@@ -138,7 +94,7 @@ fn files(stats: &Stats, shown: &[&FileStats]) -> Table {
         "tokens",
         "dead tokens",
     ]);
-    table.words = 2;
+    table.words = &[0, 1];
     let numbers = |counts: &Counts| {
         let live = &counts.live;
         let numbers = [live.messages, live.turns, live.tokens, counts.dead.tokens];
@@ -195,7 +151,7 @@ fn whereabouts(counts: &Counts) -> String {
 }
 
 fn ranked<T: Weigh + Default>(
-    header: impl Into<Vec<&'static str>>,
+    header: impl IntoIterator<Item = &'static str>,
     by: &By<T>,
     top: usize,
     cells: impl Fn(&T) -> Vec<String>,
@@ -237,26 +193,4 @@ fn largest(consumers: &[Consumer], files: usize) -> Table {
         ]);
     }
     table
-}
-
-fn usages(shown: &[&FileStats]) -> Table {
-    let mut table = Table::new(["recorded usage", "recorded", "overhead", "factor"]);
-    for file in shown {
-        if let Some(usage) = file.usage() {
-            table.rows.push(vec![
-                printable(&file.path).into_owned(),
-                thousands(usage.recorded),
-                thousands(usage.overhead),
-                format!("{:.2}", usage.factor),
-            ]);
-        }
-    }
-    table
-}
-
-/// A part of a whole, as `66.5%`.
-fn percent(part: u64, whole: u64) -> String {
-    let whole = u128::from(whole.max(1));
-    let permille = (u128::from(part) * 2000 + whole) / (whole * 2);
-    format!("{}.{}%", permille / 10, permille % 10)
 }

@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::outcome::Usage;
-use crate::stats::{Consumer, ConversationStats, Counted, Dead, Live, Mirrors};
+use crate::policy::{Compare, preset};
+use crate::stats::{
+    Consumer, ConversationStats, Counted, Dead, Estimates, Live, Mirrors, PresetCount, Results,
+    Standing, Turn, Window,
+};
 
 fn file(path: &str, tokens: u64) -> FileStats {
     let mut file = FileStats::new(Path::new(path), "openai", Counted::Counted, 2048);
@@ -71,6 +75,21 @@ fn full() -> FileStats {
             hint: None,
         },
     ];
+    let preset = |policy: &str, estimator, tokens, threshold, over| PresetCount {
+        policy: policy.to_owned(),
+        estimator,
+        tokens,
+        threshold,
+        compare: Compare::Over,
+        over,
+    };
+    counts.presets.0 = vec![
+        preset("auto", "classes", Some(3000), Some(20_000), Some(0)),
+        preset("small", "chars", Some(2900), Some(2000), Some(1)),
+        preset("exact", "bpe", None, Some(9000), None),
+        preset("none", "classes", Some(3000), None, Some(0)),
+    ];
+    counts.estimates = counts_of_estimates();
     file.conversations.push(ConversationStats {
         id: "main".to_owned(),
         messages: 3,
@@ -81,8 +100,53 @@ fn full() -> FileStats {
             overhead: 20_250,
             factor: 1.25,
         }),
+        estimates: counts_of_estimates(),
+        standing: standing(None),
+        timeline: vec![
+            turn([0, 1, 1, 600, 600], None),
+            turn([1, 1200, 2, 2400, 3000], Some(24_000)),
+        ],
     });
     file
+}
+
+fn counts_of_estimates() -> Estimates {
+    Estimates {
+        chars: Some(2900),
+        classes: Some(3000),
+        o200k_base: None,
+        cl100k_base: None,
+    }
+}
+
+/// By the thresholds of `auto`.
+fn standing(since: Option<u64>) -> Standing {
+    let window = |limit| Some(Window { limit, since });
+    let results = |limit, results, since| {
+        Some(Results {
+            limit,
+            results,
+            since,
+        })
+    };
+    Standing {
+        trigger: window(20_000),
+        target: window(10_000),
+        offload: None,
+        demote: results(10_000, 0, None),
+        clear: results(250, 2, Some(1)),
+    }
+}
+
+fn turn([turn, line, messages, tokens, context]: [u64; 5], recorded: Option<u64>) -> Turn {
+    Turn {
+        turn,
+        line,
+        messages,
+        tokens,
+        context,
+        recorded,
+    }
 }
 
 fn stats(files: Vec<FileStats>) -> Stats {
@@ -91,12 +155,22 @@ fn stats(files: Vec<FileStats>) -> Stats {
         hash: "00".to_owned(),
         overrides: Vec::new(),
     };
-    Stats::new(policy, "classes", Some(20_000), files, 2)
+    let thresholds = Thresholds::of(&preset("auto").unwrap());
+    Stats::new(policy, "classes", thresholds, files, 2)
 }
 
 fn table(files: Vec<FileStats>) -> String {
+    table_with(files, Turns::Some)
+}
+
+fn table_with(files: Vec<FileStats>, turns: Turns) -> String {
     let mut out = Vec::new();
-    write_stats_table(&stats(files), 2, 100, &mut out).unwrap();
+    let view = View {
+        width: 100,
+        top: 2,
+        turns,
+    };
+    write_stats_table(&stats(files), view, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -132,8 +206,24 @@ largest                    line  message  tokens
 Read result: /src/main.rs  1200        2   1 400
 user text                     1        1     600
 
-recorded usage  recorded  overhead  factor
-a.jsonl           24 000    20 250    1.25
+context over turns        turn  line  messages  tokens  context  recorded
+=====                        0     1         1     600      600         -
+========================     1  1200         2   2 400    3 000    24 000
+
+policy auto     limit  stands
+summarise    > 20 000  not over it (now 3 000)
+target         10 000  not over it (now 3 000)
+demote       > 10 000  0 of 6 results over it
+clear           > 250  2 of 6 results over it, the first in turn 1; the newest 5 stay
+
+preset  estimator  tokens  summarises  would now
+auto    classes     3 000    > 20 000         no
+small   chars       2 900     > 2 000        yes
+exact   bpe             -     > 9 000          -
+none    classes     3 000       never         no
+
+estimates  chars / 4  classes  recorded  overhead  factor
+a.jsonl        2 900    3 000    24 000    20 250    1.25
 ";
     assert_eq!(table(vec![full()]), expected);
 }
@@ -169,6 +259,87 @@ live 2.0 KiB, dead 1.0 KiB in 4 lines, repeated for viewers 200 B, other 833 B
     );
 }
 
+/// As many turns as asked for, of 1 000 tokens each.
+fn long(path: &str, turns: u64) -> FileStats {
+    let mut long = FileStats {
+        path: path.to_owned(),
+        ..full()
+    };
+    let conversation = &mut long.conversations[0];
+    conversation.turns = turns;
+    conversation.tokens = turns * 1000;
+    conversation.standing = standing((turns > 20).then_some(21));
+    let turn_at = |i| turn([i, i * 10, 2, 1000, i * 1000], None);
+    conversation.timeline = (1..=turns).map(turn_at).collect();
+    long
+}
+
+/// The rows of the table that begins so, without its header.
+fn rows<'t>(shown: &'t str, header: &str) -> Vec<&'t str> {
+    let lines = shown.lines().skip_while(|line| !line.starts_with(header));
+    lines.skip(1).take_while(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn of_many_turns_some_are_shown_with_the_first_and_the_last() {
+    let shown = table(vec![long("a", 40)]);
+    let mut turns = rows(&shown, "context over turns");
+    assert_eq!(turns.pop(), Some("12 of 40 turns; -v shows all"));
+    let cell = |row: &str, i: usize| row.split_whitespace().nth(i).unwrap().to_owned();
+    let numbers: Vec<String> = turns.iter().map(|row| cell(row, 1)).collect();
+    // Steps of 39 / 11.
+    let expected = [
+        "1", "4", "8", "11", "15", "18", "22", "25", "29", "32", "36", "40",
+    ];
+    assert_eq!(numbers, expected);
+    // 24 signs are 40 000 tokens: 12 are within the limit of 20 000, and 1 000 are one.
+    assert_eq!(cell(turns[0], 0), "=");
+    assert_eq!(cell(turns[6], 0), "============##");
+    assert_eq!(cell(turns[11], 0), "=".repeat(12) + &"#".repeat(12));
+    assert!(shown.contains("summarise    > 20 000  over since turn 21 (now 40 000)\n"));
+
+    let shown = table_with(vec![long("a", 40)], Turns::All);
+    assert_eq!(rows(&shown, "context over turns").len(), 40);
+}
+
+#[test]
+fn of_many_conversations_each_has_a_row() {
+    let mut two = long("two", 3);
+    let mut other = long("", 17).conversations;
+    other[0].id = "line:2".to_owned();
+    two.conversations.append(&mut other);
+    let files = || vec![long("a", 40), two.clone()];
+    let shown = table(files());
+    let expected = [
+        "a                40    ..::--==++**##@@  40 000               21",
+        "two line:2       17    ..::--==++**##@@  17 000                -",
+        "and 1 more",
+    ];
+    assert_eq!(rows(&shown, "conversation "), expected, "{shown}");
+
+    let expected = [
+        "summarise    > 20 000  1 of 3 conversations over it",
+        "target         10 000  1 of 3 conversations over it",
+        "demote       > 10 000  0 of 12 results over it",
+        "clear           > 250  6 of 12 results over it; the newest 5 stay",
+    ];
+    assert_eq!(rows(&shown, "policy auto"), expected);
+    let expected = [
+        "a              2 900    3 000    24 000    20 250    1.25",
+        "two            2 900    3 000    24 000    20 250    1.25",
+        "total          5 800    6 000",
+    ];
+    assert_eq!(rows(&shown, "estimates"), expected);
+    assert_eq!(
+        rows(&shown, "preset")[1],
+        "small   chars       5 800     > 2 000     2 of 2"
+    );
+
+    let shown = table_with(files(), Turns::All);
+    assert_eq!(rows(&shown, "turns of a ").len(), 40, "{shown}");
+    assert_eq!(rows(&shown, "turns of two line:2 ").len(), 17, "{shown}");
+}
+
 #[test]
 fn of_many_files_the_largest_are_shown_in_path_order() {
     let files = (0..30).map(|i| file(&format!("{i:02}.jsonl"), (i * 7) % 30));
@@ -195,7 +366,17 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
     let keys =
         |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
     let counts = [
-        "bytes", "live", "dead", "mirrors", "roles", "blocks", "tools", "paths", "largest",
+        "bytes",
+        "live",
+        "dead",
+        "mirrors",
+        "roles",
+        "blocks",
+        "tools",
+        "paths",
+        "largest",
+        "estimates",
+        "presets",
     ];
     assert_eq!(
         keys(&json),
@@ -205,6 +386,7 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
             "policy",
             "estimator",
             "threshold",
+            "thresholds",
             "totals",
             "files"
         ]
@@ -224,8 +406,29 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
     assert_eq!(
         json["files"][0]["conversations"],
         json!([{"id": "main", "messages": 3, "turns": 1, "tokens": 3000,
-            "usage": {"recorded": 24000, "overhead": 20250, "factor": 1.25}}])
+            "usage": {"recorded": 24000, "overhead": 20250, "factor": 1.25},
+            "estimates": {"chars": 2900, "classes": 3000, "o200k_base": null, "cl100k_base": null},
+            "standing": {
+                "trigger": {"limit": 20000, "since": null},
+                "target": {"limit": 10000, "since": null},
+                "offload": null,
+                "demote": {"limit": 10000, "results": 0, "since": null},
+                "clear": {"limit": 250, "results": 2, "since": 1}},
+            "timeline": [
+                {"turn": 0, "line": 1, "messages": 1, "tokens": 600, "context": 600, "recorded": null},
+                {"turn": 1, "line": 1200, "messages": 2, "tokens": 2400, "context": 3000, "recorded": 24000}]}])
     );
+    assert_eq!(
+        json["totals"]["presets"][1],
+        json!({"policy": "small", "estimator": "chars", "tokens": 2900, "threshold": 2000, "compare": ">", "over": 1})
+    );
+    assert_eq!(
+        json["thresholds"],
+        json!({"trigger": 20000, "compare": ">", "min_savings": 0, "target": 10000,
+            "target_percent": null, "offload": null, "demote": 10000, "clear": 250,
+            "clear_chars": null, "clear_keep": 5})
+    );
+    assert_eq!(json["threshold"], 20000);
 }
 
 #[test]
@@ -240,10 +443,12 @@ fn text_from_a_transcript_steers_no_terminal() {
     hostile.counts.largest[0].tool = Some(evil.to_owned());
     hostile.counts.largest[0].hint = Some(evil.to_owned());
     hostile.conversations[0].id = evil.to_owned();
+    // Of several conversations the ids are shown.
+    hostile.conversations.push(hostile.conversations[0].clone());
     let error = Error::new(ErrorKind::Io, evil);
     let files = || vec![hostile.clone(), FileStats::failed(Path::new(evil), &error)];
     let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
-    let shown = table(files());
+    let shown = table_with(files(), Turns::All);
     assert!(!shown.contains(steers), "{shown:?}");
     assert!(shown.contains("\\u{1b}[2J"), "{shown}");
     // No line is broken in two.

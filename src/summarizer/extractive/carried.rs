@@ -9,11 +9,8 @@ use super::gather::{Gather, LONGEST};
 use super::names::Speaker;
 use super::units::Claim;
 use super::{facts_of, requests, state};
-use crate::facts::said;
+use crate::facts::{is_put_back, said};
 use crate::transcript::{BlockKind, Message};
-
-/// How a file begins that was put back behind a summary.
-const RESTORED: &str = "[File restored: ";
 
 /// Adds what the summary in `message` tells.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message) {
@@ -40,8 +37,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
 
 /// A summary that an agent wrote, line by line.
 fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
-    let is_its = |line: &&str| !line.starts_with(RESTORED);
-    for line in text.split('\n').take_while(is_its) {
+    for line in text.split('\n').take_while(|line| !is_put_back(line)) {
         let names = &mut gather.found.names;
         names.count(line, message, Speaker::Author, |_, _| {});
         let row = Row {

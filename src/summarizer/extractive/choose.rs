@@ -305,24 +305,26 @@ impl<'c> Choice<'c> {
 
     /// The summary of what is chosen. Sizes of rows need not add up to that of the text, so the last ones may have to go.
     fn summary(mut self) -> Summary {
+        let estimator = self.estimator;
+        let tokens = |text: &str| estimator.tokens(estimator.text(text));
+        let mut counted;
         loop {
-            let rows = self.rows(|_| true);
-            let counting = self.rows(|counts| counts != Counts::No);
-            let tokens = |text: &str| self.estimator.tokens(self.estimator.text(text));
-            let counted = tokens(&write(&counting));
+            counted = tokens(&write(&self.rows(|counts| counts != Counts::No)));
             let excess = counted.saturating_sub(self.limit);
             if excess == 0 || !self.drop_last(excess) {
-                let text = write(&rows);
-                let (user_verbatim, user_clipped) = self.user_messages();
-                return Summary {
-                    tokens: tokens(&text),
-                    text,
-                    rows,
-                    user_verbatim,
-                    user_clipped,
-                    counted,
-                };
+                break;
             }
+        }
+        let rows = self.rows(|_| true);
+        let text = write(&rows);
+        let (user_verbatim, user_clipped) = self.user_messages();
+        Summary {
+            tokens: tokens(&text),
+            text,
+            rows,
+            user_verbatim,
+            user_clipped,
+            counted,
         }
     }
 
@@ -389,7 +391,7 @@ impl<'c> Choice<'c> {
                 && requests[request as usize].origin == Origin::Span
                 && let Some(told) = told.get(&request)
             {
-                if is_all_of(told, &unit.row.text) {
+                if say_the_same(told, &unit.row.text) {
                     whole += 1;
                 } else {
                     in_part += 1;
@@ -400,10 +402,10 @@ impl<'c> Choice<'c> {
     }
 }
 
-/// Whether a text says all that another one says, blanks aside.
-fn is_all_of(told: &str, text: &str) -> bool {
-    let letters = |text: &'_ str| -> String { text.split_whitespace().collect() };
-    told == text || letters(told) == letters(text)
+/// Whether two texts say the same, blanks aside.
+fn say_the_same(told: &str, text: &str) -> bool {
+    let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
+    told.eq(text)
 }
 
 /// Whether two units that follow one another are one row.

@@ -77,47 +77,6 @@ fn cut(text: &str, most: usize) -> usize {
     most
 }
 
-/// The sentences of a text, without blanks around them; a line end always ends one.
-pub(super) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split('\n')
-        .flat_map(sentences_of_line)
-        .map(str::trim)
-        .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
-}
-
-fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
-    let mut rest = line;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let (sentence, others) = rest.split_at(end_of_sentence(rest));
-        rest = others;
-        Some(sentence)
-    })
-}
-
-/// One past the end of the first sentence. A full stop ends one where a blank and no small letter follow: `e.g. this`.
-fn end_of_sentence(text: &str) -> usize {
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let end = at + c.len_utf8();
-        match c {
-            '。' | '！' | '？' => return end,
-            '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {
-                let rest = text[end..].trim_start();
-                // `1. this` is an item of a list.
-                let is_item = text[..at].trim().len() <= 2;
-                if !is_item && !rest.starts_with(|c: char| c.is_lowercase()) {
-                    return end;
-                }
-            }
-            _ => {}
-        }
-    }
-    text.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,24 +105,5 @@ mod tests {
         );
         assert_eq!(clip_to_tokens(&clipped, 30, &estimator), clipped);
         assert_eq!(clip_to_tokens(&text, 0, &estimator), CUT);
-    }
-
-    #[test]
-    fn sentences_end_where_they_do_in_any_script() {
-        let text =
-            "It works, e.g. here. Next one!\n\n1. First. Second\n完成了。还有吗？ no end\n---";
-        let found: Vec<&str> = sentences(text).collect();
-        assert_eq!(
-            found,
-            [
-                "It works, e.g. here.",
-                "Next one!",
-                "1. First.",
-                "Second",
-                "完成了。",
-                "还有吗？",
-                "no end"
-            ]
-        );
     }
 }

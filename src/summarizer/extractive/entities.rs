@@ -108,10 +108,12 @@ fn token<'t>(token: &'t str, found: &mut impl FnMut(Class, &'t str)) {
 /// Without the line and column that tools put behind a path.
 fn without_position(token: &str) -> &str {
     let mut token = token;
-    while let Some((before, behind)) = token.rsplit_once(':') {
-        if before.is_empty() || !behind.bytes().all(|b| b.is_ascii_digit()) {
-            break;
-        }
+    // Most names end with a letter, and that is seen at once.
+    while token.ends_with(|c: char| c.is_ascii_digit() || c == ':')
+        && let Some((before, behind)) = token.rsplit_once(':')
+        && !before.is_empty()
+        && behind.bytes().all(|b| b.is_ascii_digit())
+    {
         token = before;
     }
     token

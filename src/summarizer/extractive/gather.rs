@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::clip::{clip, sentences};
+use super::clip::clip;
 use super::entities::Class;
 use super::facts_of::Output;
 use super::focus::Focus;
@@ -14,7 +14,7 @@ use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Unit, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Earlier, Exchange, Left, exchanges, said};
+use crate::facts::{Earlier, Exchange, Left, decides, exchanges, said, sentences};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -29,6 +29,9 @@ const SHORTEST: usize = 6;
 /// How many names of a result an index of it can hold, and a line of that index.
 const INDEXED: usize = 240;
 const IN_A_LINE: usize = 6;
+
+/// What a sentence is worth besides its names when it says what was decided, or why.
+const DECIDES: f64 = 0.5;
 
 /// What a line of an index has of its names' worth: names alone say little.
 const INDEX_SHARE: f64 = 0.35;
@@ -164,6 +167,12 @@ impl Gather<'_, '_> {
         names.count(&text, message, Speaker::Author, |_, _| {});
         for sentence in sentences(&text) {
             let row = self.row(Section::Findings, block.line, &clip(sentence, LONGEST));
+            // Why something is as it is stands nowhere else.
+            let base = if decides(sentence) {
+                base + DECIDES
+            } else {
+                base
+            };
             self.add(row, message, Claim::Free, base);
         }
     }

@@ -5,12 +5,11 @@
 
 use std::borrow::Cow;
 
-use super::clip::sentences;
 use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
-use crate::facts::{Left, said};
+use crate::facts::{Left, said, sentences};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
 /// What the user's words are worth besides their names.

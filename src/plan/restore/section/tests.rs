@@ -302,3 +302,18 @@ proptest! {
         }
     }
 }
+
+/// A later summary stops before what was put back behind this one.
+#[test]
+fn every_entry_begins_as_the_facts_know_it() {
+    let shown = Shown {
+        text: "ten\n",
+        is_cut: false,
+        tokens: 1,
+    };
+    for what in ["File", "Plan", "To-dos"] {
+        let entry = render(what, "", &shown);
+        assert!(crate::facts::is_put_back(&entry), "{entry}");
+    }
+    assert!(!crate::facts::is_put_back("[L7] File restored"));
+}

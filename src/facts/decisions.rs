@@ -1,0 +1,181 @@
+//! What was decided, and why: sentences of the assistant that say so in as many words.
+//!
+//! Words alone decide, in English and Chinese: a sentence that does not say that it decides something is none, and nothing
+//! is concluded from what was done.
+
+use super::{Place, said};
+use crate::transcript::{BlockKind, Conversation, Role, Transcript};
+
+/// A sentence that decides something or gives a reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The text that it is a part of.
+    pub place: Place,
+    /// The sentence, without blanks around it.
+    pub text: String,
+}
+
+/// What such sentences say. Whole words, in small letters.
+const WORDS: [&str; 18] = [
+    "because",
+    "instead of",
+    "rather than",
+    "decided",
+    "decision",
+    "choose",
+    "chose",
+    "chosen",
+    "agreed",
+    "root cause",
+    "turns out",
+    "the fix",
+    "the problem is",
+    "the issue is",
+    "must not",
+    "should not",
+    "trade-off",
+    "in favor of",
+];
+
+/// The same where words are not parted by blanks.
+const SIGNS: [&str; 7] = ["决定", "因为", "改用", "选择", "而不是", "原因", "根本原因"];
+
+/// The decisions of a conversation, in its order.
+pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Decision> {
+    let mut decisions = Vec::new();
+    for (message, number) in conversation.all_blocks() {
+        let block = transcript.block(number);
+        if block.kind != BlockKind::Text || conversation.messages[message].role != Role::Assistant {
+            continue;
+        }
+        let place = Place {
+            message: message as u32,
+            line: block.line,
+            block: number,
+        };
+        let text = said(transcript, block);
+        let deciding = sentences(&text).filter(|sentence| decides(sentence));
+        decisions.extend(deciding.map(|sentence| Decision {
+            place,
+            text: sentence.to_owned(),
+        }));
+    }
+    decisions
+}
+
+/// Whether a sentence says that something was decided, or why.
+pub fn decides(sentence: &str) -> bool {
+    let small = sentence.to_lowercase();
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let stands = |word: &&str| {
+        small.match_indices(*word).any(|(at, _)| {
+            let (before, behind) = (&small[..at], &small[at + word.len()..]);
+            !is_letter(before.chars().next_back()) && !is_letter(behind.chars().next())
+        })
+    };
+    WORDS.iter().any(stands) || SIGNS.iter().any(|sign| small.contains(sign))
+}
+
+/// The sentences of a text, without blanks around them; a line end always ends one.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n')
+        .flat_map(sentences_of_line)
+        .filter(|sentence| sentence.chars().any(char::is_alphanumeric))
+}
+
+fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line.trim();
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (sentence, others) = rest.split_at(end_of_sentence(rest));
+        rest = others.trim_start();
+        Some(sentence)
+    })
+}
+
+/// One past the end of the first sentence of a text without blanks before it. A full stop ends one where a blank and no
+/// small letter follow: `e.g. this`.
+fn end_of_sentence(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let end = at + c.len_utf8();
+        match c {
+            '。' | '！' | '？' => return end,
+            '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {
+                let rest = text[end..].trim_start();
+                // `1. this` is an item of a list.
+                if at > 2 && !rest.starts_with(|c: char| c.is_lowercase()) {
+                    return end;
+                }
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+
+    #[test]
+    fn a_decision_says_that_it_is_one() {
+        for decision in [
+            "I went back to serde because jiff cannot.",
+            "Root cause: the lock is taken twice.",
+            "We keep two files rather than one.",
+            "改用 rayon。",
+        ] {
+            assert!(decides(decision), "{decision}");
+        }
+        for other in [
+            "The tests pass.",
+            "Undecided values stay.",
+            "A chosenness of names",
+            "",
+        ] {
+            assert!(!decides(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn only_what_the_assistant_says_counts() {
+        let lines = concat!(
+            r#"{"role":"user","content":"Use jiff instead of chrono."}"#,
+            "\n",
+            r#"{"role":"assistant","content":[{"type":"text","text":"I read it. The fix is one line.\nIt must not panic"}]}"#,
+        );
+        let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
+        let found = decisions(&transcript, &transcript.conversations[0]);
+        let texts: Vec<(u32, &str)> = found
+            .iter()
+            .map(|d| (d.place.line, d.text.as_str()))
+            .collect();
+        assert_eq!(
+            texts,
+            [(1, "The fix is one line."), (1, "It must not panic")]
+        );
+    }
+
+    #[test]
+    fn sentences_end_where_they_do_in_any_script() {
+        let text =
+            "It works, e.g. here. Next one!\n\n1. First. Second\n完成了。还有吗？ no end\n---";
+        let found: Vec<&str> = sentences(text).collect();
+        assert_eq!(
+            found,
+            [
+                "It works, e.g. here.",
+                "Next one!",
+                "1. First.",
+                "Second",
+                "完成了。",
+                "还有吗？",
+                "no end"
+            ]
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Rows of cells, aligned by character count; without colour.
+
+use std::io::{self, Write};
+
+use crate::report::cells::elide;
+
+/// The column that gives way is never cut shorter than this.
+const NAME_MIN: usize = 16;
+
+/// Rows under a header: words on the left, numbers on the right. The first column gives way.
+pub(super) struct Table {
+    header: Vec<String>,
+    /// Which columns are words.
+    pub(super) words: &'static [usize],
+    pub(super) rows: Vec<Vec<String>>,
+    /// What is said below, where rows were left out.
+    pub(super) note: Option<String>,
+}
+
+impl Table {
+    /// Without rows.
+    pub(super) fn new<S: Into<String>>(header: impl IntoIterator<Item = S>) -> Self {
+        Table {
+            header: header.into_iter().map(Into::into).collect(),
+            words: &[0],
+            rows: Vec::new(),
+            note: None,
+        }
+    }
+
+    pub(super) fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
+        let mut widths = vec![0; self.header.len()];
+        for row in self.rows.iter().chain([&self.header]) {
+            for (widest, cell) in widths.iter_mut().zip(row) {
+                *widest = (*widest).max(cell.chars().count());
+            }
+        }
+        let others: usize = widths[1..].iter().map(|width| width + 2).sum();
+        widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
+        for row in [&self.header].into_iter().chain(&self.rows) {
+            let mut line = String::new();
+            for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                line.push_str(if i == 0 { "" } else { "  " });
+                if self.words.contains(&i) {
+                    line.push_str(&format!("{:<width$}", elide(cell, width)));
+                } else {
+                    line.push_str(&format!("{cell:>width$}"));
+                }
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        self.note
+            .iter()
+            .try_for_each(|note| writeln!(out, "{note}"))
+    }
+}
+
+/// A part of a whole, as `66.5%`.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    let whole = u128::from(whole.max(1));
+    let permille = (u128::from(part) * 2000 + whole) / (whole * 2);
+    format!("{}.{}%", permille / 10, permille % 10)
+}

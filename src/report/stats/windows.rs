@@ -1,0 +1,275 @@
+//! The tables about live windows: how they grew over turns, where they stand by the policy's thresholds, what the shipped
+//! policies would make of them, and what each estimator does.
+//!
+//! One conversation is shown turn by turn; of several, each in a row.
+
+use std::cmp::Reverse;
+
+use super::rows::Table;
+use super::{Stats, Turns, View};
+use crate::policy::Compare;
+use crate::stats::{ConversationStats, FileStats, Results, Standing, Thresholds, Turn, Window};
+use crate::text::{count, printable, thousands};
+
+/// Of one conversation, so many turns are shown.
+const TURNS_SHOWN: usize = 12;
+/// The longest bar of a turn, in characters.
+const BAR: u64 = 24;
+/// The longest row of steps of a conversation, in characters.
+const STEPS: usize = 16;
+/// A step, from an empty window to the whole one.
+const LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
+/// Where there is nothing to say.
+const NONE: &str = "-";
+
+/// How the windows grew.
+pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
+    let mut largest: Vec<(&FileStats, &ConversationStats)> = stats.conversations().collect();
+    if let [(_, conversation)] = largest[..] {
+        return vec![turns("context over turns".to_owned(), conversation, view)];
+    }
+    // Stable, so that equal ones come in path order.
+    largest.sort_by_key(|(_, conversation)| Reverse(conversation.tokens));
+    let hidden = largest.len().saturating_sub(view.top) as u64;
+    largest.truncate(view.top);
+
+    let has_trigger = stats.thresholds.trigger.is_some();
+    let since = has_trigger.then_some("over since turn");
+    let header = ["conversation", "turns", "context over turns", "tokens"];
+    let mut table = Table::new(header.into_iter().chain(since));
+    table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
+    let mut tables = Vec::new();
+    for (file, conversation) in largest {
+        let name = name_of(file, conversation);
+        let mut row = vec![
+            name.clone(),
+            thousands(conversation.turns),
+            steps(&conversation.timeline),
+            thousands(conversation.tokens),
+        ];
+        row.extend(conversation.standing.trigger.map(|w| turn_or_none(w.since)));
+        table.rows.push(row);
+        if view.turns == Turns::All {
+            tables.push(turns(format!("turns of {name}"), conversation, view));
+        }
+    }
+    tables.insert(0, table);
+    tables
+}
+
+/// A conversation's file, and its id where there are several in it.
+fn name_of(file: &FileStats, conversation: &ConversationStats) -> String {
+    let name = match file.conversations.len() {
+        1 => file.path.clone(),
+        _ => format!("{} {}", file.path, conversation.id),
+    };
+    printable(&name).into_owned()
+}
+
+/// A conversation turn by turn; the bars are its window.
+fn turns(title: String, conversation: &ConversationStats, view: View) -> Table {
+    let numbers = ["turn", "line", "messages", "tokens", "context", "recorded"];
+    let mut table = Table::new([title].into_iter().chain(numbers.map(str::to_owned)));
+    let all = &conversation.timeline;
+    let shown = match view.turns {
+        Turns::All => all.iter().collect(),
+        Turns::Some => spread(all, TURNS_SHOWN),
+    };
+    if shown.len() < all.len() {
+        let turns = count(all.len() as u64, "turn");
+        table.note = Some(format!("{} of {turns}; -v shows all", shown.len()));
+    }
+    let limit = conversation.standing.trigger.map(|window| window.limit);
+    for turn in shown {
+        let mut row = vec![bar(turn.context, limit, conversation.tokens)];
+        row.extend([turn.turn, turn.line].map(|number| number.to_string()));
+        row.extend([turn.messages, turn.tokens, turn.context].map(thousands));
+        row.push(turn.recorded.map_or(NONE.to_owned(), thousands));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// At most `most` of a list, evenly spread; the first and the last are among them.
+fn spread<T>(all: &[T], most: usize) -> Vec<&T> {
+    if all.len() <= most {
+        return all.iter().collect();
+    }
+    (0..most)
+        .map(|i| &all[i * (all.len() - 1) / (most - 1)])
+        .collect()
+}
+
+/// A window as a share of the whole one; what is over the limit is drawn with another sign.
+fn bar(context: u64, limit: Option<u64>, whole: u64) -> String {
+    let part = |tokens: u64| {
+        let tokens = u128::from(tokens.min(whole)) * u128::from(BAR);
+        tokens.div_ceil(u128::from(whole.max(1))) as usize
+    };
+    let within = part(limit.map_or(context, |limit| limit.min(context)));
+    "=".repeat(within) + &"#".repeat(part(context) - within)
+}
+
+/// The window at the end of each turn, or of some, as a level.
+fn steps(timeline: &[Turn]) -> String {
+    let whole = timeline.last().map_or(0, |turn| turn.context);
+    let level = |turn: &Turn| {
+        let level = (u128::from(turn.context) * 8).div_ceil(u128::from(whole.max(1)));
+        LEVELS[(level as usize).clamp(1, 8) - 1]
+    };
+    spread(timeline, STEPS).into_iter().map(level).collect()
+}
+
+fn turn_or_none(turn: Option<u64>) -> String {
+    turn.map_or(NONE.to_owned(), thousands)
+}
+
+/// The limits of the policy, and where the conversations stand.
+pub(super) fn thresholds(stats: &Stats) -> Table {
+    let Thresholds {
+        trigger,
+        compare,
+        min_savings,
+        target,
+        target_percent,
+        offload,
+        demote,
+        clear,
+        clear_chars,
+        clear_keep,
+    } = stats.thresholds;
+    let policy = format!("policy {}", stats.policy.name);
+    let mut table = Table::new([printable(&policy).as_ref(), "limit", "stands"]);
+    table.words = &[0, 2];
+    let all: Vec<&ConversationStats> = stats.conversations().map(|(_, c)| c).collect();
+    let mut add = |name: &str, limit: String, stands: String| {
+        table.rows.push(vec![name.to_owned(), limit, stands]);
+    };
+    let windows = |by: fn(&Standing) -> Option<Window>| match all[..] {
+        [one] => by(&one.standing).map_or(String::new(), |window| match window.since {
+            Some(turn) => format!("over since turn {turn} (now {})", thousands(one.tokens)),
+            None => format!("not over it (now {})", thousands(one.tokens)),
+        }),
+        _ => {
+            let windows = all.iter().filter_map(|c| by(&c.standing));
+            let over = windows.filter(|window| window.since.is_some()).count() as u64;
+            let all = count(all.len() as u64, "conversation");
+            format!("{} of {all} over it", thousands(over))
+        }
+    };
+    let counts = &stats.totals.counts;
+    let results: u64 = counts
+        .tools
+        .ranked()
+        .iter()
+        .map(|(_, tool)| tool.results)
+        .sum();
+    let by_result = |by: fn(&Standing) -> Option<Results>| {
+        let over = all.iter().filter_map(|c| by(&c.standing));
+        let over: u64 = over.map(|stands| stands.results).sum();
+        let since = match all[..] {
+            [one] => by(&one.standing).and_then(|stands| stands.since),
+            _ => None,
+        };
+        let since = since.map(|turn| format!(", the first in turn {turn}"));
+        let results = count(results, "result");
+        format!("{} of {results} over it", thousands(over)) + &since.unwrap_or_default()
+    };
+    if let Some(limit) = trigger {
+        add("summarise", holds(compare, limit), windows(|s| s.trigger));
+    }
+    if let Some(savings @ 1..) = min_savings {
+        add(
+            "a summary saves",
+            holds(Compare::AtLeast, savings),
+            String::new(),
+        );
+    }
+    let percent = target_percent.map(|percent| format!("{percent}%"));
+    if let Some(limit) = percent.or(target.map(thousands)) {
+        add("target", limit, windows(|s| s.target));
+    }
+    if let Some(limit) = offload {
+        add("offload", holds(compare, limit), windows(|s| s.offload));
+    }
+    if let Some(limit) = demote {
+        add(
+            "demote",
+            holds(Compare::Over, limit),
+            by_result(|s| s.demote),
+        );
+    }
+    if let Some(limit) = clear {
+        let keep = clear_keep.unwrap_or(0);
+        let chars = clear_chars.map(|chars| format!("; only over {}", count(chars, "character")));
+        let stands = by_result(|s| s.clear) + &chars.unwrap_or_default();
+        let stands = format!("{stands}; the newest {keep} stay");
+        add("clear", holds(Compare::Over, limit), stands);
+    }
+    table
+}
+
+fn holds(compare: Compare, limit: u64) -> String {
+    format!("{} {}", compare.name(), thousands(limit))
+}
+
+/// The shipped policies side by side.
+pub(super) fn presets(stats: &Stats) -> Table {
+    let counts = &stats.totals.counts;
+    let conversations = counts.live.conversations;
+    let mut table = Table::new(["preset", "estimator", "tokens", "summarises", "would now"]);
+    table.words = &[0, 1];
+    for preset in &counts.presets.0 {
+        let would = match (preset.over, conversations) {
+            (None, _) => NONE.to_owned(),
+            (Some(0), 1) => "no".to_owned(),
+            (Some(_), 1) => "yes".to_owned(),
+            (Some(over), _) => format!("{} of {}", thousands(over), thousands(conversations)),
+        };
+        let threshold = preset.threshold.map(|t| holds(preset.compare, t));
+        table.rows.push(vec![
+            preset.policy.clone(),
+            preset.estimator.to_owned(),
+            preset.tokens.map_or(NONE.to_owned(), thousands),
+            threshold.unwrap_or_else(|| "never".to_owned()),
+            would,
+        ]);
+    }
+    table
+}
+
+/// The estimates side by side, with what providers counted.
+pub(super) fn estimates(stats: &Stats, shown: &[&FileStats]) -> Table {
+    let totals = stats.totals.counts.estimates.named();
+    // One that counted nowhere has no column.
+    let has_column = |i: &usize| totals[*i].1.is_some();
+    let columns: Vec<usize> = (0..totals.len()).filter(has_column).collect();
+    let has_usage = shown.iter().any(|file| file.usage().is_some());
+    let of_usage: &[&str] = match has_usage {
+        true => &["recorded", "overhead", "factor"],
+        false => &[],
+    };
+    let header = ["estimates"]
+        .into_iter()
+        .chain(columns.iter().map(|i| totals[*i].0));
+    let mut table = Table::new(header.chain(of_usage.iter().copied()));
+    let row = |name: &str, estimates: [(&str, Option<u64>); 4]| {
+        let columns = columns.iter().map(|i| estimates[*i].1);
+        let cells = columns.map(|tokens| tokens.map_or(NONE.to_owned(), thousands));
+        let name = [printable(name).into_owned()];
+        name.into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    for file in shown.iter().filter(|file| !file.conversations.is_empty()) {
+        let mut row = row(&file.path, file.counts.estimates.named());
+        if let Some(usage) = file.usage() {
+            row.push(thousands(usage.recorded));
+            row.push(thousands(usage.overhead));
+            row.push(format!("{:.2}", usage.factor));
+        }
+        table.rows.push(row);
+    }
+    if stats.files.len() > 1 {
+        table.rows.push(row("total", totals));
+    }
+    table
+}

@@ -1,0 +1,214 @@
+//! The same live windows as other ways of counting see them: the estimates, and the shipped policies.
+//!
+//! Each way counts once, however many ask for it. Byte-pair encodings cost many times what all else does; they count
+//! only where they were asked for.
+
+use std::ops::AddAssign;
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::policy::{Compare, Encoding, Method, Policy, Tokens, Unit, presets};
+use crate::tokens::{Estimator, Sizes};
+use crate::transcript::{Conversation, Transcript};
+
+/// Whether byte-pair encodings count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exact {
+    /// All of them.
+    Yes,
+    /// The one by which the policy counts, if it does.
+    No,
+}
+
+/// Live tokens by each estimator; none where it did not count. All see the parts of a message that the policy counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Estimates {
+    /// A token for four characters.
+    pub chars: Option<u64>,
+    /// Characters weighed by class.
+    pub classes: Option<u64>,
+    /// The vocabulary of the newer models.
+    pub o200k_base: Option<u64>,
+    /// That of the older ones.
+    pub cl100k_base: Option<u64>,
+}
+
+/// What a shipped policy makes of live windows, counted in its own way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PresetCount {
+    /// Its name.
+    pub policy: String,
+    /// The name of its estimator.
+    pub estimator: &'static str,
+    /// Live tokens; none where it did not count.
+    pub tokens: Option<u64>,
+    /// The live tokens that make it summarise, by `compare`; none where nothing does.
+    pub threshold: Option<u64>,
+    /// Whether the threshold itself is already enough.
+    pub compare: Compare,
+    /// The conversations that it would summarise; none where it did not count.
+    pub over: Option<u64>,
+}
+
+/// The shipped policies in their order; nothing where nothing was counted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(transparent)]
+pub struct PresetCounts(pub Vec<PresetCount>);
+
+/// Every way of counting that a run needs.
+#[derive(Debug)]
+pub(super) struct Ways {
+    /// All different; the first is the policy's.
+    estimators: Vec<Estimator>,
+    /// Which of them each estimate is, in the order of [`Estimates`].
+    estimates: [Option<usize>; 4],
+    /// The shipped policies without counts, and which of the estimators is theirs.
+    presets: Vec<(PresetCount, Option<usize>)>,
+}
+
+impl Ways {
+    /// Those for `policy`.
+    pub(super) fn new(policy: &Policy, exact: Exact) -> Result<Self> {
+        let own = &policy.tokens;
+        let mut settings = vec![own.clone()];
+        let mut way = |tokens: Tokens| {
+            if tokens.method == Method::Bpe && exact == Exact::No && tokens != *own {
+                return None;
+            }
+            let known = settings.iter().position(|known| *known == tokens);
+            Some(known.unwrap_or_else(|| {
+                settings.push(tokens);
+                settings.len() - 1
+            }))
+        };
+        let by = |method: Method| Tokens {
+            method,
+            ..own.clone()
+        };
+        let chars = Tokens {
+            unit: Unit::Scalar,
+            chars_per_token: 4.0,
+            ..by(Method::Chars)
+        };
+        let bpe = |encoding: Encoding| Tokens {
+            encoding,
+            ..by(Method::Bpe)
+        };
+        let estimates = [
+            chars,
+            by(Method::Classes),
+            bpe(Encoding::O200kBase),
+            bpe(Encoding::Cl100kBase),
+        ]
+        .map(&mut way);
+        let mut counts = Vec::new();
+        for preset in presets()? {
+            let count = PresetCount {
+                estimator: preset.tokens.method.name(),
+                tokens: None,
+                threshold: preset.threshold(),
+                compare: preset.trigger.compare,
+                over: None,
+                policy: preset.name,
+            };
+            counts.push((count, way(preset.tokens)));
+        }
+        let estimators = settings.iter().map(Estimator::new);
+        Ok(Ways {
+            estimators: estimators.collect::<Result<_>>()?,
+            estimates,
+            presets: counts,
+        })
+    }
+
+    /// One for each estimator; the first is the policy's.
+    pub(super) fn sizes(&self) -> Vec<Sizes> {
+        let estimators = self.estimators.iter();
+        estimators.cloned().map(Sizes::new).collect()
+    }
+
+    /// What each estimator makes of a conversation, given what the policy's makes of it.
+    pub(super) fn count(
+        &self,
+        own: u64,
+        sizes: &mut [Sizes],
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> Vec<u64> {
+        let others = sizes.iter_mut().skip(1);
+        let others = others.map(|sizes| sizes.conversation(transcript, conversation));
+        [own].into_iter().chain(others).collect()
+    }
+
+    /// The estimates among these counts.
+    pub(super) fn estimates(&self, counts: &[u64]) -> Estimates {
+        let [chars, classes, o200k_base, cl100k_base] =
+            self.estimates.map(|way| way.map(|way| counts[way]));
+        Estimates {
+            chars,
+            classes,
+            o200k_base,
+            cl100k_base,
+        }
+    }
+
+    /// What the shipped policies make of a conversation with these counts.
+    pub(super) fn presets(&self, counts: &[u64]) -> PresetCounts {
+        let presets = self.presets.iter().map(|(preset, way)| {
+            let tokens = way.map(|way| counts[way]);
+            let over = |tokens: u64| {
+                let threshold = preset.threshold;
+                threshold.is_some_and(|threshold| preset.compare.holds(tokens, threshold))
+            };
+            PresetCount {
+                tokens,
+                over: tokens.map(|tokens| u64::from(over(tokens))),
+                ..preset.clone()
+            }
+        });
+        PresetCounts(presets.collect())
+    }
+}
+
+impl Estimates {
+    /// Each with what a person calls it.
+    pub fn named(&self) -> [(&'static str, Option<u64>); 4] {
+        [
+            ("chars / 4", self.chars),
+            ("classes", self.classes),
+            (Encoding::O200kBase.name(), self.o200k_base),
+            (Encoding::Cl100kBase.name(), self.cl100k_base),
+        ]
+    }
+}
+
+impl AddAssign<&Estimates> for Estimates {
+    fn add_assign(&mut self, other: &Estimates) {
+        add(&mut self.chars, other.chars);
+        add(&mut self.classes, other.classes);
+        add(&mut self.o200k_base, other.o200k_base);
+        add(&mut self.cl100k_base, other.cl100k_base);
+    }
+}
+
+impl AddAssign<&PresetCounts> for PresetCounts {
+    /// Both are of one run: the same policies in the same order, or none yet.
+    fn add_assign(&mut self, other: &PresetCounts) {
+        if self.0.is_empty() {
+            self.0.clone_from(&other.0);
+            return;
+        }
+        for (count, other) in self.0.iter_mut().zip(&other.0) {
+            add(&mut count.tokens, other.tokens);
+            add(&mut count.over, other.over);
+        }
+    }
+}
+
+/// What did not count adds nothing.
+fn add(sum: &mut Option<u64>, other: Option<u64>) {
+    if let Some(other) = other {
+        *sum = Some(sum.unwrap_or(0) + other);
+    }
+}

@@ -1,0 +1,137 @@
+//! A policy's thresholds, and where a conversation stands by them.
+//!
+//! Never says what a compaction does: it may keep what is over a limit, as the newest results or for want of a saving.
+
+use serde::Serialize;
+
+use super::turns::Turn;
+use crate::policy::{Compare, Layer, Policy};
+
+/// The limits of a policy; none where the layer that asks is off. In tokens, unless a field says otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Thresholds {
+    /// The live tokens that make it summarise, by `compare`.
+    pub trigger: Option<u64>,
+    /// Whether a limit of live tokens is itself already enough.
+    pub compare: Compare,
+    /// What a summary has to save; 0: whatever it saves.
+    pub min_savings: Option<u64>,
+    /// The most live tokens of the result.
+    pub target: Option<u64>,
+    /// The same in percent of the live tokens before; it wins over `target`.
+    pub target_percent: Option<f64>,
+    /// The live tokens that make it offload, by `compare`.
+    pub offload: Option<u64>,
+    /// A result with more is demoted.
+    pub demote: Option<u64>,
+    /// An old result with more is cleared.
+    pub clear: Option<u64>,
+    /// In characters: an old result has to have more to be cleared, too.
+    pub clear_chars: Option<u64>,
+    /// So many of the newest results are never cleared.
+    pub clear_keep: Option<u64>,
+}
+
+/// Where a conversation stands by the limits that its policy has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Standing {
+    /// By `trigger`.
+    pub trigger: Option<Window>,
+    /// By the target.
+    pub target: Option<Window>,
+    /// By `offload`.
+    pub offload: Option<Window>,
+    /// By `demote`.
+    pub demote: Option<Results>,
+    /// By `clear`.
+    pub clear: Option<Results>,
+}
+
+/// The live tokens and a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Window {
+    /// The limit.
+    pub limit: u64,
+    /// The turn at whose end they were over it for the first time; as they only grow, they still are.
+    pub since: Option<u64>,
+}
+
+/// The tokens of single results and a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Results {
+    /// The limit.
+    pub limit: u64,
+    /// How many results are over it.
+    pub results: u64,
+    /// The turn of the first of them.
+    pub since: Option<u64>,
+}
+
+/// A live result: the number of its message (from 0), and its tokens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ResultSize {
+    pub(super) message: usize,
+    pub(super) tokens: u64,
+}
+
+impl Thresholds {
+    /// Those of a policy.
+    pub fn of(policy: &Policy) -> Self {
+        let on = |layer: Layer| policy.has(layer).then_some(());
+        let limit = |tokens: u64| (tokens > 0).then_some(tokens);
+        let trigger = policy.threshold();
+        let target = (!policy.layers.is_empty()).then_some(&policy.target);
+        let clear = on(Layer::Clear).map(|()| &policy.clear);
+        Thresholds {
+            trigger,
+            compare: policy.trigger.compare,
+            min_savings: trigger.map(|_| policy.trigger.min_savings),
+            target: target.and_then(|target| limit(target.tokens)),
+            target_percent: target.map(|t| t.percent).filter(|percent| *percent > 0.0),
+            offload: on(Layer::Offload).map(|()| policy.offload.tokens),
+            demote: on(Layer::Demote).map(|()| policy.demote.min_tokens),
+            clear: clear.map(|clear| clear.min_tokens),
+            clear_chars: clear.and_then(|clear| limit(clear.min_chars)),
+            clear_keep: clear.map(|clear| clear.keep),
+        }
+    }
+
+    /// Where a conversation stands that has these turns and these results.
+    pub(super) fn standing(&self, turns: &[Turn], results: &[ResultSize]) -> Standing {
+        let window = |limit: u64, compare: Compare| {
+            let over = turns.iter().find(|t| compare.holds(t.context, limit));
+            let since = over.map(|turn| turn.turn);
+            Window { limit, since }
+        };
+        let by_result = |limit: u64| {
+            let mut over = results.iter().filter(|result| result.tokens > limit);
+            let first = over.next();
+            Results {
+                limit,
+                results: first.map_or(0, |_| 1 + over.count() as u64),
+                since: first.and_then(|first| turn_of(turns, first.message)),
+            }
+        };
+        let whole = turns.last().map_or(0, |turn| turn.context);
+        let share = |percent: f64| (percent * whole as f64 / 100.0).floor() as u64;
+        let target = self.target_percent.map(share).or(self.target);
+        Standing {
+            trigger: self.trigger.map(|limit| window(limit, self.compare)),
+            // A result that has as many as the target has reached it.
+            target: target.map(|limit| window(limit, Compare::Over)),
+            offload: self.offload.map(|limit| window(limit, self.compare)),
+            demote: self.demote.map(by_result),
+            clear: self.clear.map(by_result),
+        }
+    }
+}
+
+/// The turn that a message (from 0) is a part of.
+fn turn_of(turns: &[Turn], message: usize) -> Option<u64> {
+    let mut behind = 0;
+    let holds = |turn: &&Turn| {
+        behind += turn.messages;
+        (message as u64) < behind
+    };
+    turns.iter().find(holds).map(|turn| turn.turn)
+}

@@ -1,0 +1,69 @@
+//! How a live window grew, from one typed message to the next.
+//!
+//! A summary that an earlier compaction left was not typed, whatever its role says. Nothing here decides anything.
+
+use serde::Serialize;
+
+use crate::facts::{Earlier, Left};
+use crate::format::Format;
+use crate::tokens::asked;
+use crate::transcript::{Conversation, Transcript, Typed};
+
+/// One turn of a live window. Tokens are the policy's estimates, but for `recorded`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Turn {
+    /// Its number, from 1; 0 is what stands before the first typed message.
+    pub turn: u64,
+    /// The line on which it begins, from 1.
+    pub line: u64,
+    /// Its messages.
+    pub messages: u64,
+    /// What it added to the window.
+    pub tokens: u64,
+    /// The window at its end.
+    pub context: u64,
+    /// The tokens of the request behind its last answer, as the provider counted them.
+    pub recorded: Option<u64>,
+}
+
+/// The turns of a live window that grew by messages as `growth` says; `first_line` is the number (from 1) of the
+/// transcript's first line.
+pub(super) fn turns(
+    (format, transcript, first_line): (Format, &Transcript<'_>, u64),
+    conversation: &Conversation,
+    earlier: &Earlier,
+    growth: &[u64],
+) -> Vec<Turn> {
+    let messages = &conversation.messages;
+    let left = earlier.left(transcript, conversation);
+    let is_typed = |i: &usize| messages[*i].typed == Typed::Yes && left[*i] == Left::Nothing;
+    let typed: Vec<usize> = (0..messages.len()).filter(is_typed).collect();
+    let before_all = (typed.first() != Some(&0) && !messages.is_empty()).then_some((0, 0));
+    let starts: Vec<(u64, usize)> = before_all
+        .into_iter()
+        .chain((1..).zip(typed.iter().copied()))
+        .collect();
+
+    let mut answers = asked(transcript, conversation).into_iter().peekable();
+    let mut turns = Vec::with_capacity(starts.len());
+    let mut behind = 0;
+    for (i, &(turn, start)) in starts.iter().enumerate() {
+        let end = starts.get(i + 1).map_or(messages.len(), |next| next.1);
+        let mut own = Vec::new();
+        while let Some(answer) = answers.next_if(|answer| *answer < end) {
+            own.push(answer);
+        }
+        let recorded = |i: &usize| format.recorded(transcript, conversation, &messages[*i]);
+        let context = growth[end - 1];
+        turns.push(Turn {
+            turn,
+            line: u64::from(conversation.first_line(&messages[start])) + first_line,
+            messages: (end - start) as u64,
+            tokens: context.saturating_sub(behind),
+            context,
+            recorded: own.iter().rev().find_map(recorded),
+        });
+        behind = context;
+    }
+    turns
+}

@@ -1,0 +1,317 @@
+//! The promises that hold for every transcript under every policy that writes summaries and puts files back.
+//!
+//! What a run does besides its summaries is known from a run of the same policy without them; the rest is put together
+//! here a second time ([`spliced`]) and compared. The number of cases is that of `PROPTEST_CASES`, else 400 for each
+//! property and format.
+
+mod spliced;
+mod words;
+
+use std::collections::BTreeMap;
+
+use ctxpack::format::{Format, Layout};
+use ctxpack::outcome::{ActionKind, ConversationOutcome, Status};
+use ctxpack::policy::{History, OnFailure, Source, UserWords};
+use proptest::prelude::*;
+use proptest::test_runner::{TestCaseResult, TestRunner};
+
+use super::case::{Case, Kind};
+use super::policies;
+
+/// A test of a property for each format.
+macro_rules! every_format {
+    ($($property:ident: $kind:ident)*) => {$(
+        mod $property {
+            use super::*;
+
+            proptest! {
+                #![proptest_config(super::super::config_of(400))]
+
+                #[test]
+                fn anthropic(case in Case::summarised(Format::Anthropic, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn openai(case in Case::summarised(Format::OpenAi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn claude_code(case in Case::summarised(Format::ClaudeCode, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+            }
+        }
+    )*};
+}
+
+every_format! {
+    no_rule_is_broken: Any
+    never_more_tokens: Any
+    a_second_run_changes_nothing: Any
+    the_same_bytes_every_time: Any
+    old_messages_go_and_all_else_stays: Valid
+    the_words_of_the_user_stay: Valid
+    a_target_is_reached_or_out_of_reach: Valid
+    nothing_is_invented: Any
+}
+
+/// Invariant 3, as far as a result has to be thrown away or has new findings.
+fn no_rule_is_broken(case: &Case) -> TestCaseResult {
+    super::no_rule_is_broken(case)
+}
+
+/// Invariant 6.
+fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
+    super::the_same_bytes_every_time(case)
+}
+
+/// Whether a conversation was summarised.
+fn is_summarised(outcome: &ConversationOutcome) -> bool {
+    let actions = &mut outcome.actions.iter();
+    actions.any(|action| action.kind == ActionKind::Summarize)
+}
+
+/// Invariant 4; who counts the output afresh comes to the same figures; and the messages are those that were kept, the
+/// summary and the answer to it.
+fn never_more_tokens(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    for conversation in &run.outcome.conversations {
+        prop_assert!(conversation.tokens_after <= conversation.tokens_before);
+        let (before, after) = (conversation.messages_before, conversation.messages_after);
+        let summary = conversation.summary.as_ref();
+        match summary.filter(|_| is_summarised(conversation)) {
+            Some(summary) => {
+                let kept = before - summary.messages;
+                let new = if case.policy.summary.ack.is_empty() || case.format == Format::ClaudeCode
+                {
+                    1..=1
+                } else {
+                    1..=2
+                };
+                prop_assert!(
+                    new.contains(&(after - kept)),
+                    "{before} messages, {after} after {summary:?}"
+                );
+                prop_assert!(summary.preserved_messages <= kept);
+                prop_assert!(summary.messages > 0);
+            }
+            // A conversation leaves with the task that it belonged to; what hangs on it in noise, nobody knows.
+            None => {
+                let is_noise = case.known.windows.is_empty();
+                prop_assert!(after == before || after == 0 || is_noise);
+            }
+        }
+        let restored = conversation.restored.len();
+        let actions = conversation.actions.iter();
+        let put_back = actions.filter(|action| action.kind == ActionKind::Restore);
+        prop_assert_eq!(put_back.count(), restored);
+        prop_assert!(restored == 0 || is_summarised(conversation));
+    }
+    let again = case.compact_by(&policies::none(&case.policy), &run.bytes);
+    let said = run.outcome.conversations.iter();
+    let said = said.map(|c| (c.tokens_after, c.messages_after));
+    let counted = again.outcome.conversations.iter();
+    let counted = counted.map(|c| (c.tokens_before, c.messages_before));
+    // A sidechain is called by its first line, which may be another one now.
+    let sorted = |sizes: &mut dyn Iterator<Item = (u64, u64)>| {
+        let mut sizes: Vec<_> = sizes.filter(|(_, messages)| *messages > 0).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    // Plain words could be of either message format; and in noise, whose a line is depends on what else is there.
+    let is_noise = case.known.windows.is_empty();
+    if again.detected == run.detected && !is_noise {
+        prop_assert_eq!(sorted(&mut { said }), sorted(&mut { counted }));
+    }
+    prop_assert_eq!(run.outcome.bytes_after, run.bytes.len() as u64);
+    prop_assert_eq!(&run.outcome.hash_after, &again.outcome.hash_before);
+    Ok(())
+}
+
+/// Invariant 5. A target in percent is relative, and a summariser that failed for one conversation may have an answer for
+/// it when it is not asked for the others any more.
+fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
+    if case.policy.target.percent > 0.0 {
+        return Ok(());
+    }
+    let once = case.compact();
+    let twice = case.compact_bytes(&once.bytes);
+    // Plain words could be of either message format.
+    if once.detected != twice.detected {
+        return Ok(());
+    }
+    let conversations = &once.outcome.conversations;
+    let is_asked_again = case.policy.summary.source == Source::Scripted
+        && conversations.len() > 1
+        && !conversations.iter().all(is_summarised);
+    if is_asked_again && matches!(once.detected, Some((_, Layout::File))) {
+        return Ok(());
+    }
+    prop_assert!(
+        once.bytes == twice.bytes,
+        "{:?}\n{}\n{:?}\n{}",
+        once.outcome.conversations,
+        once.bytes.escape_ascii().to_string().replace("\\n{", "\n{"),
+        twice.outcome.conversations,
+        twice
+            .bytes
+            .escape_ascii()
+            .to_string()
+            .replace("\\n{", "\n{")
+    );
+    let again = once.outcome.status == Status::Rejected && super::may_be_rejected(case);
+    prop_assert!(
+        super::is_unchanged(&twice) || again,
+        "{:?}",
+        twice.outcome.error
+    );
+    Ok(())
+}
+
+/// Invariants 3 and 11, and what becomes of history: the output is what the free layers leave, with a summary in the place
+/// of the oldest messages.
+fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    if run.outcome.status == Status::Rejected {
+        prop_assert!(super::may_be_rejected(case), "{:?}", run.outcome.error);
+        return Ok(());
+    }
+    let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
+    match run.detected {
+        None => prop_assert!(run.bytes == free.bytes),
+        Some((Format::ClaudeCode, _)) => spliced::session(case, &free, &run)?,
+        Some((format, Layout::File)) => spliced::file(case, format, &free, &run)?,
+        Some((format, Layout::Line)) => spliced::lines(case, format, &free, &run)?,
+    }
+    Ok(())
+}
+
+/// Invariant 10.
+fn the_words_of_the_user_stay(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let typed = words::typed(case);
+    let counter = words::Counter::new(case);
+    let (told, gone): (Vec<_>, Vec<_>) = typed
+        .into_iter()
+        .zip(&run.outcome.conversations)
+        .partition(|(_, conversation)| conversation.messages_after > 0);
+    prop_assert!(gone.is_empty() || case.format == Format::ClaudeCode);
+    let live = words::live(case, &run);
+    let is_verbatim = case.policy.summary.user_words == UserWords::Verbatim
+        && case.policy.target.cap(0).is_none();
+    let mut wanted: Vec<&String> = Vec::new();
+    for (words, _) in &told {
+        let last = words.len().saturating_sub(1);
+        let from = if is_verbatim { 0 } else { last };
+        wanted.extend(&words[from.min(words.len())..]);
+    }
+    wanted.retain(|words| !words.trim().is_empty() && counter.fits(words));
+    for words in &wanted {
+        // Two messages of the same words stand there twice.
+        let times = wanted.iter().filter(|other| other.contains(*words)).count();
+        let there: usize = live.iter().map(|text| text.matches(*words).count()).sum();
+        prop_assert!(
+            there >= times,
+            "{there} times instead of {times}: {words:?} in {live:#?}"
+        );
+    }
+    Ok(())
+}
+
+/// What is said of a target is so, and one that was not reached is below the smallest result that there is.
+fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    for conversation in &run.outcome.conversations {
+        let Some(target) = conversation.target else {
+            prop_assert!(!is_summarised(conversation) || case.policy.target.cap(0).is_none());
+            continue;
+        };
+        let reached = conversation.tokens_after <= target.tokens;
+        let is_gone = conversation.messages_after == 0;
+        prop_assert!(target.reached == reached || is_gone);
+        let is_kept = case.policy.summary.on_failure == OnFailure::Keep
+            && conversation.summary.is_some()
+            && !is_summarised(conversation);
+        if let Some((format, Layout::File)) = run.detected
+            && !reached
+            && !is_kept
+            && format != Format::ClaudeCode
+        {
+            let smallest = spliced::smallest(case, format);
+            prop_assert!(
+                smallest.is_none_or(|smallest| smallest > target.tokens),
+                "{smallest:?} would do: {conversation:#?} {}",
+                run.bytes.escape_ascii()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Every name in what was written comes from the transcript or from the policy, or is one of a few words of ours.
+fn nothing_is_invented(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
+    let known = words::Known::new(case, &free);
+    for text in words::new_texts(&run, &known) {
+        for word in words::names(&text) {
+            prop_assert!(known.has(word), "{word:?} in {text:?}");
+        }
+    }
+    Ok(())
+}
+
+/// The generators and the policies make all of it happen: else the properties would prove little.
+#[test]
+fn summaries_are_exercised() {
+    use proptest::strategy::ValueTree;
+
+    let mut runner = TestRunner::deterministic();
+    for format in Format::ALL {
+        let cases = Case::summarised(format, Kind::Valid);
+        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+        for _ in 0..400 {
+            let case = cases.new_tree(&mut runner).unwrap().current();
+            let outcome = case.compact().outcome;
+            if !super::may_be_rejected(&case) {
+                assert_ne!(outcome.status, Status::Rejected, "{:?}", outcome.error);
+            }
+            for (number, conversation) in outcome.conversations.iter().enumerate() {
+                let summary = conversation.summary.as_ref();
+                let is_new = is_summarised(conversation);
+                let is_keep = case.policy.history == History::Keep;
+                for (what, happens) in [
+                    ("summarised", is_new),
+                    ("summarised aside", is_new && number > 0),
+                    ("history kept", is_new && is_keep),
+                    ("moved", summary.is_some_and(|s| s.cut_moved > 0)),
+                    ("clipped", summary.is_some_and(|s| s.user_clipped > 0)),
+                    (
+                        "kept none",
+                        summary.is_some_and(|s| s.preserved_messages == 0),
+                    ),
+                    ("fell back", summary.is_some_and(|s| s.fallback.is_some())),
+                    ("failed", summary.is_some_and(|s| !s.success) && !is_new),
+                    (
+                        "answered",
+                        is_new && case.policy.summary.source == Source::Scripted,
+                    ),
+                    ("reached", conversation.target.is_some_and(|t| t.reached)),
+                    ("unreached", conversation.target.is_some_and(|t| !t.reached)),
+                    ("restored", !conversation.restored.is_empty()),
+                ] {
+                    *times.entry(what).or_default() += usize::from(happens);
+                }
+            }
+        }
+        for (what, times) in times {
+            let never = format != Format::ClaudeCode
+                && what == "summarised aside"
+                && format != Format::OpenAi;
+            let least = if what == "summarised" { 100 } else { 5 };
+            assert!(times >= least || never, "{format:?}: {what} {times} times");
+        }
+    }
+}

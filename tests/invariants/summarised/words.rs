@@ -1,0 +1,307 @@
+//! What a person typed, and which words a summary may use.
+
+use std::collections::BTreeSet;
+
+use ctxpack::format::{Format, Layout, Warnings};
+use ctxpack::pipeline::{Input, Part, Pipeline};
+use ctxpack::plan::Keeping;
+use ctxpack::scan::unescape;
+use ctxpack::tokens::Estimator;
+
+use super::super::case::{Case, Run, split};
+use super::super::json::{self, Kind, Node};
+use super::super::policies;
+
+/// What a person wrote in a message, if nobody else did.
+pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
+    let say = |node: &Node, key: &str| node.get(key).map(|n| n.said(line)).unwrap_or_default();
+    if say(message, "role") != "user" {
+        return None;
+    }
+    let content = message.get("content")?;
+    if content.is_text() {
+        return Some(content.said(line)).filter(|said| !is_echo(said));
+    }
+    let mut texts = Vec::new();
+    for block in content.list() {
+        match say(block, "type").as_str() {
+            "text" => texts.push(say(block, "text")),
+            "image" | "image_url" => {}
+            _ => return None,
+        }
+    }
+    if texts.first().is_some_and(|first| is_echo(first)) {
+        return None;
+    }
+    texts.retain(|text| !text.trim_start().starts_with("<system-reminder>"));
+    Some(texts.join("\n"))
+}
+
+/// Whether an agent wrote it; of all such beginnings these two are generated.
+fn is_echo(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("<system-reminder>") || text.starts_with("<command-name>")
+}
+
+/// The typed messages of each conversation of the input.
+pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
+    let (_, lines) = split(&case.bytes);
+    let of_line = |line: &usize| -> Vec<String> {
+        let line = lines[*line].0;
+        let Some(root) = json::object(line) else {
+            return Vec::new();
+        };
+        match (case.format, case.layout) {
+            (Format::ClaudeCode, _) => {
+                let is_true =
+                    |key: &str| root.get(key).is_some_and(|node| node.of(line) == b"true");
+                if is_true("isMeta") || is_true("isCompactSummary") {
+                    return Vec::new();
+                }
+                let message = root.get("message");
+                message
+                    .and_then(|m| typed_in(line, m))
+                    .into_iter()
+                    .collect()
+            }
+            (_, Layout::Line) => {
+                let messages = root.get("messages").map(Node::list).unwrap_or_default();
+                messages.iter().filter_map(|m| typed_in(line, m)).collect()
+            }
+            (_, Layout::File) => typed_in(line, &root).into_iter().collect(),
+        }
+    };
+    let windows = case.known.windows.iter();
+    windows
+        .map(|window| window.lines.iter().flat_map(of_line).collect())
+        .collect()
+}
+
+/// All that a model would read of an output, as it reads.
+pub(super) fn live(case: &Case, run: &Run) -> Vec<String> {
+    let (_, lines) = split(&run.bytes);
+    let numbers: Vec<usize> = if case.format == Format::ClaudeCode {
+        let transcript = Format::ClaudeCode.read(&run.bytes, 1, &mut Warnings::default());
+        let paths = transcript.conversations.iter().flat_map(|c| &c.path);
+        paths.map(|line| *line as usize).collect()
+    } else {
+        (0..lines.len()).collect()
+    };
+    let mut strings = Vec::new();
+    for number in numbers {
+        let line = lines[number].0;
+        if let Some(root) = json::object(line) {
+            let message = root
+                .get("message")
+                .filter(|_| case.format == Format::ClaudeCode);
+            collect(line, message.unwrap_or(&root), &mut strings);
+        }
+    }
+    strings
+}
+
+/// The strings in a value; of two under one key the last one counts.
+fn collect(line: &[u8], node: &Node, strings: &mut Vec<String>) {
+    match &node.kind {
+        Kind::Object(entries) => {
+            for (n, (key, value)) in entries.iter().enumerate() {
+                if !entries[n + 1..].iter().any(|(other, _)| other == key) {
+                    collect(line, value, strings);
+                }
+            }
+        }
+        Kind::List(list) => list.iter().for_each(|node| collect(line, node, strings)),
+        Kind::Text => strings.push(node.said(line)),
+        Kind::Plain => {}
+    }
+}
+
+/// Counts as the policy does.
+pub(super) struct Counter {
+    estimator: Estimator,
+    most: u64,
+}
+
+impl Counter {
+    pub(super) fn new(case: &Case) -> Counter {
+        Counter {
+            estimator: Estimator::new(&case.policy.tokens).unwrap(),
+            most: case.policy.summary.user_message_max,
+        }
+    }
+
+    /// Whether a message of these words is told whole.
+    pub(super) fn fits(&self, words: &str) -> bool {
+        self.estimator.tokens(self.estimator.text(words)) <= self.most
+    }
+}
+
+/// The tokens of a file that is one conversation.
+pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
+    let policy = policies::none(&case.policy);
+    let pipeline = Pipeline::new(&policy, Keeping::Store).unwrap();
+    let input = Input {
+        format,
+        bytes,
+        first_line: 1,
+        part: Part::File,
+    };
+    let compacted = pipeline.compact(input, &mut Warnings::default());
+    compacted
+        .conversations
+        .iter()
+        .map(|c| c.tokens_before)
+        .sum()
+}
+
+/// The words that stand around those of a transcript.
+const OURS: [&str; 29] = [
+    "User",
+    "requests",
+    "Earlier",
+    "summary",
+    "Plan",
+    "to-dos",
+    "To-dos",
+    "Files",
+    "File",
+    "Commands",
+    "Errors",
+    "Decisions",
+    "findings",
+    "Details",
+    "Current",
+    "state",
+    "unanswered",
+    "failed",
+    "wrote",
+    "edited",
+    "deleted",
+    "read",
+    "said",
+    "call",
+    "result",
+    "exit",
+    "interrupted",
+    "running",
+    "restored",
+];
+
+/// The words of the entries of files, and of states.
+const MORE: [&str; 20] = [
+    "edit",
+    "write",
+    "delete",
+    "cancelled",
+    "assistant",
+    "content",
+    "user",
+    "lines",
+    "line",
+    "from",
+    "Cut",
+    "here",
+    "there",
+    "more",
+    "plan",
+    "accepted",
+    "refused",
+    "pending",
+    "progress",
+    "done",
+];
+
+/// What a summary may say.
+pub(super) struct Known {
+    text: String,
+    strings: BTreeSet<String>,
+}
+
+impl Known {
+    pub(super) fn new(case: &Case, free: &Run) -> Known {
+        let mut all = Vec::new();
+        for bytes in [&case.bytes, &free.bytes] {
+            for (line, _) in split(bytes).1 {
+                if let Some(root) = json::object(line) {
+                    collect_all(line, &root, &mut all);
+                }
+            }
+        }
+        let mut text = all.join("\n");
+        for string in &all {
+            // A string may hold JSON, and that strings of its own.
+            if string.contains('\\') {
+                text.push('\n');
+                text.push_str(&String::from_utf8_lossy(&unescape(string.as_bytes())));
+            }
+        }
+        text.push_str(&String::from_utf8_lossy(&case.bytes));
+        text.push_str(case.policy.summary.text.as_str());
+        text.push_str(&case.policy.summary.ack);
+        text.push_str(&case.replies);
+        Known {
+            text,
+            strings: all.into_iter().collect(),
+        }
+    }
+
+    pub(super) fn has(&self, word: &str) -> bool {
+        let is_mark = word.strip_prefix('L').is_some_and(is_number);
+        let is_range = word
+            .split_once('-')
+            .is_some_and(|(first, last)| is_number(first) && is_number(last));
+        is_mark
+            || is_range
+            || OURS.contains(&word)
+            || MORE.contains(&word)
+            || self.text.contains(word)
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// The strings in a value, keys and all.
+fn collect_all(line: &[u8], node: &Node, strings: &mut Vec<String>) {
+    match &node.kind {
+        Kind::Object(entries) => {
+            for (key, value) in entries {
+                strings.push(key.clone());
+                collect_all(line, value, strings);
+            }
+        }
+        Kind::List(list) => list
+            .iter()
+            .for_each(|node| collect_all(line, node, strings)),
+        Kind::Text => strings.push(node.said(line)),
+        Kind::Plain => {}
+    }
+}
+
+/// The strings in the messages of an output that the input did not have.
+pub(super) fn new_texts(run: &Run, known: &Known) -> Vec<String> {
+    let is_session = run
+        .detected
+        .is_some_and(|(format, _)| format == Format::ClaudeCode);
+    let mut texts = Vec::new();
+    for (line, _) in split(&run.bytes).1 {
+        let Some(root) = json::object(line) else {
+            continue;
+        };
+        match root.get("message") {
+            Some(message) if is_session => collect_all(line, message, &mut texts),
+            Some(_) | None if is_session => {}
+            Some(_) | None => collect_all(line, &root, &mut texts),
+        }
+    }
+    texts.retain(|text| !known.strings.contains(text));
+    texts
+}
+
+/// What looks like a name in a text.
+pub(super) fn names(text: &str) -> BTreeSet<&str> {
+    let is_in = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    let words = text.split(|c| !is_in(c));
+    words.filter(|word| word.len() >= 4).collect()
+}
