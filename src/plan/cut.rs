@@ -105,10 +105,17 @@ impl<'c> Cutter<'c> {
             self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
         };
         let turns: Vec<usize> = self.counted.iter().copied().filter(is_typed).collect();
-        match (turns.len().checked_sub(keep), &turns[..]) {
-            (None, _) if self.left.contains(&Left::Summary) => self.counted.first().copied(),
-            (_, [] | [_]) if !self.left.contains(&Left::Summary) => self.last_answer(),
-            (at, turns) => turns.get(at.unwrap_or(0)).copied(),
+        if self.left.contains(&Left::Summary) {
+            return match turns.len().checked_sub(keep) {
+                Some(at) => turns.get(at).copied(),
+                None => self.counted.first().copied(),
+            };
+        }
+        match turns[..] {
+            [] => self.last_answer(),
+            // It may not have been answered yet.
+            [turn] => self.last_answer().max(Some(turn)),
+            _ => turns.get(turns.len().saturating_sub(keep)).copied(),
         }
     }
 

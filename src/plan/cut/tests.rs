@@ -164,7 +164,8 @@ fn turns_begin_with_what_a_person_typed() {
             // One turn: from its last answer on.
             ("uc12|a", 0),
             ("u|c12", 0),
-            ("u|", 0),
+            ("|u", 0),
+            ("aa|u", 0),
             // What was summarised is a turn, too.
             ("S|uc12a", 0),
             ("SA|a", 0),

@@ -363,9 +363,9 @@ fn same_but_for_links(before: &[u8], after: &[u8]) -> TestCaseResult {
     Ok(())
 }
 
-/// The tokens of the smallest result that there is: the system's words, the last typed message, and what stands from the
-/// last answer on. None where it is the conversation as it stands, or where the words would have to be clipped.
-pub(super) fn smallest(case: &Case, format: Format) -> Option<u64> {
+/// The tokens of the smallest result that there is, and the messages that stay in it: the system's words, the last typed
+/// message, and what stands from the last answer on. None where it is the conversation as it stands, or where the words would have to be clipped.
+pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
     let all = messages(&free.bytes);
     let (system, said): (Vec<&Message>, Vec<&Message>) = all.iter().partition(|m| m.is_system());
@@ -413,7 +413,7 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<u64> {
     }
     lines.extend(said[first..].iter().map(|m| m.bytes.clone()));
     let counted = words::count(case, format, &lines.join(&b'\n'));
-    Some(counted)
+    Some((counted, (said.len() - first) as u64))
 }
 
 /// Whether nothing is parted where the conversation begins with this message.

@@ -26,14 +26,17 @@ pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     for block in content.list() {
         match say(block, "type").as_str() {
             "text" => texts.push(say(block, "text")),
-            "image" | "image_url" => {}
+            // A picture, which says nothing.
+            "image" | "image_url" => texts.push(String::new()),
             _ => return None,
         }
     }
-    if texts.first().is_some_and(|first| is_echo(first)) {
+    // An agent puts reminders beside what a person says.
+    texts.retain(|text| !text.trim_start().starts_with("<system-reminder>"));
+    if texts.first().is_none_or(|first| is_echo(first)) {
         return None;
     }
-    texts.retain(|text| !text.trim_start().starts_with("<system-reminder>"));
+    texts.retain(|text| !text.is_empty());
     Some(texts.join("\n"))
 }
 
