@@ -153,21 +153,20 @@ impl Pipeline<'_> {
                     continue;
                 }
                 let original = original.get_or_insert_with(|| Original::read(input));
-                let Some(told) = self.settled(
+                let told = self.settled(
                     (input, free),
                     (transcript, number),
                     original,
                     sizes,
                     &mut next_reply,
                     &mut telling.warnings,
-                ) else {
-                    continue;
-                };
+                );
                 if let Settled::Summarised(summarised) = &told.settled {
+                    let conversation = &transcript.conversations[number];
+                    let source = original.of(transcript, conversation);
                     telling
                         .warnings
-                        .extend(self.unsaid(input, original, &told, summarised));
-                    let conversation = &transcript.conversations[number];
+                        .extend(self.unsaid(input, source, summarised));
                     made.push(Made {
                         number,
                         messages: messages_after(conversation, summarised),
@@ -185,7 +184,7 @@ impl Pipeline<'_> {
         telling
     }
 
-    /// What becomes of one conversation; `None` where it is not that of the input any more.
+    /// What becomes of one conversation.
     fn settled(
         &self,
         (input, free): (Input<'_>, Free<'_>),
@@ -194,17 +193,14 @@ impl Pipeline<'_> {
         sizes: &mut Sizes,
         next_reply: &mut usize,
         warnings: &mut Vec<Warning>,
-    ) -> Option<Told> {
+    ) -> Told {
         let conversation = &transcript.conversations[number];
-        let was = original.conversation(&conversation.id)?;
-        if was.messages.len() != conversation.messages.len() {
-            return None;
-        }
-        let left = self.earlier.left(&original.transcript, was);
+        let (source, was) = original.of(transcript, conversation);
+        let left = self.earlier.left(source, was);
         let cutter = Cutter::new(transcript, conversation, &left);
         let now = sizes.messages(transcript, conversation);
         let mut summing = Summing {
-            transcript: &original.transcript,
+            transcript: source,
             conversation: was,
             left: &left,
             earlier: &self.earlier,
@@ -242,7 +238,7 @@ impl Pipeline<'_> {
                     .flatten();
                 summing.reply = reply.as_ref();
                 let (recents, unread) = recents(
-                    &original.transcript,
+                    source,
                     was,
                     self.policy,
                     &self.placeholders,
@@ -267,13 +263,13 @@ impl Pipeline<'_> {
             .messages
             .get(first)
             .map_or(0, |message| was.first_line(message));
-        Some(Told {
+        Told {
             id: conversation.id.clone(),
             id_after: conversation.id.to_string(),
             first: (line, first),
             why,
             settled,
-        })
+        }
     }
 
     fn ask(&self, next: &mut usize) -> Option<Reply> {
@@ -375,27 +371,20 @@ impl Pipeline<'_> {
     fn unsaid(
         &self,
         input: Input<'_>,
-        original: &Original<'_>,
-        told: &Told,
+        (source, was): (&Transcript<'_>, &Conversation),
         summarised: &Summarised,
     ) -> Vec<Warning> {
-        let Some(was) = original.conversation(&told.id) else {
-            return Vec::new();
-        };
         if self.policy.summary.user_words == UserWords::Budget {
             return Vec::new();
         }
-        let left = self.earlier.left(&original.transcript, was);
+        let left = self.earlier.left(source, was);
         let messages = was.messages.iter().enumerate().take(summarised.tail);
         let typed = messages
             .filter(|(n, message)| message.typed == Typed::Yes && left[*n] == Left::Nothing);
         let is_there = |message| {
-            let mut blocks = was
-                .blocks(message)
-                .iter()
-                .map(|b| original.transcript.block(*b));
+            let mut blocks = was.blocks(message).iter().map(|b| source.block(*b));
             blocks.all(|block| {
-                let said = said(&original.transcript, block);
+                let said = said(source, block);
                 // What the agent has put beside them is not the user's.
                 said.trim_start().starts_with("<system-reminder>")
                     || summarised.text.contains(said.trim())
@@ -425,10 +414,18 @@ impl<'a> Original<'a> {
         }
     }
 
-    fn conversation(&self, id: &ConversationId) -> Option<&Conversation> {
-        self.by_id
-            .get(id)
-            .map(|number| &self.transcript.conversations[*number])
+    /// A conversation as it was read; as it is now where lines that were broken make it another one.
+    fn of<'s>(
+        &'s self,
+        transcript: &'s Transcript<'a>,
+        conversation: &'s Conversation,
+    ) -> (&'s Transcript<'a>, &'s Conversation) {
+        let number = self.by_id.get(&conversation.id);
+        let was = number.map(|number| &self.transcript.conversations[*number]);
+        match was.filter(|was| was.messages.len() == conversation.messages.len()) {
+            Some(was) => (&self.transcript, was),
+            None => (transcript, conversation),
+        }
     }
 }
 

@@ -148,8 +148,9 @@ impl Summing<'_> {
         Settled::Summarised(Box::new(self.finish(draft, cap)))
     }
 
-    /// The first draft that fits, else the smallest one. One that saves nothing does not fit: so a summary is as small as it
-    /// has to be, and what cannot be summarised now could not be later, when results are cleared.
+    /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
+    /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
+    /// be, and what cannot be summarised now could not be later, when results are cleared.
     fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
             Some(text) if cap.is_some() => vec![Some(text), None],
@@ -158,22 +159,20 @@ impl Summing<'_> {
         };
         let limit = cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1));
         let ways = self.ways(asked, cap);
-        let mut smallest: Option<Draft> = None;
+        let mut tried = Vec::new();
         for writer in writers {
             for (cut, words) in ways.iter().copied() {
                 let draft = self.written(cut, words, limit, writer);
                 if draft.total <= limit {
                     return Some(draft);
                 }
-                if smallest
-                    .as_ref()
-                    .is_none_or(|least| draft.total < least.total)
-                {
-                    smallest = Some(draft);
-                }
+                tried.push(draft);
             }
         }
-        smallest
+        let last = tried.pop()?;
+        let smallest = tried.into_iter().min_by_key(|draft| draft.total);
+        let smaller = smallest.filter(|draft| draft.total < last.total);
+        Some(smaller.filter(|_| last.total >= self.now()).unwrap_or(last))
     }
 
     /// Whether there is anything to summarise; `asked` is the policy's cut.

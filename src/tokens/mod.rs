@@ -135,9 +135,18 @@ impl Estimator {
             Scope::RoleContent => self.plain(role) + self.plain(text),
             Scope::MessageJson | Scope::HistoryJson => {
                 let mut json = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
+                let begins = json.len();
                 crate::text::push_json_string(&mut json, text);
                 json.push(b'}');
-                self.raw(&json)
+                match self.measure {
+                    Measure::Bpe(_) => self.raw(&json),
+                    // In parts, as a message that is read is measured.
+                    Measure::Chars(_) | Measure::Classes => {
+                        let quoted = json.drain(begins..json.len() - 1);
+                        let quoted: Vec<u8> = quoted.collect();
+                        self.raw(&json) + self.raw(&quoted)
+                    }
+                }
             }
         };
         Size { measure, flat: 0 }

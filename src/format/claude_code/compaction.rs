@@ -85,11 +85,25 @@ pub(in super::super) fn splice(
             place = place.map(|place| place.min(pointer));
         }
     }
-    let place = place.unwrap_or(transcript.lines().len() as u32);
+    // What an earlier compaction preserved stands before it, and agents take the last boundary for the last one.
+    let earlier = after_compactions(&tree, *model);
+    let place = place
+        .unwrap_or(transcript.lines().len() as u32)
+        .max(earlier);
     splice
         .inserted
         .insert(place, vec![new.boundary, new.summary]);
     Some(splice)
+}
+
+/// The line behind the compactions that are recorded for the conversation that a line is of.
+fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
+    let links = (0u32..).zip(tree.transcript.links());
+    let recorded = links.filter(|(line, link)| {
+        let is_one = link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY);
+        is_one && tree.has(*line, Marks::SIDECHAIN) == tree.has(of, Marks::SIDECHAIN)
+    });
+    recorded.map(|(line, _)| line + 1).last().unwrap_or(0)
 }
 
 /// The last line that says which one is the leaf.

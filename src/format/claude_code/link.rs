@@ -99,12 +99,11 @@ impl Tree<'_, '_> {
             // Nobody speaks above it (a note without a parent): the newest words are the end.
             lines.iter().copied().rfind(speaks)?
         };
-        // Only the very last pointer counts: one that names nothing overrules those before it, and so does a compaction of
-        // this conversation, be it a file of nothing but a sidechain.
+        // Only the very last pointer counts: one that names nothing overrules those before it, and so does a compaction.
         let links = (0u32..).zip(self.transcript.links());
-        let rules = |(line, link): &(u32, &Link)| {
-            let is_here = || lines.binary_search(line).is_ok();
-            link.marks.has(Marks::LEAF) || link.marks.has(Marks::BOUNDARY) && is_here()
+        let rules = |(_, link): &(u32, &Link)| {
+            let is_aside = link.marks.has(Marks::SIDECHAIN);
+            link.marks.has(Marks::LEAF) || link.marks.has(Marks::BOUNDARY) && !is_aside
         };
         let pointed = links
             .filter(rules)
