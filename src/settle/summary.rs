@@ -148,9 +148,9 @@ impl Summing<'_> {
         Settled::Summarised(Box::new(self.finish(draft, cap)))
     }
 
-    /// The first draft that fits. One that saves nothing does not fit: so a summary is as small as it has to be, and what
-    /// cannot be summarised now could not be later, when results are cleared. Else the last one, of which nothing more could
-    /// go; or the smallest, where a few words that were kept take more as a summary.
+    /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
+    /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
+    /// be, and what cannot be summarised now could not be later, when results are cleared.
     fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
             Some(text) if cap.is_some() => vec![Some(text), None],

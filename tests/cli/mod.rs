@@ -16,5 +16,6 @@ mod reports;
 mod signals;
 mod stats;
 mod streams;
+mod summaries;
 mod undo;
 mod verify;

@@ -356,24 +356,52 @@ impl<'c> Choice<'c> {
     /// The rows of the text; what one message says in one section without labels becomes one row.
     fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
-        let mut last: Option<&Unit> = None;
+        let mut last: Option<(usize, &Unit)> = None;
+        // What is left out of the user's words is marked: they stand there as if they were whole.
+        let gap_behind = |rows: &mut Vec<Row>, last: Option<(usize, &Unit)>| {
+            if let (Some(row), Some((number, _))) = (rows.last_mut(), last)
+                && self.are_neighbours(number, number + 1)
+            {
+                row.text.push_str("\n…");
+            }
+        };
         for (unit, chosen) in self.in_text_order() {
             if !is_there(chosen.counts) {
                 continue;
             }
+            let number = chosen.unit;
+            let before = number.checked_sub(1);
+            let is_gap = before.is_some_and(|before| {
+                self.are_neighbours(before, number) && last.is_none_or(|(last, _)| last != before)
+            });
+            let gap = if is_gap { "…\n" } else { "" };
             match rows.last_mut() {
-                Some(row) if last.is_some_and(|last| goes_on(last, unit)) => {
+                Some(row) if last.is_some_and(|(_, last)| goes_on(last, unit)) => {
                     row.text.push('\n');
+                    row.text.push_str(gap);
                     row.text.push_str(&chosen.text);
                 }
-                _ => rows.push(Row {
-                    text: chosen.text.clone().into_owned(),
-                    ..unit.row.clone()
-                }),
+                _ => {
+                    gap_behind(&mut rows, last);
+                    rows.push(Row {
+                        text: format!("{gap}{}", chosen.text),
+                        ..unit.row.clone()
+                    });
+                }
             }
-            last = Some(unit);
+            last = Some((number, unit));
         }
+        gap_behind(&mut rows, last);
         rows
+    }
+
+    /// Whether two units are sentences of one message of the user.
+    fn are_neighbours(&self, first: usize, second: usize) -> bool {
+        let request = |number: usize| match self.extract.found.units.get(number)?.claim {
+            Claim::Sentence(request) => Some(request),
+            _ => None,
+        };
+        request(first).is_some() && request(first) == request(second)
     }
 
     /// How many messages of the span that the user typed are told whole, and in part.

@@ -1,5 +1,7 @@
 //! Whole texts.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 const ANTHROPIC: &str = r###"{"role":"user","content":"Make src/parser.rs take tabs.\n## Files\n[L9] is no mark."}
@@ -386,6 +388,18 @@ fn sentences_share_the_budget_and_count_as_parts() {
     let mut found: Vec<(usize, u64, u64)> = (0..100).map(told).collect();
     found.dedup();
     assert_eq!(found, [(1, 1, 0), (2, 1, 1), (2, 2, 0)]);
+
+    // What is left out is marked, before and behind.
+    let parts: BTreeSet<String> = (0..100)
+        .map(|tokens| whole(&transcript, &auto(), tokens, UserWords::Budget))
+        .filter(|summary| summary.user_clipped == 1)
+        .map(|summary| summary.rows[0].text.clone())
+        .collect();
+    assert!(!parts.is_empty());
+    for part in parts {
+        let is_marked = part == "First Part_1.\n…" || part == "…\nThen Part_2.";
+        assert!(is_marked, "{part}");
+    }
 }
 
 #[test]

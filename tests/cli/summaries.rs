@@ -1,0 +1,203 @@
+//! `compact` with summaries: the flags, the originals that are kept, and files that come back from a folder.
+
+use serde_json::{Value, json};
+
+use super::harness::{Place, anthropic};
+
+/// A session in which a file of that path is read, and then much is said.
+fn session(path: &str) -> String {
+    let line = |value: Value| format!("{value}\n");
+    let mut lines = line(json!({"role": "user", "content": "Read it, and name every station."}));
+    lines += &line(json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": path}}]}));
+    lines += &line(json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "     1\told alder\n     2\told birch"}]}));
+    for n in 0..40 {
+        lines += &line(
+            json!({"role": "assistant", "content": format!("Station alder-{n} answers. {}", "It is well. ".repeat(60))}),
+        );
+        lines += &line(json!({"role": "user", "content": format!("And station birch-{n}?")}));
+    }
+    lines + &line(json!({"role": "assistant", "content": "All are named."}))
+}
+
+fn conversation(place: &Place, report: &str) -> Value {
+    place.json(report)["files"][0]["conversations"][0].clone()
+}
+
+#[test]
+fn a_summary_is_made_when_it_is_asked_for_and_only_then() {
+    let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
+    place.run("compact in.jsonl").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), session("/p/stations.txt"));
+    let now = conversation(&place, "in.compact.stats.json");
+    assert_eq!(now["summary"], Value::Null);
+    assert!(
+        now["reason"].as_str().unwrap().contains("nothing to gain"),
+        "{now}"
+    );
+
+    place
+        .run("compact in.jsonl --summarize always --instructions birch-7")
+        .exits(0);
+    let now = conversation(&place, "in.compact.stats.json");
+    assert_eq!(now["summary"]["source"], "extractive");
+    assert_eq!(now["summary"]["success"], true);
+    let text = place.text("in.compact.jsonl");
+    assert!(text.starts_with(
+        r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n"#
+    ));
+    assert!(text.contains("And station birch-7?"));
+    assert!(now["tokens_after"].as_u64() < now["tokens_before"].as_u64());
+    place.run("undo in.compact.jsonl -o back.jsonl").exits(0);
+    assert_eq!(place.text("back.jsonl"), session("/p/stations.txt"));
+
+    let overrides = &place.json("in.compact.stats.json")["policy"]["overrides"];
+    let keys: Vec<&str> = overrides
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|o| o["key"].as_str().unwrap())
+        .collect();
+    assert_eq!(keys, ["summary.when", "summary.instructions"]);
+}
+
+#[test]
+fn a_target_is_kept_to_or_said_to_be_out_of_reach() {
+    let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
+    place.run("compact in.jsonl --target 900").exits(0);
+    let now = conversation(&place, "in.compact.stats.json");
+    assert_eq!(now["target"], json!({"tokens": 900, "reached": true}));
+    assert!(now["tokens_after"].as_u64().unwrap() <= 900);
+
+    place
+        .run("compact in.jsonl --target 2 --report two.json")
+        .exits(1);
+    let now = conversation(&place, "two.json");
+    assert_eq!(now["target"], json!({"tokens": 2, "reached": false}));
+    assert!(
+        place
+            .text("in.compact.jsonl")
+            .contains("And station birch-39?")
+    );
+
+    place
+        .run("compact in.jsonl --target 100% --summarize never --report never.json")
+        .exits(0);
+    assert_eq!(conversation(&place, "never.json")["summary"], Value::Null);
+    place
+        .run("compact in.jsonl --target 0")
+        .exits(2)
+        .says(&["a number of tokens above 0"]);
+    place
+        .run("compact in.jsonl --summarize often")
+        .exits(2)
+        .says(&["always"]);
+}
+
+#[test]
+fn files_come_back_from_the_folder_that_is_named_and_from_nowhere_else() {
+    let place = Place::with(&[
+        ("p/stations.txt", "new alder\nnew birch\n"),
+        ("p/.env", "SECRET=1\n"),
+        ("outside.txt", "outside\n"),
+    ]);
+    let read = |path: &str, args: &str| {
+        place.write("in.jsonl", session(path));
+        place
+            .run(&format!(
+                "compact in.jsonl --summarize always --set clear.keep=0 --report r.json {args}"
+            ))
+            .exits(0);
+        let restored = conversation(&place, "r.json")["restored"].clone();
+        let text = place.text("in.compact.jsonl");
+        let from: Vec<String> = restored
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["source"].as_str().unwrap().to_owned())
+            .collect();
+        (
+            from.join(","),
+            text,
+            place.json("r.json")["files"][0]["warnings"].clone(),
+        )
+    };
+    let (from, text, _) = read("stations.txt", "");
+    assert_eq!(from, "transcript");
+    assert!(text.contains("old alder") && !text.contains("new alder"));
+    let (from, text, warnings) = read("stations.txt", "--files-root p");
+    assert_eq!((from.as_str(), &warnings), ("disk", &json!([])));
+    assert!(text.contains(r"[File restored: stations.txt]\n```\nnew alder\nnew birch\n```"));
+    for hostile in ["../outside.txt", ".env", "/etc/hostname"] {
+        let (from, text, warnings) = read(hostile, "--files-root p");
+        assert_eq!(from, "transcript", "{hostile}");
+        assert!(
+            !text.contains("SECRET") && !text.contains("outside\\n"),
+            "{hostile}"
+        );
+        assert_eq!(warnings[0]["kind"], "file_not_read", "{hostile}");
+    }
+    let (from, ..) = read("gone.txt", "--files-root p");
+    assert_eq!(from, "");
+    place
+        .run("compact in.jsonl --files-root /")
+        .exits(2)
+        .says(&["more than a project"]);
+}
+
+#[test]
+fn a_policy_that_always_archives_keeps_a_copy_of_what_it_summarises() {
+    let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
+    let big = "--policy layered --set window.context=30000 --set trigger.min_savings=1";
+    place.run(&format!("compact in.jsonl {big}")).exits(0);
+    let original = &place.json("in.compact.stats.json")["files"][0]["original"];
+    assert_eq!(original["kind"], "archive");
+    std::fs::remove_file(place.path("in.jsonl")).unwrap();
+    place.run("undo in.compact.jsonl").exits(0);
+    assert_eq!(place.text("in.compact.jsonl"), session("/p/stations.txt"));
+
+    let ran = place.pipe("compact --policy layered", session("/p/stations.txt"));
+    ran.exits(3).says(&["has no place for one", "--store"]);
+    place
+        .pipe(
+            "compact --policy layered --store kept",
+            session("/p/stations.txt"),
+        )
+        .exits(0);
+}
+
+#[test]
+fn scripted_answers_stand_beside_the_policy() {
+    let place = Place::with(&[
+        ("in.jsonl", anthropic(9, 0).as_str()),
+        (
+            "p.toml",
+            "summary.source = \"scripted\"\nsummary.when = \"always\"\n",
+        ),
+    ]);
+    place
+        .run("compact in.jsonl --policy p.toml")
+        .exits(2)
+        .says(&["summaries.jsonl"]);
+    place.write("summaries.jsonl", "{\"text\":\"Nine things were read.\"}\n");
+    place.run("compact in.jsonl --policy p.toml").exits(0);
+    assert!(
+        place
+            .text("in.compact.jsonl")
+            .contains("Nine things were read.")
+    );
+    place.write("summaries.jsonl", "so\n");
+    place
+        .run("compact in.jsonl --policy p.toml")
+        .exits(2)
+        .says(&["summaries.jsonl:1"]);
+    place
+        .run("compact in.jsonl --set summary.source=scripted")
+        .exits(2)
+        .says(&["beside its policy"]);
+    place
+        .run("compact in.jsonl --set summary.source=openai")
+        .exits(2)
+        .says(&["summary.source"]);
+}
