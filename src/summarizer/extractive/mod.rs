@@ -1,8 +1,8 @@
 //! The summary that needs no model: words of the transcript, each row with the line that it comes from.
 //!
 //! Nothing is invented: every path, name and number stands in the transcript; ours are the headings, the marks and a few
-//! labels. Everything that could be told becomes a typed unit ([`gather`]); some kinds have a claim to a part of the
-//! budget, and all compete for the rest by the names that nobody has told yet ([`choose`]).
+//! labels. Everything that could be told becomes a typed unit (`gather`); some kinds have a claim to a part of the
+//! budget, and all compete for the rest by the names that nobody has told yet (`choose`).
 //!
 //! The form reads back ([`parse`]), so that a summary of a summary carries rows on instead of retelling them. The user's
 //! words stand in it exactly as they were written, and a reader finds each message by a plain search: one of several
