@@ -2,7 +2,7 @@
 //!
 //! Generators write transcripts of all formats, the odd things of real files included; policies have limits so low that
 //! small transcripts are changed by them. What came out is read by a second reader ([`view`]), which shares no code
-//! with the program. The number of cases is that of `PROPTEST_CASES`, else 2 000 for each property and format. What is
+//! with the program. The number of cases is that of `PROPTEST_CASES`, else 1 000 for each property and format. What is
 //! promised of summaries is in [`summarised`].
 
 mod anthropic;
@@ -39,7 +39,7 @@ use text::Mode;
 use view::{LineView, view};
 
 fn config() -> ProptestConfig {
-    config_of(2_000)
+    config_of(1_000)
 }
 
 /// So many cases, unless the environment says otherwise.
