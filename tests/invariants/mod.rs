@@ -16,6 +16,7 @@ mod policies;
 mod replaced;
 mod reread;
 mod summarised;
+mod systems;
 mod tape;
 mod text;
 mod view;
