@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::config::{Chosen, PolicyArgs};
 use super::progress::Bar;
 use super::shorthand::Shorthands;
-use super::{Context, Fault, PolicyArgs, Voice, all_paths, format_named, scripted_answers};
+use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
@@ -69,13 +70,15 @@ pub(super) struct Compact {
 
 impl Compact {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let effective = self.policy.resolve_with(self.shorthands.settings())?;
+        let Chosen {
+            effective, file, ..
+        } = self.policy.resolve_with(self.shorthands.settings())?;
         let formats = self
             .reports
             .iter()
             .map(|path| ReportFormat::from_path(path))
             .collect::<Result<Vec<_>>>()?;
-        let replies = scripted_answers(&self.policy.policy, &effective.policy)?;
+        let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let options = self.options(context, replies)?;
         for (path, format) in self.planned_reports(&formats) {
             // Better said before hours of work than after.

@@ -7,11 +7,13 @@
 
 mod bytes;
 mod check;
+mod config;
 mod errors;
 mod harness;
 mod inplace;
 mod inputs;
 mod outputs;
+mod policy;
 mod reports;
 mod signals;
 mod stats;
