@@ -5,6 +5,7 @@
 mod check;
 mod compact;
 mod config;
+mod gc;
 mod policy;
 mod progress;
 mod shorthand;
@@ -62,6 +63,8 @@ enum Command {
     Undo(undo::Undo),
     /// Compact fixtures in memory and compare with what is expected
     Check(check::Check),
+    /// Delete from a store what no record and no output names
+    Gc(gc::Gc),
     /// Show and begin policies
     Policy(policy::PolicyCommand),
     /// Show the policy that holds here
@@ -278,6 +281,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),
+        Command::Gc(args) => args.run(&context),
         Command::Policy(args) => args.run(&context),
         Command::Config(args) => args.run(),
     };

@@ -9,6 +9,7 @@ mod bytes;
 mod check;
 mod config;
 mod errors;
+mod gc;
 mod harness;
 mod inplace;
 mod inputs;
