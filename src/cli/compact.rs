@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::config::{Chosen, PolicyArgs};
+use super::hooks::HookArgs;
 use super::progress::Bar;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
@@ -51,7 +52,7 @@ pub(super) struct Compact {
     /// Replace outputs that ctxpack did not write
     #[arg(long)]
     overwrite: bool,
-    /// Do everything but write
+    /// Do everything but write; hooks do not run
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Write a report; .json, .jsonl, .csv, .md or .html; can be given again
@@ -66,6 +67,8 @@ pub(super) struct Compact {
     /// Read more paths from FILE, one a line; - is standard input
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
+    #[command(flatten)]
+    hooks: HookArgs,
 }
 
 impl Compact {
@@ -137,6 +140,7 @@ impl Compact {
             },
             format: format_named(self.input_format.as_deref())?,
             replies,
+            hooks: self.hooks.hooks(context.voice),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
         })

@@ -6,6 +6,7 @@ mod check;
 mod compact;
 mod config;
 mod gc;
+mod hooks;
 mod policy;
 mod progress;
 mod shorthand;
@@ -54,7 +55,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Compact transcripts
-    Compact(compact::Compact),
+    Compact(Box<compact::Compact>),
     /// Count tokens by role, tool and file
     Stats(stats::Stats),
     /// Check histories against their provider's rules

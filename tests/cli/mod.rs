@@ -11,6 +11,8 @@ mod config;
 mod errors;
 mod gc;
 mod harness;
+#[cfg(unix)]
+mod hooks;
 mod inplace;
 mod inputs;
 mod outputs;
