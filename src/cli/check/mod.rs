@@ -18,7 +18,8 @@ use serde_json::{Map, Value, json};
 use difference::difference;
 
 use super::compact::policy_ref;
-use super::{Context, Voice, flush, load_policy, put, scripted_answers};
+use super::config::load_file;
+use super::{Context, Voice, flush, put, scripted_answers};
 use crate::batch::compact_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
@@ -38,8 +39,8 @@ const STORE: &str = "store";
 
 /// Compact fixtures in memory and compare with what is expected.
 ///
-/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. Exit
-/// code 1 when a case differs.
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. Neither the
+/// environment nor a ctxpack.toml is looked at: the case says everything. Exit code 1 when a case differs.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Folders to search for cases
@@ -125,18 +126,16 @@ impl Check {
             let path = case.join(name);
             fs::read(&path).map_err(|e| Error::io(&path, "read", e))
         };
-        let base = if case.join(POLICY).exists() {
-            load_policy(&case.join(POLICY).to_string_lossy())?
+        let policy_file = case.join(POLICY);
+        let base = if policy_file.exists() {
+            load_file(&policy_file)?
         } else {
             policy::preset("")?
         };
-        let effective = policy::resolve(base, &[]).map_err(|error| error.at(case.join(POLICY)))?;
+        let effective = policy::resolve(base, &[]).map_err(|error| error.at(&policy_file))?;
         let pipeline = Pipeline::new(&effective.policy, Keeping::Store)
-            .map_err(|error| error.at(case.join(POLICY)))?
-            .with_replies(scripted_answers(
-                &case.join(POLICY).to_string_lossy(),
-                &effective.policy,
-            )?);
+            .map_err(|error| error.at(&policy_file))?
+            .with_replies(scripted_answers(Some(&policy_file), &effective.policy)?);
         let input = read(INPUT)?;
         let store = Store::new(case.join(STORE), Durability::Lazy);
         let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline, Some(&store));
