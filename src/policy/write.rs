@@ -160,9 +160,13 @@ mod tests {
             let starter = preset.starter().unwrap();
             let uncommented: String = starter
                 .lines()
-                .map(|line| match line.strip_prefix("# ") {
-                    Some(key) if key.split(" = ").count() == 2 && !key.contains('`') => key,
-                    _ => line,
+                .map(|line| {
+                    let key = line.strip_prefix("# ");
+                    let is_key = |key: &&str| {
+                        key.split_once(" = ")
+                            .is_some_and(|(key, _)| !key.contains(' '))
+                    };
+                    key.filter(is_key).unwrap_or(line)
                 })
                 .map(|line| format!("{line}\n"))
                 .collect();
