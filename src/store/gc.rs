@@ -36,7 +36,8 @@ pub struct Swept {
 
 /// What a record needs of the store.
 fn named(record: &Record) -> impl Iterator<Item = &str> {
-    let archive = record.archive.iter();
+    let cleaned = record.cleaned.iter().map(|cleaned| &cleaned.archive);
+    let archive = record.archive.iter().chain(cleaned);
     archive.chain(&record.offloads).map(String::as_str)
 }
 
