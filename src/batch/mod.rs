@@ -8,7 +8,9 @@ mod find;
 mod input;
 mod inspect;
 mod one;
+mod over;
 mod pour;
+mod replay;
 mod sink;
 mod stats;
 mod stdin;
@@ -29,6 +31,7 @@ use crate::policy::Effective;
 
 pub use find::{FileSource, Found, Source, find};
 pub use inspect::{Inspected, compact_bytes, inspect};
+pub use replay::{replay, replay_bytes};
 pub use stats::stats;
 pub use stdin::Stdin;
 pub use target::{Destination, Target, Targets};

@@ -5,6 +5,7 @@
 mod check;
 mod compact;
 mod progress;
+mod replay;
 mod shorthand;
 mod stats;
 mod undo;
@@ -54,6 +55,8 @@ enum Command {
     Compact(compact::Compact),
     /// Count tokens by role, tool and file
     Stats(stats::Stats),
+    /// Run policies turn by turn over recorded sessions
+    Replay(replay::Replay),
     /// Check histories against their provider's rules
     Verify(verify::Verify),
     /// Give back the original bytes of compacted files
@@ -332,6 +335,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     let result = match cli.command {
         Command::Compact(args) => args.run(&context),
         Command::Stats(args) => args.run(&context),
+        Command::Replay(args) => args.run(&context),
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),

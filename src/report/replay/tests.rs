@@ -1,0 +1,1 @@
+//! Both forms of one replay.
