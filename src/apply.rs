@@ -145,6 +145,14 @@ fn replaced(block: &Block, text: &str) -> Edit {
     }
 }
 
+/// The edits that make results say these texts.
+pub fn said(transcript: &Transcript<'_>, texts: &[(u32, String)]) -> Vec<Edit> {
+    let texts = texts.iter();
+    texts
+        .map(|(block, text)| replaced(transcript.block(*block), text))
+        .collect()
+}
+
 /// The edits that mend links to lines which leave.
 pub fn relinked(dead: &Dead) -> impl Iterator<Item = Edit> + '_ {
     dead.relinks.iter().map(|relink| {

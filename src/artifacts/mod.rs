@@ -4,20 +4,22 @@
 //! files that come back after a summary. Nothing is written until the result is verified.
 
 mod disk;
+mod offloaded;
 mod recents;
 mod replies;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::plan::{Demote, Plan};
+use crate::plan::{Demote, Offload, Plan, ResultPlan};
 use crate::policy::{Policy, Substitutions};
-use crate::scan::unescape_into;
+use crate::scan::{Text, unescape_into};
 use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
 pub use disk::{NotRead, Root};
+pub use offloaded::{offloaded, returned};
 pub use recents::{Unread, recents};
 pub use replies::{Replies, Reply};
 
@@ -27,17 +29,28 @@ const WHOLE_BYTES: usize = 1 << 20;
 /// What was gathered for a plan.
 #[derive(Debug, Default)]
 pub struct Artifacts {
-    /// Of each result that may be demoted, by its block: what the store would call it, and how it begins.
+    /// Of each result that may be demoted, by its block: how the store would keep it, and how it begins.
     pub demoted: BTreeMap<u32, Demoted>,
+    /// Of each result that may be offloaded, by its block: how the store would keep it.
+    pub offloaded: BTreeMap<u32, Stored>,
+}
+
+/// A result that may be demoted.
+#[derive(Debug)]
+pub struct Demoted {
+    /// As the store would keep it.
+    pub stored: Stored,
+    /// Its first characters.
+    pub preview: String,
 }
 
 /// A result as the store would keep it.
-#[derive(Debug)]
-pub struct Demoted {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
     /// Its name, relative to the store.
     pub name: String,
-    /// Its first characters.
-    pub preview: String,
+    /// Its content, where the input's own line is no longer the one that it was read from.
+    pub content: Option<Vec<u8>>,
 }
 
 /// Gathers what `plan` needs. Results that are small enough are not looked at; what an earlier run left is passed over,
@@ -48,52 +61,72 @@ pub fn gather(
     sizes: &Sizes,
     policy: &Policy,
 ) -> Artifacts {
-    let Policy { demote, .. } = policy;
-    let placeholders = [&policy.superseded.placeholder, &policy.clear.placeholder];
     let mut artifacts = Artifacts::default();
-    for result in plan
-        .results
-        .iter()
-        .filter(|r| r.demote == Demote::Candidate)
-    {
+    for result in &plan.results {
         let block = transcript.block(result.block);
-        let size = sizes.estimator().result(transcript, block);
-        if sizes.estimator().tokens(size) <= demote.min_tokens {
+        let size = || sizes.estimator().result(transcript, block);
+        let is_demoted = result.demote == Demote::Candidate
+            && sizes.estimator().tokens(size()) > policy.demote.min_tokens;
+        if !is_demoted && result.offload == Offload::No {
             continue;
         }
-        let mut hash = OffloadHash::default();
-        let (mut head, mut bytes) = (Vec::new(), 0);
-        let head_bytes = WHOLE_BYTES.max(demote.preview_chars as usize * 4 + 4);
-        Content { transcript, block }.pieces(|piece| {
-            hash.update(piece);
-            bytes += piece.len();
-            let room = head_bytes - head.len();
-            head.extend_from_slice(&piece[..piece.len().min(room)]);
-        });
-        let text = String::from_utf8_lossy(&head);
-        let is_whole = bytes == head.len();
-        let is_preview = demote
-            .text
-            .matches(&text)
-            .is_some_and(|values| is_offload_name(values.name));
-        let tool = result.tool(transcript);
-        let values = Substitutions {
-            tool: &tool,
-            ..Substitutions::default()
+        let Some((stored, head)) = stored(transcript, result, policy) else {
+            continue;
         };
-        if is_whole && (is_preview || placeholders.iter().any(|p| p.render(&values) == text)) {
-            continue;
+        if is_demoted {
+            let preview = head.chars().take(policy.demote.preview_chars as usize);
+            let preview = preview.collect();
+            artifacts
+                .demoted
+                .insert(result.block, Demoted { stored, preview });
+        } else {
+            artifacts.offloaded.insert(result.block, stored);
         }
-        let preview = text.chars().take(demote.preview_chars as usize).collect();
-        artifacts.demoted.insert(
-            result.block,
-            Demoted {
-                name: hash.name(),
-                preview,
-            },
-        );
     }
     artifacts
+}
+
+/// A result as the store would keep it, and how it begins; `None` where an earlier run has put something in its place.
+fn stored(
+    transcript: &Transcript<'_>,
+    result: &ResultPlan,
+    policy: &Policy,
+) -> Option<(Stored, String)> {
+    let block = transcript.block(result.block);
+    let mut hash = OffloadHash::default();
+    let (mut head, mut bytes) = (Vec::new(), 0);
+    let head_bytes = WHOLE_BYTES.max(policy.demote.preview_chars as usize * 4 + 4);
+    let content = Content::now(transcript, block);
+    content.pieces(|piece| {
+        hash.update(piece);
+        bytes += piece.len();
+        let room = head_bytes - head.len();
+        head.extend_from_slice(&piece[..piece.len().min(room)]);
+    });
+    let text = String::from_utf8_lossy(&head);
+    if bytes == head.len() && is_left(&text, &result.tool(transcript), policy) {
+        return None;
+    }
+    let content = transcript.is_edited(block.line).then(|| {
+        let mut whole = Vec::with_capacity(bytes);
+        content.pieces(|piece| whole.extend_from_slice(piece));
+        whole
+    });
+    let name = hash.name();
+    Some((Stored { name, content }, text.into_owned()))
+}
+
+/// Whether an earlier run has left this in the place of a result of the tool.
+fn is_left(text: &str, tool: &str, policy: &Policy) -> bool {
+    let placeholders = [&policy.superseded.placeholder, &policy.clear.placeholder];
+    let values = Substitutions {
+        tool,
+        ..Substitutions::default()
+    };
+    let names = [&policy.demote.text, &policy.offload.text];
+    let mut names = names.iter().filter_map(|template| template.matches(text));
+    names.any(|values| is_offload_name(values.name))
+        || placeholders.iter().any(|p| p.render(&values) == text)
 }
 
 /// What a result says, as the store keeps it: its texts, a line each where there are several.
@@ -101,26 +134,51 @@ pub fn gather(
 /// Read from the input, so that it can still be had after the result was replaced, and in pieces, because a result may be
 /// nearly all of a large file.
 #[derive(Debug, Clone, Copy)]
-pub struct Content<'t, 'a> {
-    transcript: &'t Transcript<'a>,
-    block: &'t Block,
+pub enum Content<'t> {
+    /// Texts of a line.
+    Line {
+        /// The line.
+        line: &'t [u8],
+        /// The texts on it.
+        texts: &'t [Text],
+    },
+    /// As it was kept aside.
+    Whole(&'t [u8]),
 }
 
-impl<'t, 'a> Content<'t, 'a> {
-    /// The content of the result `block`.
-    pub fn of(transcript: &'t Transcript<'a>, block: u32) -> Self {
+impl<'t> Content<'t> {
+    /// What was taken out as `stored`; the block is that of the change.
+    pub fn stored(stored: &'t Stored, transcript: &'t Transcript<'_>, block: u32) -> Self {
         let block = transcript.block(block);
-        Content { transcript, block }
+        match &stored.content {
+            Some(content) => Content::Whole(content),
+            None => Content::Line {
+                line: transcript.original_line(block.line),
+                texts: transcript.texts(block),
+            },
+        }
+    }
+
+    /// The content of a result as it is now.
+    fn now(transcript: &'t Transcript<'_>, block: &Block) -> Self {
+        Content::Line {
+            line: transcript.line(block.line),
+            texts: transcript.texts(block),
+        }
     }
 
     /// Gives it to `sink`, piece by piece.
     pub fn pieces(self, mut sink: impl FnMut(&[u8])) {
-        let line = self.transcript.original_line(self.block.line);
-        for (i, text) in self.transcript.texts(self.block).iter().enumerate() {
-            if i > 0 {
-                sink(b"\n");
+        match self {
+            Content::Whole(content) => sink(content),
+            Content::Line { line, texts } => {
+                for (i, text) in texts.iter().enumerate() {
+                    if i > 0 {
+                        sink(b"\n");
+                    }
+                    unescape_into(text.span.of(line), &mut sink);
+                }
             }
-            unescape_into(text.span.of(line), &mut sink);
         }
     }
 

@@ -54,12 +54,6 @@ impl Replies {
         Ok(Replies(replies))
     }
 
-    /// The answers behind the first `n`.
-    #[must_use]
-    pub fn after(&self, n: usize) -> Self {
-        Replies(self.0.iter().skip(n).cloned().collect())
-    }
-
     /// Asks up to `tries` times from the answer `next` on, which moves on; an empty answer is a failure.
     pub fn ask(&self, next: &mut usize, tries: u64) -> Reply {
         let mut why = "no scripted answer is left".to_owned();

@@ -9,9 +9,9 @@ use super::one::{Sum, detect};
 use crate::error::Result;
 use crate::format::{Detected, Detector, Format, Layout, Warnings};
 use crate::outcome::Outcome;
-use crate::pipeline::{self, Part, Pipeline};
+use crate::pipeline::{self, Part, Pipeline, Place};
 use crate::scan::lines;
-use crate::store;
+use crate::store::{self, Store, archive_name};
 use crate::verify::{Finding, verify};
 
 /// What was seen in an input.
@@ -47,7 +47,14 @@ pub fn inspect(source: &Source, format: Option<Format>, stop: &AtomicUsize) -> R
 }
 
 /// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
-pub fn compact_bytes(path: &Path, bytes: &[u8], pipeline: &Pipeline<'_>) -> (Outcome, Vec<u8>) {
+///
+/// `store` is what earlier runs have offloaded to; nothing is written there.
+pub fn compact_bytes(
+    path: &Path,
+    bytes: &[u8],
+    pipeline: &Pipeline<'_>,
+    store: Option<&Store>,
+) -> (Outcome, Vec<u8>) {
     let mut detector = Detector::default();
     detector.look(bytes);
     let detected = detector.decide();
@@ -57,11 +64,16 @@ pub fn compact_bytes(path: &Path, bytes: &[u8], pipeline: &Pipeline<'_>) -> (Out
     match detected {
         Detected::Unsupported(_) => output.extend_from_slice(bytes),
         Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, part| {
+            let archive = archive_name(&store::hash(bytes));
             let input = pipeline::Input {
                 format,
                 bytes,
                 first_line,
                 part,
+                place: Place {
+                    store,
+                    archive: Some(&archive),
+                },
             };
             let compacted = pipeline.compact(input, &mut warnings);
             compacted

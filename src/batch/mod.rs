@@ -137,6 +137,12 @@ pub fn run(
         }
     }
     targets.finish(options.effect)?;
+    for (output, warning) in run.clean_up() {
+        let of_this = |outcome: &&mut Outcome| outcome.output.as_deref() == Some(output.as_str());
+        if let Some(outcome) = outcomes.iter_mut().find(of_this) {
+            outcome.warnings.push(warning);
+        }
+    }
     if let Some(closed) = closed {
         return Err(closed);
     }

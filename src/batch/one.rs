@@ -7,11 +7,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::input::{Codec, Input};
 use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
-use super::target::followed;
+use super::target::{Kept, followed};
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
@@ -36,7 +37,27 @@ pub(super) struct Run<'r> {
     streaming: Pipeline<'r>,
     /// When a summary needs a copy of the original.
     archive: Archive,
+    /// What a summary tells of that copy.
+    naming: Naming,
+    /// What the outputs of this run no longer name in a store, by the names of these outputs there.
+    released: Mutex<Vec<Released>>,
     options: &'r Options,
+}
+
+/// Whether summaries name the copy of what they replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Naming {
+    /// They do: it is there, then.
+    Named,
+    /// They do not.
+    Unnamed,
+}
+
+/// Offloads that the output of one input does not name any more.
+struct Released {
+    store: Arc<Kept>,
+    output: String,
+    names: Vec<String>,
 }
 
 /// What the transcripts of one input come to.
@@ -48,6 +69,8 @@ pub(super) struct Sum {
     conversations: Vec<ConversationOutcome>,
     rejected: Option<Rejected>,
     offloads: Vec<String>,
+    /// What the output does not name any more.
+    released: Vec<String>,
     summarised: bool,
     warnings: Vec<Warning>,
 }
@@ -67,6 +90,14 @@ impl<'r> Run<'r> {
             } else {
                 Archive::Auto
             },
+            naming: if effective.policy.has(Layer::Summarize)
+                && effective.policy.summary.names_archive()
+            {
+                Naming::Named
+            } else {
+                Naming::Unnamed
+            },
+            released: Mutex::default(),
             options,
         })
     }
@@ -88,7 +119,8 @@ impl<'r> Run<'r> {
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
-        if self.archive == Archive::Always && target.store.is_none() {
+        let is_archived = self.archive == Archive::Always || self.naming == Naming::Named;
+        if is_archived && target.store.is_none() {
             return Err(Error::new(
                 ErrorKind::Usage,
                 "the policy keeps a copy of what it summarises, and a stream has no place for one",
@@ -119,11 +151,16 @@ impl<'r> Run<'r> {
             Detected::Unsupported(_) => copy(&mut input, &mut sink)?,
             Detected::Known(format, Layout::File) => {
                 while input.more()? {}
+                let archive = match self.naming {
+                    Naming::Named => Some(archive_name(&input.hash().0)),
+                    Naming::Unnamed => None,
+                };
                 let part = pipeline::Input {
                     format,
                     bytes: &input.buffer,
                     first_line: 1,
                     part: Part::File,
+                    place: target.place(archive.as_deref()),
                 };
                 let compacted = self.pipeline(target).compact(part, &mut warnings);
                 if self.is_in_place() && compacted.is_changed() {
@@ -140,14 +177,28 @@ impl<'r> Run<'r> {
                             first_line: u64,
                             output: &mut Output<'_, '_>,
                             warnings: &mut Warnings| {
+                    // The file's own name is not known before its end; a conversation's is.
+                    let archive = match self.naming {
+                        Naming::Named => Some(archive_name(&store::hash(bytes))),
+                        Naming::Unnamed => None,
+                    };
                     let part = pipeline::Input {
                         format,
                         bytes,
                         first_line,
                         part: Part::Line,
+                        place: target.place(archive.as_deref()),
                     };
                     let compacted = self.pipeline(target).compact(part, warnings);
                     self.keep_offloads(target, &compacted)?;
+                    if let (Some(_), Some(kept), true, Effect::Write) = (
+                        &archive,
+                        &target.store,
+                        compacted.is_summarised(),
+                        self.options.effect,
+                    ) {
+                        kept.store.put_archive(bytes)?;
+                    }
                     compacted.pieces().try_for_each(|piece| output.put(piece))?;
                     sum.add(compacted);
                     Ok(())
@@ -274,7 +325,7 @@ impl<'r> Run<'r> {
         detected: Detected,
         mut input: Input<'_>,
         mut sink: Sink<'_>,
-        sum: Sum,
+        mut sum: Sum,
         warnings: Vec<LineWarning>,
     ) -> Result<Outcome> {
         let path = target.input_path();
@@ -291,6 +342,7 @@ impl<'r> Run<'r> {
         }
         let written = sink.written()?;
         let archive = self.archive(target, &mut input, &sum)?;
+        let cleaned = self.clean(target, &mut sum)?;
         if self.is_in_place() {
             // A name that outlives a power cut must not outlive its bytes.
             sink.sync()?;
@@ -300,7 +352,7 @@ impl<'r> Run<'r> {
             (hash.clone(), bytes),
             &written,
             archive,
-            &sum.offloads,
+            (&sum.offloads, cleaned),
         )?;
         sink.commit()?;
         let output = target
@@ -332,7 +384,8 @@ impl<'r> Run<'r> {
             return Ok(None);
         };
         let (hash, bytes) = input.hash();
-        let is_kept = self.is_in_place() || sum.summarised && self.archive == Archive::Always;
+        let is_wanted = self.archive == Archive::Always || self.naming == Naming::Named;
+        let is_kept = self.is_in_place() || sum.summarised && is_wanted;
         match (&target.source, self.options.effect) {
             (Source::File(_), _) if !is_kept => Ok(None),
             (Source::File(_), Effect::Write) => {
@@ -342,6 +395,72 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Copies offloads that only this file named, and names no more, into the archive, for undo; they themselves leave when
+    /// the run is over. Only a file that is replaced gives up what it names: any other stays as it is, and so does what it
+    /// needs.
+    fn clean(&self, target: &Target, sum: &mut Sum) -> Result<Vec<manifest::Cleaned>> {
+        let released = std::mem::take(&mut sum.released);
+        let (Some(kept), true, false) = (&target.store, self.is_in_place(), released.is_empty())
+        else {
+            return Ok(Vec::new());
+        };
+        let output = kept.store.name_of(&followed(target.input_path()))?;
+        let ledger = kept.ledger()?;
+        let mut names = Vec::new();
+        let mut cleaned = Vec::new();
+        for name in released {
+            if !ledger.is_offload_of(&name, &output) {
+                continue;
+            }
+            if self.options.effect == Effect::Write {
+                let kept_content = kept.store.read_offload(&name);
+                match kept_content.and_then(|content| kept.store.put_archive(&content)) {
+                    Ok(archived) => cleaned.push(manifest::Cleaned {
+                        name: name.clone(),
+                        archive: archived.name,
+                    }),
+                    Err(error) => {
+                        sum.warnings.push(not_cleaned(&name, &error));
+                        continue;
+                    }
+                }
+            }
+            names.push(name);
+        }
+        if let Some(conversation) = sum.conversations.first_mut() {
+            conversation.deleted_files.clone_from(&names);
+        }
+        if self.options.effect == Effect::Write && !names.is_empty() {
+            let mut all = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push(Released {
+                store: Arc::clone(kept),
+                output,
+                names,
+            });
+        }
+        Ok(cleaned)
+    }
+
+    /// Deletes what was copied into the archive, once every record of the run is written: what another output names in the
+    /// meantime stays. Gives a warning for each that could not be deleted, with the output that named it.
+    pub(super) fn clean_up(&self) -> Vec<(String, Warning)> {
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = Vec::new();
+        for Released {
+            store,
+            output,
+            names,
+        } in released.drain(..)
+        {
+            for (name, deleted) in store.store.delete_offloads(&names, &output) {
+                if let Err(error) = deleted {
+                    warnings.push((output.clone(), not_cleaned(&name, &error)));
+                }
+            }
+        }
+        warnings
+    }
+
     /// Writes down what the output came from, before it takes its name.
     fn record(
         &self,
@@ -349,7 +468,7 @@ impl<'r> Run<'r> {
         (input_hash, input_bytes): (String, u64),
         written: &Written,
         archive: Option<String>,
-        offloads: &[String],
+        (offloads, cleaned): (&[String], Vec<manifest::Cleaned>),
     ) -> Result<Option<Original>> {
         let path = target.input_path();
         let input = Original {
@@ -392,6 +511,7 @@ impl<'r> Run<'r> {
             },
             archive,
             offloads: offloads.to_vec(),
+            cleaned,
             policy_hash: self.policy_hash.to_owned(),
         })?;
         Ok(original)
@@ -441,6 +561,7 @@ impl Sum {
         self.findings_after += compacted.findings_after;
         self.offloads
             .extend(compacted.offloads().map(|(name, _)| name.to_owned()));
+        self.released.extend(compacted.released().iter().cloned());
         self.conversations.append(&mut compacted.conversations);
         if self.rejected.is_none() {
             self.rejected = compacted.rejection.take();
@@ -484,6 +605,14 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Det
         }
         (Some(format), _) => Detected::Known(format, Layout::File),
     })
+}
+
+fn not_cleaned(name: &str, error: &Error) -> Warning {
+    Warning {
+        kind: "not_cleaned_up".to_owned(),
+        line: None,
+        message: format!("{name} stays in the store: {}", error.message),
+    }
 }
 
 fn warning(warning: LineWarning) -> Warning {

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use super::find::{COMPACT, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
+use crate::pipeline::Place;
 use crate::store::atomic::{Durability, remove_leftover};
 use crate::store::folders::sync_folder;
 use crate::store::manifest::Ledger;
@@ -76,6 +77,14 @@ impl Target {
     /// The input as a report names it.
     pub fn input_path(&self) -> &Path {
         self.source.path()
+    }
+
+    /// Where things of the input are kept; `archive` is the name of its copy, where a summary names it.
+    pub(super) fn place<'s>(&'s self, archive: Option<&'s str>) -> Place<'s> {
+        Place {
+            store: self.store.as_ref().map(|kept| &kept.store),
+            archive,
+        }
     }
 
     /// The file that is written in the end: of a link, what it points to.

@@ -4,7 +4,7 @@
 //! ships with the program. Never says what a summary tells.
 
 use crate::error::Result;
-use crate::policy::{Policy, presets};
+use crate::policy::{Policy, Template, presets};
 use crate::transcript::{BlockKind, Conversation, Marks, Message, Transcript};
 
 use super::said;
@@ -12,7 +12,7 @@ use super::said;
 /// How summaries begin, and what acknowledges them.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
-    beginnings: Vec<String>,
+    summaries: Vec<Template>,
     acknowledgements: Vec<String>,
 }
 
@@ -44,13 +44,12 @@ impl Earlier {
         let mut earlier = Earlier::default();
         let shipped = presets()?;
         for summary in shipped.iter().chain([policy]).map(|policy| &policy.summary) {
-            earlier.beginnings.push(summary.text.prefix().to_owned());
-            earlier.acknowledgements.push(summary.ack.clone());
-        }
-        for list in [&mut earlier.beginnings, &mut earlier.acknowledgements] {
-            list.retain(|text| !text.trim().is_empty());
-            list.sort();
-            list.dedup();
+            if !summary.text.prefix().trim().is_empty() {
+                earlier.summaries.push(summary.text.clone());
+            }
+            if !summary.ack.trim().is_empty() {
+                earlier.acknowledgements.push(summary.ack.clone());
+            }
         }
         Ok(earlier)
     }
@@ -71,11 +70,22 @@ impl Earlier {
         left
     }
 
-    /// A summary's text without what it begins with.
+    /// A summary's text without what stands around it.
     pub fn told<'t>(&self, text: &'t str) -> &'t str {
-        let own = self.beginnings.iter();
-        own.filter_map(|beginning| text.strip_prefix(beginning.as_str()))
-            .min_by_key(|rest| rest.len())
+        let told = |text: &'t str| {
+            let found = self.summaries.iter().filter_map(|own| own.matches(text));
+            found.map(|values| values.summary).min_by_key(|s| s.len())
+        };
+        // What ends the summary stands before what was put back behind it.
+        let headers = text.match_indices("\n\n[").map(|(at, _)| at);
+        let headers = headers.filter(|at| is_put_back(&text[at + 2..]));
+        told(text)
+            .or_else(|| headers.map(|at| &text[..at]).find_map(told))
+            .or_else(|| {
+                let prefixes = self.summaries.iter().map(Template::prefix);
+                let rest = prefixes.filter_map(|prefix| text.strip_prefix(prefix));
+                rest.min_by_key(|rest| rest.len())
+            })
             .unwrap_or(text)
     }
 
@@ -96,7 +106,7 @@ impl Earlier {
         let block = transcript.block(*first);
         block.kind == BlockKind::Text && {
             let said = said(transcript, block);
-            self.beginnings.iter().any(|b| said.starts_with(b.as_str()))
+            self.summaries.iter().any(|s| said.starts_with(s.prefix()))
         }
     }
 

@@ -4,6 +4,7 @@
 //! before somebody asks, and nothing is guessed: what a call's input or its result does not say is no fact. No disk is
 //! looked at: the files are those of the transcript.
 
+mod asked;
 mod commands;
 mod decisions;
 mod earlier;
@@ -23,6 +24,7 @@ use std::borrow::Cow;
 use crate::scan::unescape;
 use crate::transcript::{Block, Transcript};
 
+pub use asked::{Asked, asked_for, request};
 pub use commands::{Command, Exit, commands};
 pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, Left, is_put_back};

@@ -5,16 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ids::IdMap;
 use crate::scan::Span;
 use crate::text::push_json_string;
 use crate::transcript::{Conversation, Role, Transcript, Unit};
 
-/// A summary that is to take the place of the messages before `tail`, but for system messages.
+/// What takes the place of old messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'s> {
-    /// The first message that stays, from 0; the number of messages where none does.
-    pub tail: usize,
     /// Who says it; a native record has no choice.
     pub role: Role,
     /// What it says.
@@ -49,29 +46,31 @@ pub struct Patch {
     pub with: Vec<u8>,
 }
 
-/// Puts a summary into a conversation of whole messages.
+/// Puts a summary, or nothing, in the place of the messages before `tail`, but for system messages.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    summary: Summary<'_>,
+    tail: usize,
+    summary: Option<Summary<'_>>,
 ) -> Splice {
     let mut splice = Splice::default();
-    let mut records = vec![record(summary.role, summary.text)];
-    if !summary.acknowledgement.is_empty() {
-        records.push(record(Role::Assistant, summary.acknowledgement));
+    let mut records = Vec::new();
+    if let Some(summary) = summary {
+        records.push(record(summary.role, summary.text));
+        if !summary.acknowledgement.is_empty() {
+            records.push(record(Role::Assistant, summary.acknowledgement));
+        }
     }
     // One unit a message, in the same order.
     let units = transcript.units();
     let goes = |number: usize| {
         let message = &conversation.messages[number];
-        number < summary.tail && message.role != Role::System
+        number < tail && message.role != Role::System
     };
-    let mut by_line: IdMap<u32, Vec<usize>> = IdMap::default();
-    for (number, unit) in units.iter().enumerate() {
-        by_line.entry(unit.line).or_default().push(number);
-    }
-    let last = (0..summary.tail.min(units.len())).rfind(|number| goes(*number));
-    match (units.get(summary.tail), last.map(|last| &units[last])) {
+    let last = (0..tail.min(units.len())).rfind(|number| goes(*number));
+    let mut replaced = None;
+    match (units.get(tail), last) {
+        _ if records.is_empty() => {}
         (Some(first), _) if is_listed(transcript, first) => splice.patches.push(Patch {
             line: first.line,
             span: Span::new(first.object.start as usize, first.object.start as usize),
@@ -82,53 +81,68 @@ pub(super) fn splice(
         }),
         (Some(first), _) => drop(splice.inserted.insert(first.line, records)),
         // Nothing stays behind it: it stands where the last one stood.
-        (None, Some(last)) if is_listed(transcript, last) => splice.patches.push(Patch {
-            line: last.line,
-            span: last.object,
-            with: records.join(&b","[..]),
-        }),
-        (None, Some(last)) => drop(splice.inserted.insert(last.line + 1, records)),
+        (None, Some(last)) if is_listed(transcript, &units[last]) => {
+            replaced = Some(last);
+            splice.patches.push(Patch {
+                line: units[last].line,
+                span: units[last].object,
+                with: records.join(&b","[..]),
+            });
+        }
+        (None, Some(last)) => drop(splice.inserted.insert(units[last].line + 1, records)),
         (None, None) => return splice,
     }
-    let replaced = last.filter(|_| summary.tail >= units.len());
-    let mut lines: Vec<u32> = by_line.keys().copied().collect();
-    lines.sort_unstable();
-    for line in lines {
-        let on_line = &by_line[&line];
-        let is_listed = is_listed(transcript, &units[on_line[0]]);
-        if !is_listed {
+    leave(transcript, &mut splice, |number| {
+        goes(number) && Some(number) != replaced
+    });
+    splice
+}
+
+/// Takes messages out, by the numbers of their units: with their lines, or out of the list that they stand in.
+pub(super) fn leave(
+    transcript: &Transcript<'_>,
+    splice: &mut Splice,
+    goes: impl Fn(usize) -> bool,
+) {
+    let units = transcript.units();
+    let mut by_line: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        by_line.entry(unit.line).or_default().push(number);
+    }
+    for (line, on_line) in by_line {
+        if !is_listed(transcript, &units[on_line[0]]) {
             if on_line.iter().all(|number| goes(*number)) {
                 splice.dropped.insert(line);
             }
             continue;
         }
-        for run in on_line.chunk_by(|a, b| goes(*a) == goes(*b)) {
-            let run: Vec<usize> = run
-                .iter()
-                .copied()
-                .filter(|number| goes(*number) && Some(*number) != replaced)
-                .collect();
-            let (Some(first), Some(end)) = (run.first(), run.last()) else {
-                continue;
-            };
-            let after = on_line.iter().copied().find(|number| number > end);
-            let before = on_line.iter().copied().rfind(|number| number < first);
-            let begins = |number: usize| units[number].object.start as usize;
-            let ends = |number: usize| units[number].object.end();
-            // With the comma behind it, or before it where nothing follows.
-            let span = match (after, before) {
-                (Some(after), _) => Span::new(begins(*first), begins(after)),
-                (None, Some(before)) => Span::new(ends(before), ends(*end)),
-                (None, None) => Span::new(begins(*first), ends(*end)),
-            };
-            splice.patches.push(Patch {
-                line,
-                span,
-                with: Vec::new(),
-            });
-        }
+        let objects: Vec<Span> = on_line.iter().map(|n| units[*n].object).collect();
+        let cuts = cuts(&objects, |at| goes(on_line[at]));
+        splice.patches.extend(cuts.into_iter().map(|span| Patch {
+            line,
+            span,
+            with: Vec::new(),
+        }));
     }
-    splice
+}
+
+/// The spans to take out of a list so that some of its items leave: each run of them with the comma behind it, or with the
+/// one before it where nothing follows.
+pub(super) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> Vec<Span> {
+    let numbers: Vec<usize> = (0..items.len()).collect();
+    let runs = numbers.chunk_by(|a, b| goes(*a) == goes(*b));
+    let leaving = runs.filter(|run| goes(run[0]));
+    leaving
+        .map(|run| {
+            let (first, end) = (run[0], run[run.len() - 1]);
+            let begin = items[first].start as usize;
+            match (items.get(end + 1), first.checked_sub(1)) {
+                (Some(after), _) => Span::new(begin, after.start as usize),
+                (None, Some(before)) => Span::new(items[before].end(), items[end].end()),
+                (None, None) => Span::new(begin, items[end].end()),
+            }
+        })
+        .collect()
 }
 
 /// Whether a message is one of a list on its line, and not the line itself.

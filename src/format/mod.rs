@@ -10,12 +10,15 @@ mod blocks;
 mod claude_code;
 mod compaction;
 mod detect;
+mod finish;
 mod line;
 mod openai;
+mod removal;
 mod usage;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ids::IdSet;
 use crate::scan::{RawLine, lines};
 use crate::transcript::{Conversation, ConversationId, LineKind, Record, Transcript};
 
@@ -135,18 +138,33 @@ impl Format {
         }
     }
 
-    /// Puts a summary into a conversation; `None` where its place cannot be marked.
+    /// Puts a summary, or nothing, in the place of the messages of a conversation before `tail` (from 0; the number of
+    /// messages where none stays), but for system messages. `None` where its place cannot be marked.
     pub fn splice(
         self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
-        summary: Summary<'_>,
+        tail: usize,
+        summary: Option<Summary<'_>>,
     ) -> Option<Splice> {
         match self {
             Format::Anthropic | Format::OpenAi => {
-                Some(compaction::splice(transcript, conversation, summary))
+                Some(compaction::splice(transcript, conversation, tail, summary))
             }
-            Format::ClaudeCode => claude_code::splice(transcript, conversation, summary),
+            Format::ClaudeCode => claude_code::splice(transcript, conversation, tail, summary),
+        }
+    }
+
+    /// Takes blocks out of a conversation, and the messages that say nothing without them.
+    pub fn without(
+        self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        blocks: &IdSet<u32>,
+    ) -> Splice {
+        match self {
+            Format::Anthropic | Format::OpenAi => removal::without(transcript, blocks),
+            Format::ClaudeCode => claude_code::without(transcript, conversation, blocks),
         }
     }
 

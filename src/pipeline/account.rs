@@ -4,24 +4,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Pipeline;
-use super::summarise::{Telling, Told};
+use super::summarise::Told;
+use super::{Pipeline, Round, Work};
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 use crate::plan::{Plan, tool_named_by};
 use crate::settle::{Change, Why};
 use crate::text::{count, thousands};
-use crate::tokens::Sizes;
-use crate::transcript::{ConversationId, Transcript};
 
 impl Pipeline<'_> {
     /// What the free layers do, each with its conversation.
     pub(super) fn actions(
         &self,
-        transcript: &Transcript<'_>,
+        work: &Work<'_, '_>,
         plan: &Plan,
         changes: &[Change],
-        first_line: u64,
     ) -> Vec<(u32, Action)> {
+        let (transcript, first_line) = (&work.transcript, work.input.first_line);
         let dropped = runs(&plan.dead.lines).map(|(line, lines)| {
             let action = Action {
                 kind: ActionKind::Drop,
@@ -35,6 +33,7 @@ impl Pipeline<'_> {
             (0, action)
         });
         let changed = changes.iter().map(|change| {
+            let (conversation, message) = work.numbered(change.conversation, change.message);
             let (kind, reason) = match change.why {
                 Why::Superseded { line, message } => (
                     ActionKind::Clear,
@@ -52,17 +51,25 @@ impl Pipeline<'_> {
                     ActionKind::Clear,
                     format!("{} after it", count(newer, "newer result")),
                 ),
+                Why::Offloaded => (
+                    ActionKind::Offload,
+                    format!(
+                        "among the first {}% of the messages",
+                        self.policy.offload.share * 100.0
+                    ),
+                ),
             };
             let action = Action {
                 kind,
-                line: u64::from(transcript.block(change.block).line) + first_line,
-                message: u64::from(change.message) + 1,
+                line: u64::from(transcript.input_line(transcript.block(change.block).line))
+                    + first_line,
+                message: u64::from(message) + 1,
                 tool: Some(tool_named_by(transcript, change.named_by).into_owned()),
                 reason,
                 tokens_before: change.tokens_before,
                 tokens_after: change.tokens_after,
             };
-            (change.conversation, action)
+            (conversation, action)
         });
         dropped.chain(changed).collect()
     }
@@ -70,13 +77,18 @@ impl Pipeline<'_> {
     /// Puts what came of it into the outcomes.
     pub(super) fn after(
         &self,
-        transcript: &Transcript<'_>,
-        sizes: &mut Sizes,
-        (numbers, actions): (&BTreeMap<ConversationId, u32>, Vec<(u32, Action)>),
-        telling: &Telling,
-        first_line: u64,
+        work: &mut Work<'_, '_>,
+        round: &Round,
         outcomes: &mut [ConversationOutcome],
     ) {
+        let first_line = work.input.first_line;
+        let Work {
+            transcript,
+            sizes,
+            numbers,
+            ..
+        } = work;
+        let telling = &round.telling;
         // A conversation that left with the task that it belonged to has nothing any more.
         for outcome in outcomes.iter_mut() {
             (outcome.tokens_after, outcome.messages_after) = (0, 0);
@@ -104,9 +116,9 @@ impl Pipeline<'_> {
                 outcome.messages_after = conversation.messages.len() as u64;
             }
         }
-        for (number, action) in actions {
-            if let Some(outcome) = outcomes.get_mut(number as usize) {
-                outcome.actions.push(action);
+        for (number, action) in &round.actions {
+            if let Some(outcome) = outcomes.get_mut(*number as usize) {
+                outcome.actions.push(action.clone());
             }
         }
         for told in &telling.told {
@@ -154,6 +166,7 @@ fn in_words(actions: &[Action]) -> String {
     for (kind, what) in [
         (ActionKind::Clear, "cleared"),
         (ActionKind::Demote, "demoted"),
+        (ActionKind::Offload, "offloaded"),
     ] {
         if number(kind) > 0 {
             words.push(format!("{} {what}", count(number(kind), "result")));

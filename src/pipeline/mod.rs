@@ -5,23 +5,23 @@
 //! stands.
 
 mod account;
+mod round;
 mod summarise;
 
-use std::collections::BTreeMap;
-
-use crate::apply::{self, Edit};
-use crate::artifacts::{self, Content, Replies, Root};
+use crate::artifacts::{Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
-use crate::format::{Format, Revision, Warnings};
-use crate::outcome::{ActionKind, ConversationOutcome, Rejection, Warning};
-use crate::plan::{self, Keeping, Placeholders, Plan};
-use crate::policy::{Layer, OnFailure, Policy, Source, SummaryWhen, TooLarge};
-use crate::settle::{self, Change};
-use crate::tokens::{Estimator, Sizes, usage};
+use crate::format::{Format, Warnings};
+use crate::outcome::{ConversationOutcome, Rejection, Warning};
+use crate::plan::{Keeping, Placeholders};
+use crate::policy::{Layer, Policy, Source, SummaryWhen};
+use crate::settle::Change;
+use crate::store::Store;
+use crate::tokens::{Estimator, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
-use summarise::Free;
+
+pub use round::{Gates, Round, Summaries, Work};
 
 /// What stays the same for all transcripts of a run.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Pipeline<'p> {
 
 /// One transcript as it comes in.
 #[derive(Debug, Clone, Copy)]
-pub struct Input<'a> {
+pub struct Input<'a, 's> {
     /// How to read it.
     pub format: Format,
     /// Its bytes.
@@ -47,6 +47,17 @@ pub struct Input<'a> {
     pub first_line: u64,
     /// Whether it is a whole file or one line of one.
     pub part: Part,
+    /// Where things of it are kept.
+    pub place: Place<'s>,
+}
+
+/// Where things of a transcript are kept.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place<'s> {
+    /// What holds the results that earlier runs have taken out of it, if there is one.
+    pub store: Option<&'s Store>,
+    /// The name that its original has there, for summaries that name it.
+    pub archive: Option<&'s str>,
 }
 
 /// Whether a transcript is a whole file.
@@ -67,6 +78,8 @@ pub struct Compacted<'a> {
     dropped: usize,
     /// How many conversations were summarised.
     summarised: usize,
+    /// What the output no longer names in the store, and the input did.
+    released: Vec<String>,
     /// What is odd about the result.
     pub warnings: Vec<Warning>,
     /// Findings of the input.
@@ -115,82 +128,29 @@ impl<'p> Pipeline<'p> {
     }
 
     /// Compacts one transcript.
-    pub fn compact<'a>(&self, input: Input<'a>, warnings: &mut Warnings) -> Compacted<'a> {
-        let Input {
-            format,
-            bytes,
-            first_line,
-            part: _,
-        } = input;
-        let mut transcript = format.read(bytes, first_line, warnings);
-        let mut sizes = Sizes::new(self.estimator.clone());
-        let findings = verify(format, &transcript);
-        let mut conversations = self.before(&transcript, &mut sizes, input);
-        let numbers: BTreeMap<ConversationId, u32> = transcript
-            .conversations
-            .iter()
-            .map(|conversation| conversation.id.clone())
-            .zip(0..)
-            .collect();
-        let before: BTreeMap<ConversationId, u64> = numbers
-            .iter()
-            .filter_map(|(id, n)| Some((id.clone(), conversations.get(*n as usize)?.tokens_before)))
-            .collect();
-
-        let plan = plan::plan(format, &transcript, self.policy, self.keeping);
-        let artifacts = artifacts::gather(&transcript, &plan, &sizes, self.policy);
-        let mut changes = settle::settle(&transcript, &plan, &artifacts, &sizes, self.policy);
-        let dropped = plan.dead.lines.len();
-        let mut actions = self.actions(&transcript, &plan, &changes, first_line);
-        if !changes.is_empty() || dropped > 0 {
-            let new = apply::apply(
-                &transcript,
-                self.edits(format, &transcript, &plan, &changes),
-            );
-            let dropped = &plan.dead.lines;
-            let inserted = BTreeMap::new();
-            format.edit(
-                &mut transcript,
-                Revision {
-                    new,
-                    dropped,
-                    inserted,
-                },
-            );
-        }
-        let replaced = changes.iter().map(|change| change.block).collect();
-        let free = Free {
-            before: &before,
-            replaced: &replaced,
-        };
-        let telling = self.summarise(input, &mut transcript, &mut sizes, free);
-        for (told, summarised) in telling.summaries() {
-            let number = numbers.get(&told.id).copied().unwrap_or(0);
-            // What was cleared and then summarised away was never there.
-            let goes = |message: u64| (message as usize) <= summarised.tail;
-            changes.retain(|c| c.conversation != number || c.message as usize >= summarised.tail);
-            actions.retain(|(of, action)| {
-                *of != number || action.kind == ActionKind::Drop || !goes(action.message)
-            });
-        }
-        let summarised = telling.summaries().count();
-        let is_changed = !changes.is_empty() || dropped > 0 || summarised > 0;
+    pub fn compact<'a>(&self, input: Input<'a, '_>, warnings: &mut Warnings) -> Compacted<'a> {
+        let mut work = Work::read(input, self.estimator.clone(), warnings);
+        let findings = verify(input.format, &work.transcript);
+        let mut conversations = self.before(&mut work);
+        let round = self.round(&mut work, Gates::OPEN);
+        let is_changed = round.is_changed();
         let after = if is_changed {
-            verify(format, &transcript)
+            verify(input.format, &work.transcript)
         } else {
             findings.clone()
         };
-        self.after(
-            &transcript,
-            &mut sizes,
-            (&numbers, actions),
-            &telling,
-            first_line,
-            &mut conversations,
-        );
+        self.after(&mut work, &round, &mut conversations);
+        let Round {
+            changes,
+            telling,
+            dropped,
+            released,
+            ..
+        } = round;
+        let summarised = telling.summaries().count();
         let rejection = telling
             .rejected
-            .or_else(|| reject(&findings, &after, &conversations, first_line));
+            .or_else(|| reject(&findings, &after, &conversations, input.first_line));
         if rejection.is_some() {
             conversations = conversations
                 .into_iter()
@@ -203,10 +163,11 @@ impl<'p> Pipeline<'p> {
             &after
         });
         Compacted {
-            transcript,
+            transcript: work.transcript,
             changes,
             dropped,
             summarised,
+            released,
             warnings: if rejection.is_some() {
                 Vec::new()
             } else {
@@ -219,45 +180,16 @@ impl<'p> Pipeline<'p> {
         }
     }
 
-    /// All edits: what was changed, links to what leaves, and figures that an agent would act on.
-    fn edits(
-        &self,
-        format: Format,
-        transcript: &Transcript<'_>,
-        plan: &Plan,
-        changes: &[Change],
-    ) -> Vec<Edit> {
-        let mut edits = apply::edits(transcript, changes);
-        edits.extend(apply::relinked(&plan.dead));
-        for (number, conversation) in (0u32..).zip(&transcript.conversations) {
-            let of_this = changes
-                .iter()
-                .filter(|change| change.conversation == number);
-            let saved = of_this
-                .map(|change| change.tokens_before - change.tokens_after)
-                .sum();
-            edits.extend(apply::refigured(format.corrected_usage(
-                transcript,
-                conversation,
-                saved,
-            )));
-        }
-        edits.retain(|edit| !plan.dead.lines.contains(&edit.line));
-        edits
-    }
-
-    fn before(
-        &self,
-        transcript: &Transcript<'_>,
-        sizes: &mut Sizes,
-        input: Input<'_>,
-    ) -> Vec<ConversationOutcome> {
+    fn before(&self, work: &mut Work<'_, '_>) -> Vec<ConversationOutcome> {
         let Input {
             format,
             first_line,
             part,
             ..
-        } = input;
+        } = work.input;
+        let Work {
+            transcript, sizes, ..
+        } = work;
         let outcome = |conversation: &Conversation| {
             let tokens = sizes.conversation(transcript, conversation);
             let id = match part {
@@ -293,27 +225,14 @@ fn is_built_in(policy: &Policy) -> Result<()> {
     if !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never {
         return Ok(());
     }
-    let missing = match (
-        policy.summary.source,
-        policy.summary.on_failure,
-        policy.summary.too_large,
-    ) {
-        (Source::Anthropic | Source::Openai, _, _) => "summary.source",
-        (_, OnFailure::Prune, _) => "summary.on_failure",
-        (_, _, TooLarge::LastTurns) => "summary.too_large",
-        (
-            Source::Extractive | Source::Scripted,
-            OnFailure::Extractive | OnFailure::Keep,
-            TooLarge::Shrink | TooLarge::Accept,
-        ) => return Ok(()),
-    };
-    Err(Error::new(
-        ErrorKind::Config,
-        format!("this version does not know how to do what {missing} asks for"),
-    )
-    .hint(format!(
-        "take {missing} out of the policy, or set it with --set {missing}=VALUE"
-    )))
+    match policy.summary.source {
+        Source::Extractive | Source::Scripted => Ok(()),
+        Source::Anthropic | Source::Openai => Err(Error::new(
+            ErrorKind::Config,
+            "this version does not know how to do what summary.source asks for",
+        )
+        .hint("take summary.source out of the policy, or set it with --set summary.source=VALUE")),
+    }
 }
 
 impl<'a> Compacted<'a> {
@@ -338,16 +257,26 @@ impl<'a> Compacted<'a> {
     }
 
     /// What the output names in the store: the name and the content of each.
-    pub fn offloads(&self) -> impl Iterator<Item = (&str, Content<'_, 'a>)> + '_ {
+    pub fn offloads(&self) -> impl Iterator<Item = (&str, Content<'_>)> + '_ {
         let changes = if self.is_changed() {
             self.changes.as_slice()
         } else {
             &[]
         };
         changes.iter().filter_map(|change| {
-            let name = change.stored.as_deref()?;
-            Some((name, Content::of(&self.transcript, change.block)))
+            let stored = change.stored.as_ref()?;
+            let content = Content::stored(stored, &self.transcript, change.block);
+            Some((stored.name.as_str(), content))
         })
+    }
+
+    /// What the input names in the store and the output does not, where the policy cleans up after a summary.
+    pub fn released(&self) -> &[String] {
+        if self.is_summarised() {
+            &self.released
+        } else {
+            &[]
+        }
     }
 
     /// The transcript as it is now, for those who compare.

@@ -3,20 +3,21 @@
 //! The main conversation comes first: a task that it no longer holds takes its sidechain along, and that needs no summary
 //! then. What a summary tells is taken from the input as it was read, before anything was cleared.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Input, Pipeline, Rejected};
+use super::round::Words;
+use super::{Input, Pipeline, Rejected, Summaries, Work};
 use crate::apply;
-use crate::artifacts::{Reply, Unread, recents};
-use crate::facts::{Left, said};
-use crate::format::{self, Format, Revision, Splice, Warnings};
+use crate::artifacts::{Reply, Unread, recents, returned};
+use crate::facts::{Asked, Left, said};
+use crate::format::{self, Revision, Splice, Warnings};
 use crate::ids::IdSet;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, TargetOutcome, Warning};
-use crate::plan::{Cutter, Due, due, may_be_due};
-use crate::policy::{History, Source, UserWords};
-use crate::settle::{Settled, Summarised, Summing};
+use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due, prunable};
+use crate::policy::{History, Layer, Source, UserWords};
+use crate::settle::{Kept, Settled, Summarised, Summing};
 use crate::text::count;
-use crate::tokens::Sizes;
 use crate::transcript::{Conversation, ConversationId, Role, Transcript, Typed};
 
 /// What came of summarising, for one conversation.
@@ -64,14 +65,19 @@ impl Told {
                 outcome.target = *target;
             }
             Settled::Summarised(summarised) => {
+                let says = summarised.says.as_ref();
                 let action = Action {
-                    kind: ActionKind::Summarize,
+                    kind: if says.is_some() {
+                        ActionKind::Summarize
+                    } else {
+                        ActionKind::Prune
+                    },
                     line: u64::from(self.first.0) + first_line,
                     message: self.first.1 as u64 + 1,
                     tool: None,
                     reason: self.why.clone(),
                     tokens_before: summarised.replaced,
-                    tokens_after: summarised.tokens,
+                    tokens_after: says.map_or(0, |says| says.tokens),
                 };
                 outcome.actions.push(action);
                 let restored = summarised.restored.iter().map(|restored| Action {
@@ -96,20 +102,16 @@ impl Told {
         match &self.settled {
             Settled::Summarised(summarised) => {
                 let messages = count(summarised.outcome.messages, "message");
-                format!("{messages} summarised: {}", self.why)
+                let what = match (&summarised.says, summarised.kept) {
+                    (Some(_), _) => "summarised",
+                    (None, Kept::Whole) => "left out, as a summary would be too large",
+                    (None, Kept::Pruned) => "left out, as no summary could be had",
+                };
+                format!("{messages} {what}: {}", self.why)
             }
             Settled::Stays { .. } => format!("not summarised: {}", self.why),
         }
     }
-}
-
-/// What the free layers have seen and done.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Free<'f> {
-    /// The live tokens of the conversations of the input.
-    pub(super) before: &'f BTreeMap<ConversationId, u64>,
-    /// The results that were replaced, by their blocks in the input.
-    pub(super) replaced: &'f IdSet<u32>,
 }
 
 /// The input as it was read, where a summary has to know it.
@@ -129,44 +131,47 @@ struct Made {
 }
 
 impl Pipeline<'_> {
-    /// Summarises what is due after the free layers.
+    /// Summarises what is due after the free layers; `replaced` are the results that these have replaced.
     pub(super) fn summarise(
         &self,
-        input: Input<'_>,
-        transcript: &mut Transcript<'_>,
-        sizes: &mut Sizes,
-        free: Free<'_>,
+        work: &mut Work<'_, '_>,
+        replaced: &IdSet<u32>,
+        outside: Summaries,
     ) -> Telling {
         let mut telling = Telling::default();
         let mut original = None;
-        let mut next_reply = 0;
         for is_main in [true, false] {
             let mut made = Vec::new();
-            for number in 0..transcript.conversations.len() {
-                let conversation = &transcript.conversations[number];
+            for number in 0..work.transcript.conversations.len() {
+                let conversation = &work.transcript.conversations[number];
                 let is_aside = matches!(conversation.id, ConversationId::Sidechain(_));
                 if is_aside == is_main {
                     continue;
                 }
-                let total = sizes.conversation(transcript, conversation);
-                if !may_be_due(self.policy, total) {
+                let force = match outside {
+                    Summaries::Forced => Force::Outside("the last answer broke off".to_owned()),
+                    Summaries::Due | Summaries::Never => self.forced(work, conversation),
+                };
+                let total = work.sizes.conversation(&work.transcript, conversation);
+                if !may_be_due(self.policy, total, &force)
+                    || is_skipped(self.policy, &work.transcript, conversation)
+                {
                     continue;
                 }
-                let original = original.get_or_insert_with(|| Original::read(input));
+                let original = original.get_or_insert_with(|| self.original(work));
                 let told = self.settled(
-                    (input, free),
-                    (transcript, number),
-                    original,
-                    sizes,
-                    &mut next_reply,
+                    (work, number),
+                    original.as_ref(),
+                    (&force, replaced),
                     &mut telling.warnings,
                 );
+                let conversation = &work.transcript.conversations[number];
                 if let Settled::Summarised(summarised) = &told.settled {
-                    let conversation = &transcript.conversations[number];
-                    let source = original.of(transcript, conversation);
+                    let (source, was) =
+                        Original::of(original.as_ref(), &work.transcript, conversation);
                     telling
                         .warnings
-                        .extend(self.unsaid(input, source, summarised));
+                        .extend(self.unsaid(work.input, (source, was), summarised));
                     made.push(Made {
                         number,
                         messages: messages_after(conversation, summarised),
@@ -177,28 +182,64 @@ impl Pipeline<'_> {
                     telling.told.push(told);
                 }
             }
-            let (told, rejected) = self.spliced(input.format, transcript, made);
+            let (told, rejected) = self.spliced(work, made);
             telling.told.extend(told);
             telling.rejected = telling.rejected.or(rejected);
         }
         telling
     }
 
+    fn forced(&self, work: &Work<'_, '_>, conversation: &Conversation) -> Force {
+        let Work {
+            input, transcript, ..
+        } = work;
+        forced(input.format, self.policy, transcript, conversation)
+    }
+
+    /// What a summary takes its words from, where that is not the transcript as it is now.
+    fn original<'a>(&self, work: &Work<'a, '_>) -> Option<Original<'a>> {
+        if work.source == Words::Now {
+            return None;
+        }
+        let mut original = Original::read(work.input);
+        let offload = &self.policy.offload;
+        if self.policy.has(Layer::Offload) && offload.restore_before_summary {
+            let transcript = &mut original.transcript;
+            let texts = returned(transcript, self.policy, work.input.place.store);
+            let new = apply::apply(transcript, apply::said(transcript, &texts));
+            let revision = Revision {
+                new,
+                dropped: &BTreeSet::new(),
+                inserted: BTreeMap::new(),
+            };
+            work.input.format.edit(transcript, revision);
+        }
+        Some(original)
+    }
+
     /// What becomes of one conversation.
     fn settled(
         &self,
-        (input, free): (Input<'_>, Free<'_>),
-        (transcript, number): (&Transcript<'_>, usize),
-        original: &Original<'_>,
-        sizes: &mut Sizes,
-        next_reply: &mut usize,
+        (work, number): (&mut Work<'_, '_>, usize),
+        original: Option<&Original<'_>>,
+        (force, replaced): (&Force, &IdSet<u32>),
         warnings: &mut Vec<Warning>,
     ) -> Told {
+        let Work {
+            input,
+            transcript,
+            sizes,
+            before,
+            next_reply,
+            ..
+        } = work;
+        let transcript = &*transcript;
         let conversation = &transcript.conversations[number];
-        let (source, was) = original.of(transcript, conversation);
+        let (source, was) = Original::of(original, transcript, conversation);
         let left = self.earlier.left(source, was);
         let cutter = Cutter::new(transcript, conversation, &left);
         let now = sizes.messages(transcript, conversation);
+        let instructions = instructions(&self.policy.summary.instructions, force);
         let mut summing = Summing {
             transcript: source,
             conversation: was,
@@ -206,18 +247,21 @@ impl Pipeline<'_> {
             earlier: &self.earlier,
             first_line: input.first_line,
             sizes: &now,
-            before: free.before.get(&conversation.id).copied().unwrap_or(0),
+            before: before.get(&conversation.id).copied().unwrap_or(0),
             cutter: &cutter,
             reply: None,
             recents: &[],
-            replaced: free.replaced,
+            replaced,
             summaries: input.format.summaries(),
             estimator: &self.estimator,
+            instructions: &instructions,
+            archive: input.place.archive.unwrap_or_default(),
             policy: self.policy,
         };
         let total = self.estimator.total(now.iter().copied());
         let (settled, why) = match due(
             self.policy,
+            force,
             &cutter,
             &summing.tokens(),
             total,
@@ -282,13 +326,14 @@ impl Pipeline<'_> {
     /// The transcript with these summaries in it.
     fn spliced(
         &self,
-        format: Format,
-        transcript: &mut Transcript<'_>,
+        work: &mut Work<'_, '_>,
         mut made: Vec<Made>,
     ) -> (Vec<Told>, Option<Rejected>) {
         if made.is_empty() {
             return (Vec::new(), None);
         }
+        let format = work.input.format;
+        let transcript = &mut work.transcript;
         let mut all = Splice::default();
         let mut edits = Vec::new();
         for Made {
@@ -303,14 +348,14 @@ impl Pipeline<'_> {
             };
             let conversation = &transcript.conversations[*number];
             let now = summarised.now;
-            let summary = format::Summary {
-                tail: summarised.tail,
-                role: summarised.role,
-                text: &summarised.text,
-                acknowledgement: &summarised.acknowledgement,
+            let summary = summarised.says.as_ref().map(|says| format::Summary {
+                role: says.role,
+                text: &says.text,
+                acknowledgement: &says.acknowledgement,
                 tokens_before: now,
-            };
-            let Some(splice) = format.splice(transcript, conversation, summary) else {
+            });
+            let Some(splice) = format.splice(transcript, conversation, summarised.tail, summary)
+            else {
                 told.settled = Settled::Stays {
                     why: "the first message that stays hangs on nothing".to_owned(),
                     tried: None,
@@ -344,6 +389,10 @@ impl Pipeline<'_> {
             },
         );
         let rejected = made.iter().find_map(|made| made.check(transcript));
+        for made in &mut made {
+            self.prune(work, made);
+        }
+        let transcript = &mut work.transcript;
         if self.policy.history == History::Drop {
             let dead = format.dead(transcript);
             let mut edits: Vec<_> = apply::relinked(&dead).collect();
@@ -367,16 +416,78 @@ impl Pipeline<'_> {
         (made.into_iter().map(|made| made.told).collect(), rejected)
     }
 
+    /// Takes reasoning, calls and results out of what stays of a conversation, where that was settled.
+    fn prune(&self, work: &mut Work<'_, '_>, made: &mut Made) {
+        let Settled::Summarised(summarised) = &mut made.told.settled else {
+            return;
+        };
+        if summarised.kept == Kept::Whole {
+            return;
+        }
+        let Work {
+            input,
+            transcript,
+            sizes,
+            ..
+        } = work;
+        let find = |transcript: &Transcript<'_>| {
+            let found = conversation_of(&made.begins, made.number, transcript)?;
+            let same = |c: &Conversation| std::ptr::eq(c, found);
+            transcript.conversations.iter().position(same)
+        };
+        let Some(number) = find(transcript) else {
+            return;
+        };
+        let conversation = &transcript.conversations[number];
+        let blocks = prunable(transcript, conversation);
+        let Splice {
+            patches, dropped, ..
+        } = input.format.without(transcript, conversation, &blocks);
+        let mut edits: Vec<_> = apply::patched(patches).collect();
+        edits.retain(|edit| !dropped.contains(&edit.line));
+        let new = apply::apply(transcript, edits);
+        let revision = Revision {
+            new,
+            dropped: &dropped,
+            inserted: BTreeMap::new(),
+        };
+        input.format.edit(transcript, revision);
+        if let Some(conversation) = transcript.conversations.get(number) {
+            let total = sizes.conversation(transcript, conversation);
+            let saved = summarised.total.saturating_sub(total);
+            summarised.total = total;
+            summarised.target = summarised
+                .target
+                .map(|target| TargetOutcome::new(target.tokens, total));
+            summarised.outcome.preserved_messages = conversation
+                .messages
+                .iter()
+                .filter(|message| message.role != Role::System)
+                .count() as u64;
+            let figures = input
+                .format
+                .corrected_usage(transcript, conversation, saved);
+            let new = apply::apply(transcript, apply::refigured(figures).collect());
+            let revision = Revision {
+                new,
+                dropped: &BTreeSet::new(),
+                inserted: BTreeMap::new(),
+            };
+            input.format.edit(transcript, revision);
+        }
+    }
+
     /// Words of the user that the policy wants to stay as they are, and that do not.
     fn unsaid(
         &self,
-        input: Input<'_>,
+        input: Input<'_, '_>,
         (source, was): (&Transcript<'_>, &Conversation),
         summarised: &Summarised,
     ) -> Vec<Warning> {
         if self.policy.summary.user_words == UserWords::Budget {
             return Vec::new();
         }
+        let text = summarised.says.as_ref().map_or("", |says| &says.text);
         let left = self.earlier.left(source, was);
         let messages = was.messages.iter().enumerate().take(summarised.tail);
         let typed = messages
@@ -386,8 +497,7 @@ impl Pipeline<'_> {
             blocks.all(|block| {
                 let said = said(source, block);
                 // What the agent has put beside them is not the user's.
-                said.trim_start().starts_with("<system-reminder>")
-                    || summarised.text.contains(said.trim())
+                said.trim_start().starts_with("<system-reminder>") || text.contains(said.trim())
             })
         };
         typed
@@ -404,7 +514,7 @@ impl Pipeline<'_> {
 }
 
 impl<'a> Original<'a> {
-    fn read(input: Input<'a>) -> Self {
+    fn read(input: Input<'a, '_>) -> Self {
         let mut said = Warnings::default();
         let transcript = input.format.read(input.bytes, input.first_line, &mut said);
         let by_id = transcript.conversations.iter().map(|c| c.id.clone());
@@ -416,16 +526,17 @@ impl<'a> Original<'a> {
 
     /// A conversation as it was read; as it is now where lines that were broken make it another one.
     fn of<'s>(
-        &'s self,
+        original: Option<&'s Self>,
         transcript: &'s Transcript<'a>,
         conversation: &'s Conversation,
     ) -> (&'s Transcript<'a>, &'s Conversation) {
-        let number = self.by_id.get(&conversation.id);
-        let was = number.map(|number| &self.transcript.conversations[*number]);
-        match was.filter(|was| was.messages.len() == conversation.messages.len()) {
-            Some(was) => (&self.transcript, was),
-            None => (transcript, conversation),
-        }
+        let was = original.and_then(|original| {
+            let number = original.by_id.get(&conversation.id)?;
+            let was = &original.transcript.conversations[*number];
+            let is_same = was.messages.len() == conversation.messages.len();
+            is_same.then_some((&original.transcript, was))
+        });
+        was.unwrap_or((transcript, conversation))
     }
 }
 
@@ -439,29 +550,49 @@ fn not_read((path, why): Unread) -> Warning {
 
 fn messages_after(conversation: &Conversation, summarised: &Summarised) -> usize {
     let system = |n: &usize| conversation.messages[*n].role == Role::System;
-    let new = if summarised.acknowledgement.is_empty() {
-        1
-    } else {
-        2
+    let new = match &summarised.says {
+        Some(says) if says.acknowledgement.is_empty() => 1,
+        Some(_) => 2,
+        None => 0,
     };
     (0..summarised.tail).filter(system).count() + new + conversation.messages.len()
         - summarised.tail
 }
 
+/// What a summary must keep: the policy's words and those of the agent that asked for it.
+fn instructions<'i>(own: &'i str, force: &'i Force) -> Cow<'i, str> {
+    match force {
+        Force::Asked(Asked { focus, .. }) if own.is_empty() => Cow::Borrowed(focus),
+        Force::Asked(Asked { focus, .. }) if !focus.is_empty() => {
+            Cow::Owned(format!("{own}\n{focus}"))
+        }
+        Force::Asked(_) | Force::No | Force::Broke(_) | Force::Outside(_) => Cow::Borrowed(own),
+    }
+}
+
+/// A conversation by the id of the line that it begins with, else by its number.
+fn conversation_of<'c>(
+    begins: &Option<String>,
+    number: usize,
+    transcript: &'c Transcript<'_>,
+) -> Option<&'c Conversation> {
+    let Some(id) = begins else {
+        return transcript.conversations.get(number);
+    };
+    let begins = |c: &&Conversation| {
+        let first = c.path.first().copied();
+        first.is_some_and(|line| {
+            let link = transcript.links()[line as usize];
+            transcript.bytes(line, link.id) == id.as_bytes()
+        })
+    };
+    transcript.conversations.iter().find(begins)
+}
+
 impl Made {
     /// The conversation in the transcript with the summary in it.
     fn conversation<'c>(&self, transcript: &'c Transcript<'_>) -> Option<&'c Conversation> {
-        let Some(id) = &self.begins else {
-            return transcript.conversations.get(self.number);
-        };
-        let begins = |c: &&Conversation| {
-            let first = c.path.first().copied();
-            first.is_some_and(|line| {
-                let link = transcript.links()[line as usize];
-                transcript.bytes(line, link.id) == id.as_bytes()
-            })
-        };
-        transcript.conversations.iter().find(begins)
+        conversation_of(&self.begins, self.number, transcript)
     }
 
     /// Whether what was to stay is still there: an agent that meets a missing link loses the rest without a word, and so

@@ -56,22 +56,31 @@ impl<'c> Cutter<'c> {
 
     /// The cut that `keep` asks for; the rule that keeps most wins. `tokens` are those of each message.
     pub fn by_policy(&self, keep: &Summary, tokens: &[u64]) -> Cut {
+        self.by_policy_at(self.conversation.messages.len(), keep, tokens)
+    }
+
+    /// The cut that `keep` asked for when the conversation ended before the message `end`; what came later stays.
+    pub fn by_policy_at(&self, end: usize, keep: &Summary, tokens: &[u64]) -> Cut {
+        let there = &self.counted[..self.counted.partition_point(|n| *n < end)];
         let asked = [
-            self.by_messages(keep.keep_messages),
-            self.by_turns(keep.keep_turns),
-            self.by_tokens(tokens, keep.keep_tokens),
+            by_messages(there, keep.keep_messages),
+            self.by_turns(there, keep.keep_turns),
+            by_tokens(there, tokens, keep.keep_tokens),
         ];
-        self.at(asked.into_iter().flatten().min())
+        self.at(asked.into_iter().flatten().min().unwrap_or(end))
     }
 
     /// The cut that keeps the newest messages of so many tokens together, and the last one in any case.
     pub fn within(&self, limit: u64, tokens: &[u64]) -> Cut {
-        self.at(self.by_tokens(tokens, limit.max(1)))
+        let asked = by_tokens(&self.counted, tokens, limit.max(1));
+        self.at(asked.unwrap_or(self.conversation.messages.len()))
     }
 
     /// The cut that keeps least: from the last answer on; where there is none, the last message.
     pub fn least(&self) -> Cut {
-        self.at(self.last_answer().or(self.counted.last().copied()))
+        let last = self.counted.last().copied();
+        let asked = self.last_answer(&self.counted).or(last);
+        self.at(asked.unwrap_or(self.conversation.messages.len()))
     }
 
     /// Whether there is anything before the cut that is not already a summary.
@@ -80,8 +89,7 @@ impl<'c> Cutter<'c> {
         self.counted.iter().any(is_new)
     }
 
-    fn at(&self, asked: Option<usize>) -> Cut {
-        let asked = asked.unwrap_or(self.conversation.messages.len());
+    fn at(&self, asked: usize) -> Cut {
         let tail = self.whole(asked);
         let is_moved = |n: &&usize| (tail..asked).contains(*n);
         Cut {
@@ -91,51 +99,30 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    fn by_messages(&self, keep: u64) -> Option<usize> {
-        let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
-        let first = self.counted.len().saturating_sub(keep);
-        self.counted.get(first).copied()
-    }
-
-    /// From the n-th last typed message on. In a conversation of one turn: from its last answer on, since otherwise
-    /// nothing could go. Where a summary stands in front, what went is told there, and fewer turns all stay.
-    fn by_turns(&self, keep: u64) -> Option<usize> {
+    /// From the n-th last typed message on; fewer turns all stay. Where one turn is to be kept and there is no more than
+    /// one: from its last answer on, since otherwise nothing could go. Where a summary stands in front, what went is told
+    /// there.
+    fn by_turns(&self, there: &[usize], keep: u64) -> Option<usize> {
         let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
         let is_typed = |n: &usize| {
             self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
         };
-        let turns: Vec<usize> = self.counted.iter().copied().filter(is_typed).collect();
-        if self.left.contains(&Left::Summary) {
-            return match turns.len().checked_sub(keep) {
-                Some(at) => turns.get(at).copied(),
-                None => self.counted.first().copied(),
-            };
-        }
+        let turns: Vec<usize> = there.iter().copied().filter(is_typed).collect();
+        let is_told = self.left.contains(&Left::Summary);
         match turns[..] {
-            [] => self.last_answer(),
+            [] if keep == 1 && !is_told => self.last_answer(there),
             // It may not have been answered yet.
-            [turn] => self.last_answer().max(Some(turn)),
-            _ => turns.get(turns.len().saturating_sub(keep)).copied(),
+            [turn] if keep == 1 && !is_told => self.last_answer(there).max(Some(turn)),
+            _ => match turns.len().checked_sub(keep) {
+                Some(at) => turns.get(at).copied(),
+                None => there.first().copied(),
+            },
         }
     }
 
-    fn by_tokens(&self, tokens: &[u64], keep: u64) -> Option<usize> {
-        let (last, others) = self.counted.split_last().filter(|_| keep > 0)?;
-        let mut left = keep.saturating_sub(tokens[*last]);
-        let mut first = *last;
-        for n in others.iter().rev() {
-            if tokens[*n] > left {
-                break;
-            }
-            left -= tokens[*n];
-            first = *n;
-        }
-        Some(first)
-    }
-
-    fn last_answer(&self) -> Option<usize> {
+    fn last_answer(&self, there: &[usize]) -> Option<usize> {
         let is_answer = |n: &usize| self.conversation.messages[*n].role == Role::Assistant;
-        self.counted.iter().copied().rfind(is_answer)
+        there.iter().copied().rfind(is_answer)
     }
 
     /// The nearest place at or before `asked` that parts nothing.
@@ -212,6 +199,27 @@ impl<'c> Cutter<'c> {
             .filter(|block| kinds.contains(&block.kind))
             .map(|block| transcript.bytes(block.line, block.call_id))
     }
+}
+
+/// From the n-th last message on.
+fn by_messages(there: &[usize], keep: u64) -> Option<usize> {
+    let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
+    there.get(there.len().saturating_sub(keep)).copied()
+}
+
+/// The newest messages of so many tokens together, and the last one in any case.
+fn by_tokens(there: &[usize], tokens: &[u64], keep: u64) -> Option<usize> {
+    let (last, others) = there.split_last().filter(|_| keep > 0)?;
+    let mut left = keep.saturating_sub(tokens[*last]);
+    let mut first = *last;
+    for n in others.iter().rev() {
+        if tokens[*n] > left {
+            break;
+        }
+        left -= tokens[*n];
+        first = *n;
+    }
+    Some(first)
 }
 
 /// Of each message, the last place of a line up to it and the first place of a line from it on, in the order in which the

@@ -1,10 +1,13 @@
-//! Whether a conversation is summarised: over the trigger, and worth it.
+//! Whether a conversation is summarised: over the trigger and worth it, or because something in it asks for it.
 //!
 //! PURE. Counts are those after the free layers. The reason either way is for people.
 
 use super::{Cut, Cutter};
+use crate::facts::{Asked, asked_for, request};
+use crate::format::Format;
 use crate::policy::{Layer, Policy, SummaryWhen};
 use crate::text::thousands;
+use crate::transcript::{Conversation, Transcript};
 
 /// Whether a conversation is summarised, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,52 +18,122 @@ pub enum Due {
     No(String),
 }
 
+/// What makes a conversation due below its trigger.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Force {
+    /// Nothing does.
+    #[default]
+    No,
+    /// The agent asked for it.
+    Asked(Asked),
+    /// The last answer broke off: the reason that it gives.
+    Broke(String),
+    /// Somebody outside of the transcript wants it, and says why.
+    Outside(String),
+}
+
+/// What makes a conversation due below the policy's trigger.
+pub fn forced(
+    format: Format,
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> Force {
+    if !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never {
+        return Force::No;
+    }
+    let trigger = &policy.trigger;
+    if !trigger.force_on_finish.is_empty()
+        && let Some(reason) = format.finish_reason(transcript, conversation)
+        && trigger.force_on_finish.contains(&reason)
+    {
+        return Force::Broke(reason);
+    }
+    match asked_for(transcript, conversation, &trigger.manual_tool) {
+        Some(asked) => Force::Asked(asked),
+        None => Force::No,
+    }
+}
+
+/// Whether a conversation is left alone as a request of an agent to itself.
+pub fn is_skipped(
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> bool {
+    let skip = &policy.trigger.skip;
+    !skip.is_empty() && request(transcript, conversation).is_some_and(|what| skip.contains(&what))
+}
+
 /// Whether a policy could summarise a conversation that has at most `total` tokens: what has to be looked at closely.
-pub fn may_be_due(policy: &Policy, total: u64) -> bool {
+pub fn may_be_due(policy: &Policy, total: u64, force: &Force) -> bool {
     policy.has(Layer::Summarize)
         && match policy.summary.when {
             SummaryWhen::Never => false,
             SummaryWhen::Always => true,
-            SummaryWhen::Auto => policy
-                .threshold()
-                .is_some_and(|threshold| policy.trigger.compare.holds(total, threshold)),
+            SummaryWhen::Auto => *force != Force::No || is_over(policy, total),
         }
+}
+
+fn is_over(policy: &Policy, total: u64) -> bool {
+    let threshold = policy.threshold();
+    threshold.is_some_and(|threshold| policy.trigger.compare.holds(total, threshold))
 }
 
 /// Whether a conversation of `total` tokens is summarised; `tokens` are those of each message, and `system` those of its
 /// system messages, which nothing can save.
-pub fn due(policy: &Policy, cutter: &Cutter<'_>, tokens: &[u64], total: u64, system: u64) -> Due {
+pub fn due(
+    policy: &Policy,
+    force: &Force,
+    cutter: &Cutter<'_>,
+    tokens: &[u64],
+    total: u64,
+    system: u64,
+) -> Due {
     let no = |why: &str| Due::No(why.to_owned());
-    if !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never {
+    let summary = &policy.summary;
+    if !policy.has(Layer::Summarize) || summary.when == SummaryWhen::Never {
         return no("summaries are off");
     }
-    let cut = cutter.by_policy(&policy.summary, tokens);
-    let why = match (policy.summary.when, policy.threshold()) {
-        (SummaryWhen::Always, _) => "asked for".to_owned(),
-        (SummaryWhen::Auto | SummaryWhen::Never, None) => return no("no threshold is set"),
-        (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => {
-            let now = thousands(total);
-            if !policy.trigger.compare.holds(total, threshold) {
-                return Due::No(format!(
-                    "{now} tokens do not reach the trigger of {}",
-                    thousands(threshold)
-                ));
-            }
+    let cut = cutter.by_policy(summary, tokens);
+    if summary.when == SummaryWhen::Always {
+        return Due::Yes(cut, "asked for".to_owned());
+    }
+    let over = match policy.threshold() {
+        Some(threshold) if is_over(policy, total) => {
             // As the published system counts it: what the policy keeps, before the cut is moved.
             let kept: u64 = tokens[cut.asked.min(tokens.len())..].iter().sum();
             let savings = total.saturating_sub(kept).saturating_sub(system);
             let least = policy.trigger.min_savings;
-            if savings < least {
-                return Due::No(format!(
-                    "only {} tokens stand before the kept messages, fewer than {}",
-                    thousands(savings),
-                    thousands(least)
-                ));
+            if savings >= least {
+                let (now, threshold) = (thousands(total), thousands(threshold));
+                return Due::Yes(
+                    cut,
+                    format!("{now} tokens, over the trigger of {threshold}"),
+                );
             }
-            format!("{now} tokens, over the trigger of {}", thousands(threshold))
+            Due::No(format!(
+                "only {} tokens stand before the kept messages, fewer than {}",
+                thousands(savings),
+                thousands(least)
+            ))
         }
+        Some(threshold) => Due::No(format!(
+            "{} tokens do not reach the trigger of {}",
+            thousands(total),
+            thousands(threshold)
+        )),
+        None => no("no threshold is set"),
     };
-    Due::Yes(cut, why)
+    match force {
+        Force::No => over,
+        Force::Outside(why) => Due::Yes(cut, why.clone()),
+        Force::Broke(reason) => Due::Yes(cut, format!("the last answer ended by {reason}")),
+        Force::Asked(asked) => {
+            let cut = cutter.by_policy_at(asked.end, summary, tokens);
+            Due::Yes(cut, "the agent asked for it".to_owned())
+        }
+    }
 }
 
 #[cfg(test)]
@@ -88,9 +161,9 @@ mod tests {
         let left = [Left::Nothing; 4];
         let cutter = Cutter::new(&transcript, &transcript.conversations[0], &left);
         // 100 tokens in all, 10 of them the system's, 30 in the last message.
-        let due = due(&policy, &cutter, &[0, 20, 40, 30], 100, 10);
+        let due = due(&policy, &Force::No, &cutter, &[0, 20, 40, 30], 100, 10);
         assert_eq!(matches!(due, Due::Yes(..)), {
-            let may_be = may_be_due(&policy, 100);
+            let may_be = may_be_due(&policy, 100, &Force::No);
             may_be && !matches!(&due, Due::No(why) if why.starts_with("only"))
         });
         match due {

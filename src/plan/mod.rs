@@ -6,6 +6,8 @@
 
 mod cut;
 mod due;
+mod offload;
+mod prune;
 mod restore;
 mod superseded;
 
@@ -19,7 +21,9 @@ use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
-pub use due::{Due, due, may_be_due};
+pub use due::{Due, Force, due, forced, is_skipped, may_be_due};
+pub use offload::offload;
+pub use prune::prunable;
 pub use restore::{Placeholders, PutBack, Recent, Section, recent};
 pub use superseded::Superseded;
 
@@ -49,6 +53,8 @@ pub struct ResultPlan {
     pub demote: Demote,
     /// Replaced by the placeholder when it is large enough.
     pub clear: Clear,
+    /// To the store when it is long enough.
+    pub offload: Offload,
 }
 
 impl ResultPlan {
@@ -58,10 +64,10 @@ impl ResultPlan {
     }
 }
 
-/// The tool that a block of the input names, "unknown" where it names none.
+/// The tool that a block names, "unknown" where it names none.
 pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
     let block = transcript.block(block);
-    let name = match unescape(block.tool.of(transcript.original_line(block.line))) {
+    let name = match unescape(transcript.bytes(block.line, block.tool)) {
         Cow::Borrowed(name) => String::from_utf8_lossy(name),
         Cow::Owned(name) => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
     };
@@ -93,6 +99,15 @@ pub enum Clear {
     No,
 }
 
+/// Whether a result may be offloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offload {
+    /// When it is long enough, and its name saves something.
+    Candidate,
+    /// The layer is off or not due, there is no store, the result is too new, or its content is not all text.
+    No,
+}
+
 /// Whether there is a place for what is taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keeping {
@@ -119,6 +134,9 @@ pub fn plan(
     }
     let mut files = 0;
     for (number, conversation) in (0..).zip(&transcript.conversations) {
+        if is_skipped(policy, transcript, conversation) {
+            continue;
+        }
         conversation_results(
             transcript,
             conversation,
@@ -151,10 +169,8 @@ fn conversation_results(
         if result.kind != BlockKind::Result {
             continue;
         }
-        let demote = policy.has(Layer::Demote)
-            && keeping == Keeping::Store
-            && is_all_text(result)
-            && !is_persisted(transcript, result);
+        let demote =
+            policy.has(Layer::Demote) && keeping == Keeping::Store && may_leave(transcript, result);
         results.push(ResultPlan {
             conversation: number,
             message: message as u32,
@@ -170,6 +186,7 @@ fn conversation_results(
                 Demote::No
             },
             clear: Clear::No,
+            offload: Offload::No,
         });
     }
     if policy.has(Layer::Superseded) {
@@ -210,9 +227,11 @@ fn calls<'t>(transcript: &'t Transcript<'_>, conversation: &Conversation) -> IdM
         .collect()
 }
 
-fn is_all_text(result: &Block) -> bool {
+/// Whether a result may go to the store: it is all text, and no agent has moved it anywhere itself.
+fn may_leave(transcript: &Transcript<'_>, result: &Block) -> bool {
     let whole = result.images == 0 && result.documents == 0 && result.others == 0;
-    whole && matches!(result.shape, Shape::String | Shape::List)
+    let is_text = whole && matches!(result.shape, Shape::String | Shape::List);
+    is_text && !is_persisted(transcript, result)
 }
 
 /// How an agent marks an output that it has moved to a file itself; the path in it is all that leads there.

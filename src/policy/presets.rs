@@ -13,6 +13,10 @@ use super::{Policy, keys, read};
 pub(super) const PRESETS: &[&str] = &[
     include_str!("presets/auto.toml"),
     include_str!("presets/layered.toml"),
+    include_str!("presets/offload-first.toml"),
+    include_str!("presets/reset.toml"),
+    include_str!("presets/boundary.toml"),
+    include_str!("presets/turns.toml"),
     include_str!("presets/none.toml"),
 ];
 
@@ -65,3 +69,6 @@ fn unknown(name: &str, presets: &[Policy]) -> Error {
         None => error.hint(format!("the policies are {list}; or name a policy file")),
     }
 }
+
+#[cfg(test)]
+mod tests;

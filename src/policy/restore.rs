@@ -37,7 +37,7 @@ choice! {
 }
 
 /// `[tools]`: names of tools by kind, added to what each format knows by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tools {
     /// Run a command.

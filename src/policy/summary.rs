@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Template;
 use super::choice::choice;
+use super::trigger::share_of;
+use super::{Slot, Template, Window};
 
 /// `[summary]`: the summary and what is kept beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +91,16 @@ impl Summary {
         }
         let share = (self.share * span as f64).floor() as u64;
         share.clamp(self.min_tokens, self.max_tokens)
+    }
+
+    /// Whether the summary names the archive of what it replaces.
+    pub fn names_archive(&self) -> bool {
+        self.text.holds(Slot::Name)
+    }
+
+    /// The live tokens above which a result is too large; `None` where the target decides.
+    pub fn too_large_limit(&self, window: &Window) -> Option<u64> {
+        (self.too_large_share > 0.0).then(|| share_of(self.too_large_share, window.context))
     }
 }
 

@@ -127,82 +127,23 @@ fn none_is_the_default_without_layers() {
 }
 
 #[test]
-fn layered_holds_its_systems_numbers_and_words() {
-    let policy = preset("v5").unwrap();
-    assert_eq!(policy, preset("layered").unwrap());
-    let value = policy.to_json().unwrap();
-    for (key, expected) in [
-        ("name", json!("layered")),
-        (
-            "layers",
-            json!(["drop", "demote", "clear", "summarize", "restore"]),
-        ),
-        ("archive", json!("always")),
-        ("tokens.method", json!("chars")),
-        ("tokens.unit", json!("scalar")),
-        ("tokens.chars_per_token", json!(4.0)),
-        ("tokens.rounding", json!("floor")),
-        ("tokens.per", json!("message")),
-        ("tokens.scope", json!("content")),
-        ("trigger.compare", json!(">")),
-        ("trigger.min_savings", json!(20_000)),
-        ("target.tokens", json!(0)),
-        ("demote.min_tokens", json!(40_000)),
-        ("demote.preview_chars", json!(2_000)),
-        (
-            "demote.text",
-            json!("Output too large. Saved to: {name}\nPreview:\n{preview}..."),
-        ),
-        ("clear.keep", json!(3)),
-        ("clear.tools", json!(["shell", "read", "write", "edit"])),
-        ("clear.min_tokens", json!(1_000)),
-        (
-            "clear.placeholder",
-            json!("[Output compacted - re-read if needed]"),
-        ),
-        ("summary.keep_messages", json!(5)),
-        ("summary.keep_tokens", json!(0)),
-        ("summary.role", json!("user")),
-        (
-            "summary.text",
-            json!("[Conversation compressed]\n{summary}"),
-        ),
-        (
-            "summary.ack",
-            json!("Understood. Continuing with compressed context."),
-        ),
-        ("summary.tries", json!(1)),
-        ("summary.on_failure", json!("keep")),
-        ("summary.max_invented", json!(-1)),
-        ("restore.files", json!(5)),
-        ("restore.tokens_per_file", json!(5_000)),
-        ("restore.tokens_total", json!(50_000)),
-        ("restore.extras", json!([])),
-        ("env", json!({})),
-    ] {
-        assert_eq!(keys::get(&value, key), &expected, "{key}");
-    }
-}
-
-#[test]
 fn the_threshold_is_that_of_each_published_system() {
     let threshold = |settings: &[(&str, &str)]| with(settings).unwrap().policy.threshold();
     assert_eq!(threshold(&[]), Some(20_000));
-    assert_eq!(preset("layered").unwrap().threshold(), Some(170_616));
+    for (name, tokens) in [
+        ("layered", 170_616),
+        ("offload-first", 150_000),
+        ("reset", 50_000),
+        ("boundary", 171_000),
+        ("turns", 48_000),
+    ] {
+        assert_eq!(preset(name).unwrap().threshold(), Some(tokens), "{name}");
+    }
     let boundary = [
         ("trigger.on", "window"),
         ("window.max_output", "16_000"),
         ("window.output_cap", "0"),
     ];
-    assert_eq!(threshold(&boundary), Some(171_000));
-    let turns = [
-        ("trigger.on", "share"),
-        ("trigger.share", "0.75"),
-        ("window.context", "64000"),
-    ];
-    assert_eq!(threshold(&turns), Some(48_000));
-    assert_eq!(threshold(&[("trigger.tokens", "150_000")]), Some(150_000));
-    assert_eq!(threshold(&[("trigger.tokens", "50_000")]), Some(50_000));
 
     // The cap of an output larger than 20 000, and the share of what the output leaves: 0.5 × (200 000 − 16 000).
     assert_eq!(

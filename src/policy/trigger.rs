@@ -157,6 +157,6 @@ impl Policy {
 }
 
 /// The whole tokens in a share; the published systems compute this in the same floating-point steps.
-fn share_of(share: f64, tokens: u64) -> u64 {
+pub(super) fn share_of(share: f64, tokens: u64) -> u64 {
     (share * tokens as f64).floor() as u64
 }

@@ -37,7 +37,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::outcome::{ActionKind, Outcome, OutcomeError, path_text};
+use crate::outcome::{Outcome, OutcomeError, path_text};
+use crate::policy::Layer;
 
 pub use play::{Player, Replaying};
 pub use recording::{Answers, Recorded, Recording, recordings};
@@ -137,7 +138,7 @@ pub struct PolicyReplay {
 /// How often a policy did something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Done {
-    /// Summaries, and prunings where there was none.
+    /// Summaries, and messages that left without one.
     pub compactions: u64,
     /// Times that no summary could be had.
     pub failures: u64,
@@ -195,7 +196,7 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
     /// The layer.
-    pub layer: ActionKind,
+    pub layer: Layer,
     /// Whether it did.
     pub result: Verdict,
     /// Results that were replaced, messages that were summarised, files that were put back.
@@ -212,6 +213,8 @@ pub struct Event {
 pub enum Verdict {
     /// It did.
     Made,
+    /// The messages left without a summary: none could be had, or it would have been too large.
+    LeftOut,
     /// It could not.
     Failed,
     /// A gate held it back; said once for each gate.

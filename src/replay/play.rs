@@ -4,23 +4,22 @@ use rayon::prelude::*;
 
 use super::gates::Gates;
 use super::recording::{Recorded, Recording};
-use super::round::Asked;
+use super::round::{Asked, told};
 use super::window::{Costs, Window};
 use super::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::artifacts::Replies;
 use crate::error::Result;
-use crate::outcome::ActionKind;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Gates as Open, Pipeline, Summaries};
 use crate::plan::Keeping;
-use crate::policy::{Policy, preset};
+use crate::policy::{Layer, Policy, preset};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Transcript, Typed};
 
 /// A policy, ready to be played.
 #[derive(Debug)]
 pub struct Player<'p> {
-    pub(super) policy: &'p Policy,
-    pub(super) replies: Replies,
+    policy: &'p Policy,
+    pipeline: Pipeline<'p>,
     estimator: Estimator,
 }
 
@@ -38,10 +37,9 @@ impl<'p> Player<'p> {
     /// # Errors
     /// Where the policy asks for what is not built in.
     pub fn new(policy: &'p Policy, replies: Replies) -> Result<Self> {
-        Pipeline::new(policy, Keeping::Store)?;
         Ok(Player {
             policy,
-            replies,
+            pipeline: Pipeline::new(policy, Keeping::Store)?.with_replies(replies),
             estimator: Estimator::new(&policy.tokens)?,
         })
     }
@@ -53,7 +51,6 @@ impl<'p> Player<'p> {
             window: Window::new(recording, self.estimator.clone(), alike.clone()),
             gates: Gates::new(self.policy),
             held: None,
-            next_reply: 0,
             request: 0,
             costs: Costs::default(),
             done: Done::default(),
@@ -82,7 +79,6 @@ struct Play<'r, 'p> {
     gates: Gates<'p>,
     /// The gate that was last said to be closed.
     held: Option<String>,
-    next_reply: usize,
     /// Requests so far.
     request: u64,
     costs: Costs,
@@ -131,13 +127,21 @@ impl Play<'_, '_> {
 
     /// Runs the layers on what is there.
     fn layers(&mut self) {
+        let policy = self.player.policy;
         let before = self.window.total();
         let closed = self.gates.closed();
-        let mut round = self
-            .window
-            .round(self.player, closed.as_deref(), &mut self.next_reply);
+        let freed = policy.trigger.offload_freed_below;
+        let gates = Open {
+            summaries: match closed {
+                Some(_) => Summaries::Never,
+                None => Summaries::Due,
+            },
+            freed: (freed > 0).then_some(freed),
+        };
+        let round = self.player.pipeline.round(&mut self.window.work, gates);
+        let (mut events, asked) = told(&round, policy.offload.share);
         let after = self.window.total();
-        match round.asked {
+        match asked {
             Asked::Nobody => {}
             Asked::Answered => self.gates.answered(),
             Asked::Failed => {
@@ -145,24 +149,26 @@ impl Play<'_, '_> {
                 self.done.failures += 1;
             }
         }
-        for event in &round.events {
-            match (event.layer, event.result) {
-                (_, Verdict::Failed | Verdict::Held) => {}
-                (ActionKind::Summarize | ActionKind::Prune, Verdict::Made) => {
+        for event in &events {
+            match event.result {
+                Verdict::Failed | Verdict::Held => continue,
+                Verdict::Made | Verdict::LeftOut => {}
+            }
+            match event.layer {
+                Layer::Summarize => {
                     self.done.compactions += 1;
                     self.gates.made();
                 }
-                (ActionKind::Demote | ActionKind::Clear | ActionKind::Offload, Verdict::Made) => {
-                    self.done.edits += event.count
+                Layer::Superseded | Layer::Demote | Layer::Clear | Layer::Offload => {
+                    self.done.edits += event.count;
                 }
-                (ActionKind::Drop | ActionKind::Restore, Verdict::Made) => {}
+                Layer::Drop | Layer::Restore => {}
             }
         }
-        let would = self.player.policy.threshold();
-        let is_over = would.is_some_and(|t| self.player.policy.trigger.compare.holds(after, t));
-        if closed != self.held && is_over {
-            round.events.extend(closed.as_ref().map(|gate| Event {
-                layer: ActionKind::Summarize,
+        let is_over = |threshold| policy.trigger.compare.holds(after, threshold);
+        if closed != self.held && policy.threshold().is_some_and(is_over) {
+            events.extend(closed.as_ref().map(|gate| Event {
+                layer: Layer::Summarize,
                 result: Verdict::Held,
                 count: 0,
                 freed: 0,
@@ -170,7 +176,7 @@ impl Play<'_, '_> {
             }));
             self.held = closed;
         }
-        if round.events.is_empty() {
+        if events.is_empty() {
             return;
         }
         let recording = self.window.recording;
@@ -181,7 +187,7 @@ impl Play<'_, '_> {
             line: newest.map_or(0, |message| message.line),
             before,
             after,
-            events: round.events,
+            events,
         });
     }
 

@@ -5,17 +5,16 @@
 
 use super::Figures;
 use super::recording::Recording;
-use crate::format::Warnings;
 use crate::ids::IdSet;
+use crate::pipeline::{Input, Part, Place, Work};
 use crate::tokens::{Estimator, Size, Sizes};
 use crate::transcript::{Conversation, Presence, Transcript};
 
 /// The session as it is now.
 pub(super) struct Window<'r> {
     pub(super) recording: &'r Recording,
-    pub(super) transcript: Transcript<'r>,
-    /// As the policy counts.
-    pub(super) own: Sizes,
+    /// What the policy works on; its sizes are the policy's.
+    pub(super) work: Work<'r, 'static>,
     /// As all are counted.
     alike: Sizes,
     /// The first message that is not there yet.
@@ -52,10 +51,16 @@ pub(super) struct Costs {
 impl<'r> Window<'r> {
     /// An empty session.
     pub(super) fn new(recording: &'r Recording, own: Estimator, alike: Estimator) -> Self {
+        let input = Input {
+            format: recording.format,
+            bytes: &recording.bytes,
+            first_line: 1,
+            part: Part::File,
+            place: Place::default(),
+        };
         Window {
             recording,
-            transcript: Transcript::new(&recording.bytes),
-            own: Sizes::new(own),
+            work: Work::live(input, own),
             alike: Sizes::new(alike),
             next: 0,
             sent: Vec::new(),
@@ -64,26 +69,25 @@ impl<'r> Window<'r> {
 
     /// Appends the messages up to that number.
     pub(super) fn append(&mut self, end: usize) {
-        let format = self.recording.format;
-        // What is odd about a line is the business of `compact`.
-        let mut warnings = Warnings::default();
-        for message in &self.recording.messages[self.next..end] {
-            format.push(&mut self.transcript, message.raw, &mut warnings);
-        }
+        let messages = self.recording.messages[self.next..end].iter();
+        self.work.append(messages.map(|message| message.raw));
         self.next = end;
-        format.link(&mut self.transcript);
     }
 
     /// The tokens that are there, as the policy counts.
     pub(super) fn total(&mut self) -> u64 {
-        let conversation = &self.transcript.conversations[0];
-        self.own.conversation(&self.transcript, conversation)
+        self.work.totals().iter().sum()
     }
 
     /// Sends what is there.
     pub(super) fn send(&mut self, costs: &mut Costs) {
-        let conversation = &self.transcript.conversations[0];
-        let messages = self.messages(conversation);
+        let Work {
+            transcript, sizes, ..
+        } = &mut self.work;
+        let Some(conversation) = transcript.conversations.first() else {
+            return;
+        };
+        let messages = messages(transcript, conversation);
         let first = self.sent.iter().zip(&messages).take_while(|(a, b)| a == b);
         let first = first.count();
         let lost: Vec<usize> = if first == self.sent.len() {
@@ -94,10 +98,10 @@ impl<'r> Window<'r> {
             (first..messages.len()).filter(is_known).collect()
         };
         for (sizes, figures) in [
-            (&mut self.own, &mut costs.own),
+            (sizes, &mut costs.own),
             (&mut self.alike, &mut costs.tokens),
         ] {
-            let all = sizes.messages(&self.transcript, conversation);
+            let all = sizes.messages(transcript, conversation);
             let total = sizes.estimator().total(all.iter().copied());
             figures.sent += total;
             figures.peak = figures.peak.max(total);
@@ -111,22 +115,25 @@ impl<'r> Window<'r> {
 
     /// What is there at the end.
     pub(super) fn end(&mut self, costs: &mut Costs) {
-        let conversation = &self.transcript.conversations[0];
-        costs.own.last = self.own.conversation(&self.transcript, conversation);
-        costs.tokens.last = self.alike.conversation(&self.transcript, conversation);
+        costs.own.last = self.total();
+        let transcript = &self.work.transcript;
+        let conversations = transcript.conversations.iter();
+        let tokens = conversations.map(|c| self.alike.conversation(transcript, c));
+        costs.tokens.last = tokens.sum();
     }
+}
 
-    fn messages(&self, conversation: &Conversation) -> Vec<Message> {
-        let messages = conversation.messages.iter().map(|message| {
-            let line = conversation.first_line(message);
-            let slot = &self.transcript.lines()[line as usize];
-            let says = self.transcript.blocks_of_line(line).start;
-            let name = match slot.presence {
-                Presence::Kept => Name::Recorded(slot.start),
-                Presence::Dropped | Presence::Inserted => Name::Written(says),
-            };
-            Message { name, says }
-        });
-        messages.collect()
-    }
+/// The messages of a request.
+fn messages(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Message> {
+    let messages = conversation.messages.iter().map(|message| {
+        let line = conversation.first_line(message);
+        let slot = &transcript.lines()[line as usize];
+        let says = transcript.blocks_of_line(line).start;
+        let name = match slot.presence {
+            Presence::Kept => Name::Recorded(slot.start),
+            Presence::Dropped | Presence::Inserted => Name::Written(says),
+        };
+        Message { name, says }
+    });
+    messages.collect()
 }

@@ -7,7 +7,7 @@
 
 mod summary;
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{Artifacts, Stored};
 use crate::facts::Shown;
 use crate::ids::IdMap;
 use crate::plan::{Clear, Plan, ResultPlan, Superseded};
@@ -15,7 +15,7 @@ use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Shape, Transcript};
 
-pub use summary::{Settled, Summarised, Summing};
+pub use summary::{Kept, Says, Settled, Summarised, Summing};
 
 /// A result's new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub struct Change {
     pub tokens_before: u64,
     /// The content's tokens now.
     pub tokens_after: u64,
-    /// The store's name of the old content, where the new one names it.
-    pub stored: Option<String>,
+    /// The old content in the store, where the new one names it.
+    pub stored: Option<Stored>,
 }
 
 /// What was done to a result, and why.
@@ -60,13 +60,15 @@ pub enum Why {
         /// Results of the policy's kinds that are newer.
         newer: u64,
     },
+    /// It went to the store: it is among the oldest of a conversation that is large.
+    Offloaded,
 }
 
 impl Why {
     /// Whether the new text names the place of what was there.
     pub fn names_content(self) -> bool {
         match self {
-            Why::Oversize { .. } => true,
+            Why::Oversize { .. } | Why::Offloaded => true,
             Why::Old { .. } | Why::Superseded { .. } => false,
         }
     }
@@ -160,7 +162,8 @@ impl Settle<'_, '_> {
         };
         let before = again
             .and_then(|again| self.superseded(result, block.shape, &now, again))
-            .or_else(|| self.demote(result, block.shape, &now));
+            .or_else(|| self.demote(result, block.shape, &now))
+            .or_else(|| self.offload(result, block.shape, &now));
         let between = before
             .as_ref()
             .map_or(now, |change| self.said(&change.text, block.shape));
@@ -192,7 +195,7 @@ impl Settle<'_, '_> {
     fn demote(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
         let demoted = self.artifacts.demoted.get(&result.block)?;
         let values = Substitutions {
-            name: &demoted.name,
+            name: &demoted.stored.name,
             tool: &result.tool(self.transcript),
             preview: &demoted.preview,
             summary: "",
@@ -203,7 +206,25 @@ impl Settle<'_, '_> {
         };
         let change = self.change(result, why, text, shape, now)?;
         Some(Change {
-            stored: Some(demoted.name.clone()),
+            stored: Some(demoted.stored.clone()),
+            ..change
+        })
+    }
+
+    fn offload(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
+        let stored = self.artifacts.offloaded.get(&result.block)?;
+        let limit = self.policy.offload.min_chars;
+        if limit > 0 && now.chars <= limit {
+            return None;
+        }
+        let text = self.policy.offload.text.render(&Substitutions {
+            name: &stored.name,
+            tool: &result.tool(self.transcript),
+            ..Substitutions::default()
+        });
+        let change = self.change(result, Why::Offloaded, text, shape, now)?;
+        Some(Change {
+            stored: Some(stored.clone()),
             ..change
         })
     }

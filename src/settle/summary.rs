@@ -12,9 +12,10 @@ use crate::ids::IdSet;
 use crate::outcome::{Restored, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Cutter, Recent, Section};
 use crate::policy::{
-    Layer, OnFailure, Policy, Role as Says, Slot, Substitutions, SummaryWhen, UserWords,
+    Layer, OnFailure, Policy, Role as Speaker, Slot, Substitutions, SummaryWhen, TooLarge,
+    UserWords,
 };
-use crate::summarizer::extractive::{Extract, Summary};
+use crate::summarizer::extractive::{Extract, Source, Summary};
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
@@ -54,6 +55,10 @@ pub struct Summing<'s> {
     pub summaries: Summaries,
     /// How tokens are counted.
     pub estimator: &'s Estimator,
+    /// What the summary must keep, in the words of whoever asked for it; "" = nothing special.
+    pub instructions: &'s str,
+    /// The name of the original in the store, for summaries that name it.
+    pub archive: &'s str,
     /// The policy.
     pub policy: &'s Policy,
 }
@@ -74,21 +79,17 @@ pub enum Settled {
     },
 }
 
-/// A summary, ready to be put into its conversation.
+/// A summary, or the lack of one, ready to be put into its conversation.
 #[derive(Debug)]
 pub struct Summarised {
     /// The first message that stays, from 0; the number of messages where none does.
     pub tail: usize,
-    /// The summary's message.
-    pub text: String,
-    /// Who says it.
-    pub role: Role,
-    /// The answer to it; "" = none.
-    pub acknowledgement: String,
-    /// The tokens of the messages that it replaces.
+    /// What comes in the place of the others; none where they only leave.
+    pub says: Option<Says>,
+    /// What becomes of the messages that stay.
+    pub kept: Kept,
+    /// The tokens of the messages that leave.
     pub replaced: u64,
-    /// The tokens of its message.
-    pub tokens: u64,
     /// The live tokens before it, with what the free layers have cleared.
     pub now: u64,
     /// The live tokens of the result.
@@ -99,6 +100,28 @@ pub struct Summarised {
     pub restored: Vec<Restored>,
     /// The cap, if there is one.
     pub target: Option<TargetOutcome>,
+}
+
+/// A summary's message, and what answers it.
+#[derive(Debug)]
+pub struct Says {
+    /// The message.
+    pub text: String,
+    /// Who says it.
+    pub role: Role,
+    /// The answer to it; "" = none.
+    pub acknowledgement: String,
+    /// The tokens of the message.
+    pub tokens: u64,
+}
+
+/// What becomes of the messages that stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// They stay as they are.
+    Whole,
+    /// Reasoning, calls and results leave them, but for the last answer's.
+    Pruned,
 }
 
 /// One way to do it.
@@ -131,21 +154,78 @@ impl Summing<'_> {
         };
         let other = match self.reply.map(|reply| reply.text.as_deref()) {
             Some(Ok(text)) => Some(text),
-            Some(Err(why)) => match self.policy.summary.on_failure {
-                OnFailure::Extractive => None,
-                OnFailure::Keep | OnFailure::Prune => {
-                    return stays(&format!("no summary could be had: {why}"));
+            Some(Err(why)) => {
+                let why = format!("no summary could be had: {why}");
+                match self.policy.summary.on_failure {
+                    OnFailure::Extractive => None,
+                    OnFailure::Keep => return stays(&why),
+                    OnFailure::Prune => {
+                        let last = self.last_turns(asked, cap, Kept::Pruned);
+                        return last.unwrap_or_else(|| stays(&why));
+                    }
                 }
-            },
+            }
             None => None,
         };
         let Some(draft) = self.draft(asked, cap, other) else {
             return stays("nothing but summaries stands before the kept messages");
         };
+        if self.is_too_large(draft.total, cap)
+            && let Some(last) = self.last_turns(asked, cap, Kept::Whole)
+        {
+            return last;
+        }
         if draft.total >= now {
             return stays("a summary would not be smaller");
         }
         Settled::Summarised(Box::new(self.finish(draft, cap)))
+    }
+
+    /// Whether the policy has a result of so many tokens give way to the last turns.
+    fn is_too_large(&self, total: u64, cap: Option<u64>) -> bool {
+        let limit = self.policy.summary.too_large_limit(&self.policy.window);
+        match self.policy.summary.too_large {
+            TooLarge::LastTurns => limit.or(cap).is_some_and(|limit| total > limit),
+            TooLarge::Shrink | TooLarge::Accept => false,
+        }
+    }
+
+    /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
+    fn last_turns(&self, asked: Cut, cap: Option<u64>, kept: Kept) -> Option<Settled> {
+        let count = self.sizes.len();
+        // A policy that keeps nothing would leave nothing.
+        let cut = if asked.tail < count {
+            asked
+        } else {
+            self.cutter.least()
+        };
+        if !self.cutter.has_span(cut) {
+            return None;
+        }
+        let stays = (0..count).filter(|n| *n >= cut.tail || self.is_system(*n));
+        let total = self.estimator.total(stays.map(|n| self.sizes[n]));
+        let counts = |n: &usize| !self.is_system(*n);
+        let fallback = match kept {
+            Kept::Whole => "last_turns",
+            Kept::Pruned => "prune",
+        };
+        Some(Settled::Summarised(Box::new(Summarised {
+            tail: cut.tail,
+            says: None,
+            kept,
+            replaced: self.span(cut),
+            now: self.now(),
+            total,
+            outcome: SummaryOutcome {
+                preserved_messages: (cut.tail..count).filter(counts).count() as u64,
+                messages: (0..cut.tail).filter(counts).count() as u64,
+                fallback: Some(fallback.to_owned()),
+                cut_moved: cut.moved,
+                ..self.tried()
+            },
+            restored: Vec::new(),
+            target: cap.map(|cap| TargetOutcome::new(cap, total)),
+        })))
     }
 
     /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
@@ -218,15 +298,16 @@ impl Summing<'_> {
     }
 
     fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
-        let extract = Extract::of(
-            self.transcript,
-            self.conversation,
-            self.left,
-            self.earlier,
-            0..cut.tail,
-            self.first_line,
-            self.policy,
-        );
+        let source = Source {
+            transcript: self.transcript,
+            conversation: self.conversation,
+            left: self.left,
+            earlier: self.earlier,
+            first_line: self.first_line,
+            instructions: self.instructions,
+            policy: self.policy,
+        };
+        let extract = Extract::of(source, 0..cut.tail);
         if let Some(other) = other {
             // The words that have to be told stand behind what another summariser has written, unless it tells them.
             let own = extract.summary(0, words, self.estimator);
@@ -279,6 +360,7 @@ impl Summing<'_> {
             .unwrap_or(summary);
         template.render(&Substitutions {
             summary,
+            name: self.archive,
             ..Substitutions::default()
         })
     }
@@ -324,13 +406,16 @@ impl Summing<'_> {
         };
         Summarised {
             tail: cut.tail,
-            role: self.role(),
-            acknowledgement: self.acknowledgement(cut).to_owned(),
+            says: Some(Says {
+                role: self.role(),
+                acknowledgement: self.acknowledgement(cut).to_owned(),
+                tokens: self
+                    .estimator
+                    .tokens(self.estimator.message(self.role(), &text)),
+                text,
+            }),
+            kept: Kept::Whole,
             replaced: self.span(cut),
-            tokens: self
-                .estimator
-                .tokens(self.estimator.message(self.role(), &text)),
-            text,
             now: self.now(),
             total,
             outcome,
@@ -418,8 +503,8 @@ impl Summing<'_> {
     fn role(&self) -> Role {
         use crate::format::Opening;
         match (self.policy.summary.role, self.summaries) {
-            (Says::Assistant, Summaries::Message(Opening::Any)) => Role::Assistant,
-            (Says::User | Says::Assistant, _) => Role::User,
+            (Speaker::Assistant, Summaries::Message(Opening::Any)) => Role::Assistant,
+            (Speaker::User | Speaker::Assistant, _) => Role::User,
         }
     }
 

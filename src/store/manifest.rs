@@ -46,8 +46,20 @@ pub struct Record {
     pub archive: Option<String>,
     /// Names of the offloaded contents that the output needs.
     pub offloads: Vec<String>,
+    /// Offloaded contents that the input needed and the output does not: they are in the archive now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cleaned: Vec<Cleaned>,
     /// Hash of the effective policy.
     pub policy_hash: String,
+}
+
+/// An offloaded content that has moved into the archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleaned {
+    /// Its name among the offloads.
+    pub name: String,
+    /// Its name in the archive.
+    pub archive: String,
 }
 
 /// Where the bytes are that an output was made from.
@@ -234,6 +246,13 @@ impl Ledger {
                     .records
                     .iter()
                     .any(|record| record.output == output && record.input_hash == hash)
+    }
+
+    /// Whether the output of this name, and no other one, was made with this offloaded content.
+    pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
+        let names = |record: &&Record| record.offloads.iter().any(|name| name == offload);
+        let mut owners = self.records.iter().filter(names).peekable();
+        owners.peek().is_some() && owners.all(|record| record.output == output)
     }
 
     /// Whether these are the bytes that some output was made from.

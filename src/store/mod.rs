@@ -134,6 +134,12 @@ impl Store {
         Ok(folder)
     }
 
+    /// The run no longer uses the store.
+    fn release(&self) {
+        let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(in_use.take());
+    }
+
     fn begin(&self) -> Result<()> {
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         if in_use.is_none() {

@@ -120,6 +120,31 @@ impl Store {
         Ok(content)
     }
 
+    /// Deletes contents that only the output of this name ever needed, after the end of a run; what became of each.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Store`] when another output needs it by now, or another run uses the store; [`ErrorKind::Io`] when the
+    /// system refuses.
+    pub fn delete_offloads(&self, names: &[String], output: &str) -> Vec<(String, Result<()>)> {
+        self.release();
+        let held = self.lock().and_then(|lock| Ok((lock, self.ledger()?)));
+        let delete = |name: &String| {
+            let (_, ledger) = held
+                .as_ref()
+                .map_err(|error| Error::new(error.kind, error.message.clone()).at(&self.root))?;
+            if !ledger.is_offload_of(name, output) {
+                return Err(Error::new(ErrorKind::Store, "another output names it"));
+            }
+            let path = self.offload_path(name)?;
+            fs::remove_file(&path).map_err(|e| Error::io(&path, "delete", e))
+        };
+        names
+            .iter()
+            .map(|name| (name.clone(), delete(name)))
+            .collect()
+    }
+
     fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
         let path = self.offload_path(name)?;
         let mut hashing = Tee(OffloadHash::default(), to);

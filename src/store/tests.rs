@@ -264,6 +264,7 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
         original: Original::Archive,
         archive: Some(format!("archive/{}.zst", &hash(b"in")[7..39])),
         offloads: vec![offload_name(b"moved")],
+        cleaned: Vec::new(),
         policy_hash: hash(b"policy"),
     };
     if let Some(dir) = std::env::var_os(CHILD) {

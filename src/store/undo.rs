@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
-use super::manifest::{Ledger, Original, Record};
+use super::manifest::{Cleaned, Ledger, Original, Record};
 use super::{COPY_BYTES, FOLDER, Store, hash_text, named, open_transcript, pour, resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
@@ -247,6 +247,7 @@ impl Found {
                 return Ok(done);
             }
         };
+        self.put_back_offloads()?;
         self.pour(source, &original, &mut file).map_err(|e| {
             if e.path.is_none() {
                 e.at(file.path())
@@ -256,6 +257,20 @@ impl Found {
         })?;
         file.commit()?;
         Ok(done)
+    }
+
+    /// Gives back what the original names among the offloads, and what a later clean-up has moved into the archive.
+    fn put_back_offloads(&self) -> Result<()> {
+        let store = Store::new(&self.root, Durability::Durable);
+        for Cleaned { name, archive } in self.records.iter().flat_map(|record| &record.cleaned) {
+            if store.read_offload(name).is_err() {
+                store.put_offload_as(name, |out| {
+                    let copied = store.read_archive(archive, out);
+                    copied.map(drop).map_err(io::Error::other)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// The first of the recorded places that holds the original, whole.

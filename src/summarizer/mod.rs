@@ -4,3 +4,4 @@
 //! summarised, nor where a summary goes.
 
 pub mod extractive;
+pub mod input;

@@ -327,6 +327,26 @@ impl<'a> Transcript<'a> {
         &self.base[start..start + len as usize]
     }
 
+    /// Whether a line has other bytes than the input.
+    pub fn is_edited(&self, line: u32) -> bool {
+        self.edited.contains_key(&line)
+    }
+
+    /// Whether a line is part of the output.
+    pub fn is_there(&self, line: u32) -> bool {
+        match self.lines[line as usize].presence {
+            Presence::Kept | Presence::Inserted => true,
+            Presence::Dropped => false,
+        }
+    }
+
+    /// The number (from 0) of a line in the input; of one that came later, that of the line behind it.
+    pub fn input_line(&self, line: u32) -> u32 {
+        let before = &self.lines[..line as usize];
+        let is_there = |line: &&Line| line.presence != Presence::Inserted;
+        before.iter().filter(is_there).count() as u32
+    }
+
     /// The bytes of a span of a line.
     pub fn bytes(&self, line: u32, span: Span) -> &[u8] {
         span.of(self.line(line))

@@ -173,7 +173,7 @@ pub(super) fn compact(bytes: &[u8], policy: &Policy, keeping: Keeping) -> Run {
 }
 
 fn run(bytes: &[u8], pipeline: &Pipeline<'_>) -> Run {
-    let (outcome, output) = compact_bytes(Path::new("in.jsonl"), bytes, pipeline);
+    let (outcome, output) = compact_bytes(Path::new("in.jsonl"), bytes, pipeline, None);
     let mut detector = Detector::default();
     detector.look(bytes);
     Run {

@@ -22,7 +22,7 @@ mod view;
 
 use ctxpack::format::{Format, Layout, Warnings};
 use ctxpack::outcome::Status;
-use ctxpack::pipeline::{Input, Part, Pipeline};
+use ctxpack::pipeline::{Input, Part, Pipeline, Place};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{History, Layer};
 use ctxpack::scan::{Cursor, unescape};
@@ -193,6 +193,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             bytes,
             first_line,
             part,
+            place: Place::default(),
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
         kept.extend(compacted.offloads().map(|(name, content)| {
@@ -439,6 +440,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                 // A summary says which lines it is of.
                 first_line,
                 part: Part::Line,
+                place: Place::default(),
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());
             compacted

@@ -27,6 +27,8 @@ use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy;
 use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
+use crate::store::Store;
+use crate::store::atomic::Durability;
 use crate::text::{count, printable};
 
 const INPUT: &str = "input.jsonl";
@@ -34,6 +36,8 @@ const POLICY: &str = "policy.toml";
 const EXPECTED: &str = "expected.jsonl";
 const STATS: &str = "expected.stats.json";
 const REPLAY: &str = "expected.replay.json";
+/// What earlier runs are taken to have offloaded to; may not be there.
+const STORE: &str = "store";
 
 /// Compact fixtures in memory and compare with what is expected.
 ///
@@ -140,7 +144,8 @@ impl Check {
                 &effective.policy,
             )?);
         let input = read(INPUT)?;
-        let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline);
+        let store = Store::new(case.join(STORE), Durability::Lazy);
+        let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline, Some(&store));
         let mut stats = Vec::new();
         let report = Report::new(policy_ref(&effective), vec![outcome]);
         render(&report, ReportFormat::Json, &mut stats)

@@ -5,6 +5,8 @@
 //! line which leaves would silently lose everything before it. What is dead afterwards is for `history` to say.
 
 use super::super::compaction::{Patch, Splice, Summary};
+use super::super::removal::{out_of_list, says};
+use super::history::mended_without;
 use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
@@ -27,11 +29,12 @@ const IDENTITY: [&[u8]; 8] = [
 pub(in super::super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    summary: Summary<'_>,
+    tail: usize,
+    summary: Option<Summary<'_>>,
 ) -> Option<Splice> {
     let tree = Tree::new(transcript);
     let path = &conversation.path;
-    let first = conversation.messages.get(summary.tail);
+    let first = conversation.messages.get(tail);
     let at = match first.map(|message| conversation.first_line(message)) {
         Some(line) => path.iter().position(|other| *other == line)?,
         None => path.len(),
@@ -43,9 +46,21 @@ pub(in super::super) fn splice(
     let is_on_chain = |line: &&u32| !conversation.gathered.contains(line);
     let above = gone.iter().rfind(is_on_chain).filter(|_| is_aside);
     let above = above.map(|line| transcript.bytes(*line, tree.link(*line).id));
-    let new = records(transcript, *model, above, summary);
+    let new = summary.map(|summary| records(transcript, *model, above, summary));
+    // Without a summary the first line that stays hangs where the conversation does.
+    let parent = match &new {
+        Some(new) => Some(new.summary_id.as_bytes()),
+        None => above,
+    };
+    let named = |id: Option<&[u8]>| id.map_or(b"null".to_vec(), |id| [b"\"", id, b"\""].concat());
+    let id_of = |line: u32| transcript.bytes(line, tree.link(line).id);
+    let first = stays.first().map(|line| id_of(*line));
+    let begins = new
+        .as_ref()
+        .map(|new| new.boundary_id.as_bytes())
+        .or(first)?;
     let mut splice = Splice {
-        id: Some(new.boundary_id),
+        id: Some(String::from_utf8_lossy(begins).into_owned()),
         ..Splice::default()
     };
     let among: IdSet<u32> = stays.iter().copied().collect();
@@ -61,22 +76,18 @@ pub(in super::super) fn splice(
                 return None;
             }
             // The first one hangs on the summary. What was preserved over an earlier compaction goes on at its end.
-            let parent = before.filter(|_| is_on_chain);
-            let id = parent.map_or(new.summary_id.as_bytes(), |line| {
-                transcript.bytes(line, tree.link(line).id)
-            });
+            let earlier = before.filter(|_| is_on_chain).map(id_of);
             splice.patches.push(Patch {
                 line,
                 span: quoted(link.parent),
-                with: [b"\"", id, b"\""].concat(),
+                with: named(earlier.or(parent)),
             });
         }
         if is_on_chain {
             before = Some(line);
         }
     }
-    let last = before.map(|line| transcript.bytes(line, tree.link(line).id));
-    let leaf = last.unwrap_or(new.summary_id.as_bytes());
+    let leaf = before.map(id_of).or(parent)?;
     let mut place = stays.iter().min().copied();
     if let Some(pointer) = last_pointer(&tree).filter(|_| !is_aside) {
         splice.patches.extend(mended(&tree, pointer, &among, leaf));
@@ -90,10 +101,49 @@ pub(in super::super) fn splice(
     let place = place
         .unwrap_or(transcript.lines().len() as u32)
         .max(earlier);
-    splice
-        .inserted
-        .insert(place, vec![new.boundary, new.summary]);
+    if let Some(new) = new {
+        splice
+            .inserted
+            .insert(place, vec![new.boundary, new.summary]);
+    }
     Some(splice)
+}
+
+/// Takes blocks out of a session, and the lines that say nothing without them; what hangs on these hangs on what they hung
+/// on.
+pub(in super::super) fn without(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    blocks: &IdSet<u32>,
+) -> Splice {
+    let mut splice = Splice::default();
+    for line in conversation.path.iter().copied() {
+        let own = transcript.blocks_of_line(line);
+        if !own.clone().any(|block| blocks.contains(&block)) {
+            continue;
+        }
+        let speaks = |b: u32| !blocks.contains(&b) && says(transcript, transcript.block(b));
+        if own.clone().any(speaks) {
+            let content = transcript.links()[line as usize].content;
+            splice
+                .patches
+                .extend(out_of_list(transcript, line, content, own, blocks));
+        } else {
+            splice.dropped.insert(line);
+        }
+    }
+    let relinks = mended_without(transcript, &splice.dropped);
+    splice
+        .patches
+        .extend(relinks.into_iter().map(|relink| Patch {
+            line: relink.line,
+            span: relink.span,
+            with: match relink.to {
+                Some(id) => [b"\"", id.as_slice(), b"\""].concat(),
+                None => b"null".to_vec(),
+            },
+        }));
+    splice
 }
 
 /// The line behind the compactions that are recorded for the conversation that a line is of.

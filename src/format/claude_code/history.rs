@@ -139,11 +139,23 @@ fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     dead
 }
 
+/// The links to mend when these live lines leave.
+pub(super) fn mended_without(transcript: &Transcript<'_>, leave: &BTreeSet<u32>) -> Vec<Relink> {
+    let tree = Tree::new(transcript);
+    let paths = transcript.conversations.iter().flat_map(|c| &c.path);
+    let live = paths.copied().filter(|line| !leave.contains(line));
+    relinks(&tree, leave, &live.collect())
+}
+
 /// The links of what stays that have to name another line when `dead` lines leave.
 fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> Vec<Relink> {
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
-    let leaf = main.and_then(|main| main.leaf);
+    let stays = |line: &u32| !dead.contains(line);
+    let leaf = main.and_then(|main| {
+        let last = main.path.iter().copied().rfind(stays);
+        main.leaf.filter(stays).or(last)
+    });
     let links = || (0u32..).zip(transcript.links());
     let is_pointer = |(_, link): &(u32, &Link)| link.marks.has(Marks::LEAF);
     let last_pointer = links().filter(is_pointer).last().map(|(line, _)| line);

@@ -17,7 +17,7 @@ mod record;
 mod tree;
 mod usage;
 
-pub(super) use compaction::splice;
+pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
 pub use history::{Dead, Relink};
 pub(super) use link::link;

@@ -15,6 +15,7 @@ fn record(n: u32) -> Record {
         original: Original::Input,
         archive: None,
         offloads: Vec::new(),
+        cleaned: Vec::new(),
         policy_hash: "blake3:p".to_owned(),
     }
 }
@@ -36,6 +37,7 @@ fn a_record_is_one_line_of_documented_fields() {
         original: Original::Archive,
         archive: Some("archive/a.zst".to_owned()),
         offloads: vec!["offloaded/b.txt".to_owned()],
+        cleaned: Vec::new(),
         output: "o".to_owned(),
         output_hash: "blake3:1".to_owned(),
         output_bytes: 1,

@@ -42,6 +42,7 @@ impl Bench {
                 Original::Input => None,
             },
             offloads: Vec::new(),
+            cleaned: Vec::new(),
             policy_hash: hash(b"policy"),
         }
     }

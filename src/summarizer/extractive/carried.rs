@@ -16,18 +16,13 @@ use crate::transcript::{BlockKind, Message};
 pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let mark = gather.mark(conversation.first_line(message));
-    let template = &gather.policy.summary.text;
     for block in conversation.blocks(message) {
         let block = transcript.block(*block);
         if block.kind != BlockKind::Text {
             continue;
         }
         let text = said(transcript, block);
-        let told = match template.matches(&text) {
-            Some(values) => values.summary,
-            None => gather.earlier.told(&text),
-        };
-        let form::Parsed { before, rows } = form::parse(told);
+        let form::Parsed { before, rows } = form::parse(gather.earlier.told(&text));
         prose(gather, before, number, mark);
         for row in rows {
             carry(gather, Row { mark, ..row }, number);

@@ -42,7 +42,10 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) conversation: &'g Conversation,
     pub(super) left: &'g [Left],
     pub(super) earlier: &'g Earlier,
+    /// The messages that are told.
     pub(super) span: Range<usize>,
+    /// The first message that is seen without the summary: behind the span, and behind what nobody reads.
+    pub(super) end: usize,
     pub(super) first_line: u64,
     pub(super) policy: &'g Policy,
     pub(super) focus: Focus,
@@ -61,8 +64,9 @@ impl Gather<'_, '_> {
         let conversation = self.conversation;
         let exchanges = exchanges(self.transcript, conversation, &self.policy.tools);
         let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
-        let (upto, behind) = exchanges.split_at(exchanges.partition_point(before(self.span.end)));
-        let own = &upto[upto.partition_point(before(self.span.start))..];
+        let (upto, behind) = exchanges.split_at(exchanges.partition_point(before(self.end)));
+        let own = &upto[..upto.partition_point(before(self.span.end))];
+        let own = &own[own.partition_point(before(self.span.start))..];
         let outputs = facts_of::gather(&mut self, own, behind);
         for number in self.span.clone() {
             let message = &conversation.messages[number];
@@ -72,11 +76,22 @@ impl Gather<'_, '_> {
                 Left::Nothing => self.message(number as u32, message, &outputs),
             }
         }
+        self.unread(&outputs);
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         state::gather(&mut self);
         self.behind();
         self.found
+    }
+
+    /// The last message of the user among those that nobody reads: it is told all the same.
+    fn unread(&mut self, outputs: &IdMap<u32, Output>) {
+        let messages = &self.conversation.messages;
+        let is_typed =
+            |n: &usize| messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing;
+        if let Some(last) = (self.span.end..self.end).rfind(is_typed) {
+            self.message(last as u32, &messages[last], outputs);
+        }
     }
 
     /// Adds a unit and gives it back; what says nothing is none.
@@ -244,7 +259,7 @@ impl Gather<'_, '_> {
         let Units {
             names, seen_behind, ..
         } = &mut self.found;
-        for message in &conversation.messages[self.span.end..] {
+        for message in &conversation.messages[self.end..] {
             for block in conversation.blocks(message) {
                 let block = transcript.block(*block);
                 let text = match block.kind {

@@ -30,6 +30,7 @@ use std::ops::Range;
 use crate::facts::{Earlier, Left};
 use crate::ids::IdSet;
 use crate::policy::{Policy, UserWords};
+use crate::summarizer::input::whole_within;
 use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Transcript};
 
@@ -65,31 +66,52 @@ pub struct Summary {
     pub counted: u64,
 }
 
+/// What summaries are made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'s, 'a> {
+    /// The transcript.
+    pub transcript: &'s Transcript<'a>,
+    /// The conversation in it.
+    pub conversation: &'s Conversation,
+    /// What each of its messages is to this compaction.
+    pub left: &'s [Left],
+    /// How earlier summaries begin.
+    pub earlier: &'s Earlier,
+    /// The number (from 1) of the transcript's first line in its file.
+    pub first_line: u64,
+    /// What a summary must keep; "" = nothing special.
+    pub instructions: &'s str,
+    /// Of this `[tools]`, and of `[summary]` the text, how much of the span is read, and how long a message of the user may
+    /// be.
+    pub policy: &'s Policy,
+}
+
 impl Extract {
-    /// Gathers what the messages `span` of a conversation tell. `left` says of each message of the conversation what it is
-    /// to this compaction, and `earlier` how summaries begin. `first_line` is the number (from 1) of the transcript's first
-    /// line in its file.
+    /// Gathers what the messages `span` of a conversation tell.
     ///
-    /// Of the policy this takes `[tools]`, and of `[summary]` the text, the instructions, and how long a message of the user
-    /// may be.
-    pub fn of(
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        left: &[Left],
-        earlier: &Earlier,
-        span: Range<usize>,
-        first_line: u64,
-        policy: &Policy,
-    ) -> Extract {
+    /// Where the policy has a summariser read only so many characters, what is not whole within them is not told, but for
+    /// the last message that a person typed.
+    pub fn of(source: Source<'_, '_>, span: Range<usize>) -> Extract {
+        let Source {
+            transcript,
+            conversation,
+            left,
+            earlier,
+            first_line,
+            instructions,
+            policy,
+        } = source;
+        let read = whole_within(policy, transcript, conversation, span.start, span.end);
         let gather = Gather {
             transcript,
             conversation,
             left,
             earlier,
-            span,
+            span: span.start..read,
+            end: span.end,
             first_line,
             policy,
-            focus: Focus::of(&policy.summary.instructions),
+            focus: Focus::of(instructions),
             found: Units::default(),
             lines: IdSet::default(),
             said: IdSet::default(),

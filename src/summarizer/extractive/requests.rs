@@ -60,7 +60,7 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
 
 /// Finds the last request, if no message that follows the span was typed.
 pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
-    let end = gather.span.end;
+    let end = gather.end;
     let mut behind = gather.conversation.messages[end..]
         .iter()
         .zip(&gather.left[end..]);

@@ -30,15 +30,16 @@ pub(super) fn extract(
 ) -> Extract {
     let earlier = Earlier::of(policy).unwrap();
     let left = earlier.left(transcript, conversation);
-    Extract::of(
+    let source = Source {
         transcript,
         conversation,
-        &left,
-        &earlier,
-        span,
+        left: &left,
+        earlier: &earlier,
         first_line,
+        instructions: &policy.summary.instructions,
         policy,
-    )
+    };
+    Extract::of(source, span)
 }
 
 /// The summary of all of the first conversation.

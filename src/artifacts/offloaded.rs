@@ -1,0 +1,68 @@
+//! What earlier runs have offloaded: its names in a transcript, and its contents in the store.
+//!
+//! Only names of our own form are looked up, and only inside the store. What cannot be read is said to be unavailable.
+
+use crate::plan::tool_named_by;
+use crate::policy::{Policy, Substitutions};
+use crate::store::{Store, is_offload_name};
+use crate::transcript::{BlockKind, Transcript};
+
+/// A result that names what it said.
+struct Named {
+    block: u32,
+    name: String,
+}
+
+/// The names that results hold in the place of what they said, each once.
+pub fn offloaded(transcript: &Transcript<'_>, policy: &Policy) -> Vec<String> {
+    let mut names: Vec<String> = named(transcript, policy)
+        .into_iter()
+        .map(|named| named.name)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// What such results said, by their blocks; as far as it is known, if not in the words that the policy has for that.
+pub fn returned(
+    transcript: &Transcript<'_>,
+    policy: &Policy,
+    store: Option<&Store>,
+) -> Vec<(u32, String)> {
+    let said = |Named { block, name }: Named| {
+        let content = store.and_then(|store| store.read_offload(&name).ok());
+        let text = match content {
+            Some(content) => String::from_utf8_lossy(&content).into_owned(),
+            None if policy.offload.unavailable.is_empty() => return None,
+            None => policy.offload.unavailable.render(&Substitutions {
+                name: &name,
+                tool: &tool_named_by(transcript, block),
+                ..Substitutions::default()
+            }),
+        };
+        Some((block, text))
+    };
+    named(transcript, policy)
+        .into_iter()
+        .filter_map(said)
+        .collect()
+}
+
+fn named(transcript: &Transcript<'_>, policy: &Policy) -> Vec<Named> {
+    let conversations = transcript.conversations.iter();
+    let blocks = conversations.flat_map(|c| c.all_blocks().map(|(_, block)| block));
+    let name = |block: u32| {
+        let result = transcript.block(block);
+        if result.kind != BlockKind::Result {
+            return None;
+        }
+        let text = crate::facts::said(transcript, result);
+        let values = policy.offload.text.matches(&text)?;
+        is_offload_name(values.name).then(|| Named {
+            block,
+            name: values.name.to_owned(),
+        })
+    };
+    blocks.filter_map(name).collect()
+}

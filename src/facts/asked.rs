@@ -1,0 +1,161 @@
+//! What a conversation itself says about its compaction: the agent asked for one, or it is a request for one.
+//!
+//! Requests are known by the words that agents put to a model, in its last typed message, and Claude Code's by the name of
+//! the subagent that it asks. Never says what a policy makes of it.
+
+use super::input::Input;
+use super::{exchanges, said};
+use crate::policy::{Skip, Tools};
+use crate::scan::{Cursor, Kind};
+use crate::transcript::{BlockKind, Conversation, Transcript, Typed};
+
+/// A call for a compaction, with its result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The first message behind the result.
+    pub end: usize,
+    /// What the summary shall look at; "" = nothing special.
+    pub focus: String,
+}
+
+/// The last call of the tool that asks for a compaction, if it was answered.
+pub fn asked_for(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    tool: &str,
+) -> Option<Asked> {
+    if tool.is_empty() {
+        return None;
+    }
+    let exchanges = exchanges(transcript, conversation, &Tools::default());
+    let answered = exchanges.iter().rev().find_map(|exchange| {
+        let result = exchange.result?;
+        (exchange.tool(transcript) == tool).then_some((exchange, result))
+    });
+    let (exchange, result) = answered?;
+    let input = Input::of(transcript, transcript.block(exchange.call.block));
+    Some(Asked {
+        end: result.message as usize + 1,
+        focus: input.text(&["focus"]).unwrap_or_default().into_owned(),
+    })
+}
+
+/// How the requests of agents begin, or what stands in them.
+const COMPACTIONS: [&str; 3] = [
+    "Your task is to create a detailed summary of",
+    "Please provide a comprehensive summary of our conversation structured as follows:",
+    "Summarize this conversation for continuity. Include:",
+];
+const MEMORIES: [&str; 1] = [
+    "IMPORTANT: This message and these instructions are NOT part of the actual user conversation.",
+];
+
+/// How Claude Code names the subagents that it asks.
+const AGENTS: [(&[u8], Skip); 3] = [
+    (b"acompact-", Skip::Compaction),
+    (b"asession_memory-", Skip::SessionMemory),
+    (b"aextract_memories-", Skip::SessionMemory),
+];
+
+/// What a conversation is a request for, if it is one of an agent to itself.
+pub fn request(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Skip> {
+    if let Some(skip) = agent(transcript, conversation) {
+        return Some(skip);
+    }
+    let messages = conversation.messages.iter();
+    let last = messages.rev().find(|message| message.typed == Typed::Yes)?;
+    let blocks = conversation.blocks(last).iter();
+    let blocks = blocks.map(|block| transcript.block(*block));
+    let texts = blocks.filter(|block| block.kind == BlockKind::Text);
+    for text in texts {
+        let text = said(transcript, text);
+        if COMPACTIONS.iter().any(|words| text.contains(words)) {
+            return Some(Skip::Compaction);
+        }
+        if MEMORIES.iter().any(|words| text.contains(words)) {
+            return Some(Skip::SessionMemory);
+        }
+    }
+    None
+}
+
+/// By the `agentId` of its last line.
+fn agent(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Skip> {
+    let line = transcript.line(*conversation.path.last()?);
+    memchr::memmem::find(line, b"\"agentId\"")?;
+    let mut id = None;
+    let read = Cursor::new(line).object(|key, c| {
+        match (key, c.kind()?) {
+            (b"agentId", Kind::String) => id = Some(c.string()?.span),
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    });
+    read.ok()?;
+    let id = id?.of(line);
+    let found = AGENTS.iter().find(|(begin, _)| id.starts_with(begin));
+    found.map(|(_, skip)| *skip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+
+    fn lines(lines: &[&str]) -> Vec<u8> {
+        lines.join("\n").into_bytes()
+    }
+
+    #[test]
+    fn the_last_answered_call_counts_with_its_focus() {
+        let bytes = lines(&[
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"compact","input":{"focus":"the parser"}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"Compressing..."}]}"#,
+            r#"{"role":"assistant","content":"so"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"2","name":"compact","input":{}}]}"#,
+        ]);
+        let transcript = Format::Anthropic.read(&bytes, 1, &mut Warnings::default());
+        let conversation = &transcript.conversations[0];
+        let asked = |tool| asked_for(&transcript, conversation, tool);
+        assert_eq!(
+            asked("compact"),
+            Some(Asked {
+                end: 3,
+                focus: "the parser".to_owned()
+            })
+        );
+        assert_eq!(asked("compress"), None);
+        assert_eq!(asked(""), None);
+    }
+
+    #[test]
+    fn a_request_is_known_by_its_words_or_by_the_agent_that_is_asked() {
+        let of = |format: Format, bytes: &[u8]| {
+            let transcript = format.read(bytes, 1, &mut Warnings::default());
+            request(&transcript, &transcript.conversations[0])
+        };
+        let typed = |words: &str| {
+            let line = format!(r#"{{"role":"user","content":"{words}"}}"#);
+            let answer = r#"{"role":"assistant","content":"<summary>so</summary>"}"#;
+            of(
+                Format::Anthropic,
+                &lines(&[r#"{"role":"user","content":"go"}"#, &line, answer]),
+            )
+        };
+        let compaction = typed(
+            "CRITICAL: words only.\\n\\nYour task is to create a detailed summary of the conversation so far.",
+        );
+        assert_eq!(compaction, Some(Skip::Compaction));
+        assert_eq!(typed("Write a summary of this file"), None);
+        let aside = |agent: &str| {
+            let line = format!(
+                r#"{{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","isSidechain":true,"agentId":"{agent}","message":{{"role":"user","content":"notes"}}}}"#
+            );
+            of(Format::ClaudeCode, line.as_bytes())
+        };
+        assert_eq!(aside("acompact-0123"), Some(Skip::Compaction));
+        assert_eq!(aside("asession_memory-0123"), Some(Skip::SessionMemory));
+        assert_eq!(aside("a0123"), None);
+    }
+}

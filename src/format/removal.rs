@@ -1,0 +1,182 @@
+//! How blocks leave messages that stand whole on a line or in a list.
+//!
+//! A message that says nothing any more leaves as a whole; else the blocks leave its list, and a member that held nothing
+//! but them leaves the message. Never decides which blocks.
+
+use super::compaction::{Patch, Splice, cuts, leave};
+use crate::ids::IdSet;
+use crate::scan::{Cursor, Span};
+use crate::transcript::{Block, BlockKind, Transcript, Unit};
+
+/// Takes blocks out of their messages.
+pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Splice {
+    let mut splice = Splice::default();
+    let mut silent: IdSet<usize> = IdSet::default();
+    for (number, unit) in transcript.units().iter().enumerate() {
+        let own = unit.blocks.0..unit.blocks.1;
+        if !own.clone().any(|block| blocks.contains(&block)) {
+            continue;
+        }
+        let speaks =
+            |block: u32| !blocks.contains(&block) && says(transcript, transcript.block(block));
+        if own.clone().any(speaks) {
+            splice.patches.extend(parts(transcript, unit, blocks));
+        } else {
+            silent.insert(number);
+        }
+    }
+    leave(transcript, &mut splice, |number| silent.contains(&number));
+    splice
+}
+
+/// Whether a block says anything.
+pub(super) fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
+    let texts = transcript.texts(block);
+    block.kind != BlockKind::Text || texts.iter().any(|text| !text.span.is_empty())
+}
+
+/// The cuts that take blocks out of a list of blocks.
+pub(super) fn out_of_list(
+    transcript: &Transcript<'_>,
+    line: u32,
+    list: Span,
+    own: impl Iterator<Item = u32>,
+    blocks: &IdSet<u32>,
+) -> Vec<Patch> {
+    let is_in = |value: Span| list.start < value.start && value.end() < list.end();
+    let own: Vec<u32> = own
+        .filter(|block| is_in(transcript.block(*block).value))
+        .collect();
+    let items: Vec<Span> = own.iter().map(|b| transcript.block(*b).value).collect();
+    let cuts = cuts(&items, |at| blocks.contains(&own[at]));
+    let patch = |span| Patch {
+        line,
+        span,
+        with: Vec::new(),
+    };
+    cuts.into_iter().map(patch).collect()
+}
+
+/// The cuts within a message of which something stays.
+fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>) -> Vec<Patch> {
+    let own = unit.blocks.0..unit.blocks.1;
+    let mut patches = out_of_list(transcript, unit.line, unit.content, own.clone(), blocks);
+    let members = members(transcript.line(unit.line), unit.object);
+    let spans: Vec<Span> = members.iter().map(|(member, _)| *member).collect();
+    let goes = |at: usize| {
+        let (member, value) = members[at];
+        let is_in = |block: &u32| {
+            let of = transcript.block(*block).value;
+            member.start <= of.start && of.end() <= member.end()
+        };
+        let mut held = own.clone().filter(is_in).peekable();
+        value != unit.content && held.peek().is_some() && held.all(|b| blocks.contains(&b))
+    };
+    patches.extend(cuts(&spans, goes).into_iter().map(|span| Patch {
+        line: unit.line,
+        span,
+        with: Vec::new(),
+    }));
+    patches
+}
+
+/// The members of an object on a line, each with its value.
+fn members(line: &[u8], object: Span) -> Vec<(Span, Span)> {
+    let bytes = object.of(line);
+    let at = object.start as usize;
+    let mut members = Vec::new();
+    // The line was read before; should it fail all the same, what was found is there.
+    let _ = Cursor::new(bytes).object(|key, c| {
+        let value = c.skip()?;
+        let before = bytes[..value.start as usize].trim_ascii_end();
+        let before = before.strip_suffix(b":").unwrap_or(before).trim_ascii_end();
+        let begin = before.len().saturating_sub(key.len() + 2);
+        members.push((
+            Span::new(at + begin, at + value.end()),
+            Span::new(at + value.start as usize, at + value.end()),
+        ));
+        Ok(())
+    });
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apply::{apply, patched};
+    use crate::format::{Format, Revision, Warnings};
+    use std::collections::BTreeMap;
+
+    /// What is left of a transcript without its thinking, calls and results.
+    fn left(format: Format, text: &str) -> String {
+        let mut transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+        let goes = [BlockKind::Thinking, BlockKind::Call, BlockKind::Result];
+        let blocks = (0..transcript.block_count() as u32)
+            .filter(|block| goes.contains(&transcript.block(*block).kind))
+            .collect();
+        let splice = without(&transcript, &blocks);
+        let new = apply(&transcript, patched(splice.patches).collect());
+        let revision = Revision {
+            new,
+            dropped: &splice.dropped,
+            inserted: BTreeMap::new(),
+        };
+        format.edit(&mut transcript, revision);
+        let pieces: Vec<&[u8]> = transcript.pieces().collect();
+        String::from_utf8(pieces.concat()).unwrap()
+    }
+
+    #[test]
+    fn a_message_that_says_nothing_any_more_leaves_and_others_keep_their_bytes() {
+        let text = concat!(
+            r#"{"role":"user","content":"go"}"#,
+            "\n",
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}, {"type":"text","text":"so"} , {"type":"tool_use","id":"1","name":"f","input":{}}], "x": 1}"#,
+            "\n",
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"}]}"#,
+            "\n",
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"a"},{"type":"text","text":"on"}]}"#,
+            "\n",
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"2","name":"f","input":{}},{"type":"text","text":""}]}"#,
+            "\n",
+        );
+        let expected = concat!(
+            r#"{"role":"user","content":"go"}"#,
+            "\n",
+            r#"{"role":"assistant","content":[{"type":"text","text":"so"}], "x": 1}"#,
+            "\n",
+            r#"{"role":"user","content":[{"type":"text","text":"on"}]}"#,
+            "\n",
+        );
+        assert_eq!(left(Format::Anthropic, text), expected);
+    }
+
+    #[test]
+    fn members_that_held_nothing_else_leave_with_their_commas() {
+        let call = r#"{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+        let text = format!(
+            concat!(
+                r#"{{"role":"assistant","content":"so" , "tool_calls" : [{0},{0}]}}"#,
+                "\n",
+                r#"{{"reasoning_content":"hm","tool_calls":[{0}],"role":"assistant","content":"so"}}"#,
+                "\n",
+                r#"{{"role":"assistant","content":null,"tool_calls":[{0}]}}"#,
+                "\n",
+                r#"{{"role":"tool","tool_call_id":"1","content":"a"}}"#,
+                "\n",
+                r#"{{"messages":[{{"role":"user","content":"go"}},{{"role":"assistant","content":"","tool_calls":[{0}]}},{{"role":"tool","tool_call_id":"1","content":"a"}},{{"role":"user","content":"on"}}]}}"#,
+                "\n",
+            ),
+            call
+        );
+        let expected = concat!(
+            r#"{"role":"assistant","content":"so"}"#,
+            "\n",
+            r#"{"role":"assistant","content":"so"}"#,
+            "\n",
+            r#"{"messages":[{"role":"user","content":"go"},{"role":"user","content":"on"}]}"#,
+            "\n",
+        );
+        assert_eq!(left(Format::OpenAi, &text), expected);
+    }
+}

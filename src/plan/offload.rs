@@ -1,0 +1,55 @@
+//! Which old results go to the store: those in the first share of the messages, once a conversation is large enough.
+//!
+//! PURE. System messages do not count among the messages. Whether a result is long enough, and whether its name is any
+//! shorter, is settled afterwards.
+
+use super::{
+    Clear, Demote, Keeping, Offload, Plan, ResultPlan, Superseded, calls, is_skipped, may_leave,
+};
+use crate::policy::{Layer, Policy};
+use crate::transcript::{BlockKind, Role, Transcript};
+
+/// Plans the offload of a transcript whose conversations have so many live tokens.
+pub fn offload(
+    transcript: &Transcript<'_>,
+    policy: &Policy,
+    keeping: Keeping,
+    totals: &[u64],
+) -> Plan {
+    let mut plan = Plan::default();
+    if !policy.has(Layer::Offload) || keeping == Keeping::Nothing {
+        return plan;
+    }
+    let large = |total: u64| policy.trigger.compare.holds(total, policy.offload.tokens);
+    for ((number, conversation), total) in (0..).zip(&transcript.conversations).zip(totals) {
+        if !large(*total) || is_skipped(policy, transcript, conversation) {
+            continue;
+        }
+        let all = 0..conversation.messages.len();
+        let is_counted = |n: &usize| conversation.messages[*n].role != Role::System;
+        let mut counted = all.clone().filter(is_counted);
+        let old = (policy.offload.share * counted.clone().count() as f64).floor() as usize;
+        // The first message that is not old.
+        let end = counted.nth(old).unwrap_or(all.end);
+        let calls = calls(transcript, conversation);
+        for (message, block) in conversation.all_blocks() {
+            let result = transcript.block(block);
+            let is_old = message < end && result.kind == BlockKind::Result;
+            if !is_old || !may_leave(transcript, result) {
+                continue;
+            }
+            let id = transcript.bytes(result.line, result.call_id);
+            plan.results.push(ResultPlan {
+                conversation: number,
+                message: message as u32,
+                block,
+                named_by: calls.get(id).copied().unwrap_or(block),
+                superseded: Superseded::No,
+                demote: Demote::No,
+                clear: Clear::No,
+                offload: Offload::Candidate,
+            });
+        }
+    }
+    plan
+}

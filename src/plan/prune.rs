@@ -1,0 +1,44 @@
+//! What leaves kept messages where no summary could be had: reasoning, calls and their results.
+//!
+//! PURE. The last answer stays as it is, with the results of its calls.
+
+use crate::ids::IdSet;
+use crate::transcript::{BlockKind, Conversation, Role, Transcript};
+
+/// The blocks of a conversation that leave.
+pub fn prunable(transcript: &Transcript<'_>, conversation: &Conversation) -> IdSet<u32> {
+    let messages = &conversation.messages;
+    let last = messages.iter().rposition(|m| m.role == Role::Assistant);
+    let block = |number: u32| transcript.block(number);
+    let id = |number: u32| transcript.bytes(block(number).line, block(number).call_id);
+    let of_last = conversation
+        .all_blocks()
+        .filter(|(message, _)| Some(*message) == last);
+    let called: IdSet<&[u8]> = of_last
+        .filter(|(_, number)| block(*number).kind == BlockKind::Call)
+        .map(|(_, number)| id(number))
+        .collect();
+    let leaves = |(message, number): &(usize, u32)| match block(*number).kind {
+        BlockKind::Thinking | BlockKind::Redacted | BlockKind::Call => Some(*message) != last,
+        BlockKind::Result => {
+            let is_behind = last.is_some_and(|last| *message > last);
+            !(is_behind && called.contains(id(*number)))
+        }
+        BlockKind::Text
+        | BlockKind::Image
+        | BlockKind::Document
+        | BlockKind::Server
+        | BlockKind::Attachment
+        | BlockKind::Other => false,
+    };
+    let leaving: IdSet<u32> = conversation
+        .all_blocks()
+        .filter(leaves)
+        .map(|(_, number)| number)
+        .collect();
+    // What repeats a block would be sent in its place.
+    let copies = conversation.copies.iter();
+    let copies = copies.filter(|(_, of)| leaving.contains(of));
+    let copies: Vec<u32> = copies.map(|(copy, _)| *copy).collect();
+    leaving.into_iter().chain(copies).collect()
+}

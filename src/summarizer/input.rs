@@ -1,0 +1,170 @@
+//! What a summariser is given to read: messages as text.
+//!
+//! PURE. A policy may let it read no more than the first characters of the whole.
+
+use crate::policy::{Input, Policy};
+use crate::scan::unescape;
+use crate::transcript::{Conversation, Message, Transcript};
+
+/// One message of the list of messages, as Python's `json.dumps` writes it: a blank behind commas and colons, and what is
+/// no ASCII as `\uXXXX`. Numbers stay as they stand.
+pub fn ascii_json(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+) -> String {
+    let mut out = String::new();
+    let line = conversation.first_line(message);
+    if !message.object.is_empty() {
+        push_value(&mut out, transcript.bytes(line, message.object));
+        return out;
+    }
+    out.push_str(&format!(
+        "{{\"role\": \"{}\", \"content\": ",
+        message.role.name()
+    ));
+    let blocks = conversation.blocks(message);
+    let block = |n: &u32| transcript.block(*n);
+    let value = |n: &u32| transcript.bytes(block(n).line, block(n).value);
+    match blocks {
+        [one] if value(one).starts_with(b"\"") => push_value(&mut out, value(one)),
+        blocks => {
+            out.push('[');
+            for (n, number) in blocks.iter().enumerate() {
+                if n > 0 {
+                    out.push_str(", ");
+                }
+                push_value(&mut out, value(number));
+            }
+            out.push(']');
+        }
+    }
+    out.push('}');
+    out
+}
+
+/// The first of the messages `from..to` that is not whole within what the policy lets a summariser read; `to` where it may
+/// read them all.
+pub fn whole_within(
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    from: usize,
+    to: usize,
+) -> usize {
+    let limit = policy.summary.input_chars;
+    if limit == 0 {
+        return to;
+    }
+    let chars = |message: &Message| match policy.summary.input {
+        Input::AsciiJson => ascii_json(transcript, conversation, message).len() as u64,
+        Input::Blocks => {
+            let blocks = conversation.blocks(message).iter();
+            let blocks = blocks.map(|block| transcript.block(*block));
+            let raw = blocks.map(|block| transcript.bytes(block.line, block.value));
+            raw.map(|raw| String::from_utf8_lossy(raw).chars().count() as u64)
+                .sum()
+        }
+    };
+    // The bracket in front, then a message and what parts it from the next one.
+    let mut used = 1;
+    for (number, message) in conversation.messages.iter().enumerate().take(to).skip(from) {
+        used += chars(message);
+        if used > limit {
+            return number;
+        }
+        used += 2;
+    }
+    to
+}
+
+/// A JSON value that was read before.
+fn push_value(out: &mut String, raw: &[u8]) {
+    let mut at = 0;
+    while let Some(byte) = raw.get(at) {
+        match byte {
+            b'"' => {
+                let end = string_end(raw, at + 1);
+                push_string(out, &String::from_utf8_lossy(&unescape(&raw[at + 1..end])));
+                at = end;
+            }
+            b',' => out.push_str(", "),
+            b':' => out.push_str(": "),
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            other => out.push(char::from(*other)),
+        }
+        at += 1;
+    }
+}
+
+/// The closing quote of the string whose first byte is at `at`.
+fn string_end(raw: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = raw.get(at) {
+        match byte {
+            b'"' => return at,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    raw.len()
+}
+
+fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            ' '..='~' => out.push(c),
+            other => {
+                let mut units = [0; 2];
+                for unit in other.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+    use crate::policy::preset;
+
+    #[test]
+    fn a_message_is_written_as_python_writes_it() {
+        let line = r#"{"role":"user","content":[{"type":"text","text":"a\/b é 😀 \u007f \"q\""},{"n":1e5}] ,"x":[]}"#;
+        let transcript = Format::Anthropic.read(line.as_bytes(), 1, &mut Warnings::default());
+        let conversation = &transcript.conversations[0];
+        // python3 -c 'import json,sys; print(json.dumps(json.loads(sys.stdin.read())))', but for the number
+        let expected = r#"{"role": "user", "content": [{"type": "text", "text": "a/b \u00e9 \ud83d\ude00 \u007f \"q\""}, {"n": 1e5}], "x": []}"#;
+        assert_eq!(
+            ascii_json(&transcript, conversation, &conversation.messages[0]),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_message_is_read_when_it_is_whole_within_the_limit() {
+        let lines = r#"{"role":"user","content":"é"}"#.to_owned()
+            + "\n"
+            + r#"{"role":"user","content":"b"}"#;
+        let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
+        let conversation = &transcript.conversations[0];
+        let mut policy = preset("reset").unwrap();
+        let mut read = |limit| {
+            policy.summary.input_chars = limit;
+            whole_within(&policy, &transcript, conversation, 0, 2)
+        };
+        // [{"role": "user", "content": "\u00e9"} is 39 characters, and what follows up to its brace 35.
+        assert_eq!([read(38), read(39)], [0, 1]);
+        assert_eq!([read(73), read(74), read(0)], [1, 2, 2]);
+    }
+}
