@@ -263,7 +263,9 @@ impl Pipeline<'_> {
             .collect();
         let named = self.named(&work.transcript);
         let telling = self.summarise(work, &round.replaced, gates.summaries);
-        for (told, summarised) in telling.summaries() {
+        // A live agent has sent what was cleared before.
+        let is_account = work.source == Words::Input;
+        for (told, summarised) in telling.summaries().filter(|_| is_account) {
             let number = work.numbers.get(&told.id).copied().unwrap_or(0);
             // What was cleared and then summarised away was never there.
             let stays = |message: u32| message as usize >= summarised.tail;

@@ -44,8 +44,19 @@ impl<'p> Player<'p> {
         })
     }
 
-    /// Plays one session.
-    fn play(&self, recording: &Recording, alike: &Estimator) -> PolicyReplay {
+    /// The plain lines that it leaves of a session in the end.
+    pub fn left(&self, recording: &Recording) -> Vec<u8> {
+        let play = self.play(recording, &self.estimator);
+        let transcript = &play.window.work.transcript;
+        let lines = 0..transcript.lines().len() as u32;
+        let lines = lines.filter(|line| transcript.is_there(*line));
+        lines
+            .flat_map(|line| [transcript.line(line), b"\n"].concat())
+            .collect()
+    }
+
+    /// Plays one session; `alike` counts for all policies.
+    fn play<'r>(&'p self, recording: &'r Recording, alike: &Estimator) -> Play<'r, 'p> {
         let mut play = Play {
             player: self,
             window: Window::new(recording, self.estimator.clone(), alike.clone()),
@@ -63,12 +74,11 @@ impl<'p> Player<'p> {
             play.send();
             play.hear(answer + 1);
         }
-        let behind = play.window.next < recording.messages.len();
-        play.hear(recording.messages.len());
-        if behind {
+        if play.window.next < recording.messages.len() {
+            play.hear(recording.messages.len());
             play.layers();
         }
-        play.finish()
+        play
     }
 }
 
@@ -236,7 +246,7 @@ impl<'p> Replaying<'p> {
     /// Plays one session under each of the policies.
     pub fn replay(&self, recording: &Recording) -> SessionReplay {
         let players = self.players.par_iter();
-        let policies = players.map(|player| player.play(recording, &self.alike));
+        let policies = players.map(|player| player.play(recording, &self.alike).finish());
         let typed = recording.messages.iter();
         let typed = typed.filter(|message| message.typed == Typed::Yes);
         SessionReplay {

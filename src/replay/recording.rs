@@ -231,3 +231,99 @@ fn stop_reason(line: &[u8]) -> Span {
     // The line was read before; should it fail all the same, nothing is said.
     read.map_or(Span::default(), |_| reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Warnings;
+
+    /// The plain lines of each session, with the line of its first message and what is said about each message: `t`yped,
+    /// `a`nswer.
+    fn plain(format: Format, text: &str, line: Option<u64>) -> Vec<(String, String, String)> {
+        let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+        let recordings = recordings(format, &transcript, 1, line).into_iter();
+        recordings
+            .map(|recording| {
+                let mark = |message: &Recorded| match (message.typed, message.answers) {
+                    (Typed::Yes, _) => format!("{}t", message.line),
+                    (Typed::No, Answers::Yes) => format!("{}a", message.line),
+                    (Typed::No, Answers::No) => format!("{}", message.line),
+                };
+                let marks: Vec<String> = recording.messages.iter().map(mark).collect();
+                let bytes = String::from_utf8(recording.bytes).unwrap();
+                (recording.id, bytes, marks.join(" "))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn objects_are_copied_as_they_stand() {
+        let text = r#"{"id":7,"messages":[ {"role":"user" ,"content":"\u0041"},{"role":"assistant","content":null,"x":1e2}]}"#;
+        let expected = "{\"role\":\"user\" ,\"content\":\"\\u0041\"}\n{\"role\":\"assistant\",\"content\":null,\"x\":1e2}\n";
+        assert_eq!(
+            plain(Format::OpenAi, text, Some(7)),
+            [("line:7".to_owned(), expected.to_owned(), "1t 1a".to_owned())]
+        );
+    }
+
+    #[test]
+    fn the_lines_of_an_answer_are_one_message_and_reminders_come_behind_results() {
+        let line = |id: &str, parent: &str, rest: &str| {
+            let parent = match parent {
+                "" => "null".to_owned(),
+                parent => format!("\"{parent}\""),
+            };
+            format!("{{\"uuid\":\"{id}\",\"parentUuid\":{parent},\"isSidechain\":false,{rest}}}\n")
+        };
+        let answer = |id: &str, block: &str| {
+            format!(
+                "\"type\":\"assistant\",\"message\":{{\"id\":\"{id}\",\"role\":\"assistant\",\"content\":[{block}],\"stop_reason\":\"tool_use\"}}"
+            )
+        };
+        let text = line(
+            "u",
+            "",
+            r#""type":"user","message":{"role":"user","content":"go"}"#,
+        ) + &line(
+            "m",
+            "u",
+            r#""type":"user","isMeta":true,"message":{"role":"user","content":"by itself"}"#,
+        ) + &line("a", "m", &answer("1", r#"{"type":"text", "text":"so"}"#))
+            + &line(
+                "b",
+                "a",
+                &answer(
+                    "1",
+                    r#"{"type":"tool_use","id":"c","name":"Bash","input":{ }}"#,
+                ),
+            )
+            + &line(
+                "f",
+                "b",
+                r#""type":"attachment","attachment":{"type":"file","x":"\"y"}"#,
+            )
+            + &line(
+                "r",
+                "f",
+                r#""type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"z"}]}"#,
+            )
+            + &line(
+                "e",
+                "r",
+                r#""type":"assistant","isApiErrorMessage":true,"message":{"id":"2","role":"assistant","content":"no"}"#,
+            );
+        let expected = [
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"user","content":"by itself","isMeta":true}"#,
+            r#"{"role":"assistant","content":[{"type":"text", "text":"so"},{"type":"tool_use","id":"c","name":"Bash","input":{ }}],"stop_reason":"tool_use"}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"z"}]}"#,
+            r#"{"role":"user","content":[{"type":"text","text":"<system-reminder>\n{\"type\":\"file\",\"x\":\"\\\"y\"}\n</system-reminder>"}]}"#,
+            r#"{"role":"assistant","content":"no"}"#,
+        ];
+        let expected = expected.map(|line| format!("{line}\n")).concat();
+        assert_eq!(
+            plain(Format::ClaudeCode, &text, None),
+            [("main".to_owned(), expected, "1t 2 3a 6 5 7".to_owned())]
+        );
+    }
+}

@@ -3,7 +3,7 @@
 use super::{Event, Verdict};
 use crate::pipeline::Round;
 use crate::policy::Layer;
-use crate::settle::{Change, Settled, Summarised, Why};
+use crate::settle::{Change, Kept, Settled, Summarised, Why};
 use crate::text::{count, thousands};
 
 /// What came of asking for a summary.
@@ -43,9 +43,14 @@ pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
     for (_, why, settled) in round.tried() {
         match settled {
             Settled::Summarised(summarised) => {
-                asked = match summarised.outcome.success {
-                    true => Asked::Answered,
-                    false => Asked::Failed,
+                asked = match (
+                    summarised.outcome.success,
+                    &summarised.says,
+                    summarised.kept,
+                ) {
+                    // One that was too large was there.
+                    (true, _, _) | (false, None, Kept::Whole) => Asked::Answered,
+                    (false, Some(_), _) | (false, None, Kept::Pruned) => Asked::Failed,
                 };
                 events.extend(summary(summarised, why));
             }
@@ -90,16 +95,22 @@ fn reason(why: Why, share: f64) -> String {
 /// A summary, or messages that leave without one, and the files that came back.
 fn summary(summarised: &Summarised, why: &str) -> Vec<Event> {
     let outcome = &summarised.outcome;
-    let mut reason = why.to_owned();
-    if let Some(fallback) = &outcome.fallback {
-        reason = format!("{reason}; it failed, and gave way to {fallback}");
-    }
+    let (result, more) = match (&summarised.says, summarised.kept, &outcome.fallback) {
+        (Some(_), _, None) => (Verdict::Made, String::new()),
+        (Some(_), _, Some(fallback)) => (
+            Verdict::Made,
+            format!("; by {fallback}, as none could be had"),
+        ),
+        (None, Kept::Whole, _) => (
+            Verdict::LeftOut,
+            "; a summary would be too large".to_owned(),
+        ),
+        (None, Kept::Pruned, _) => (Verdict::LeftOut, "; no summary could be had".to_owned()),
+    };
+    let reason = format!("{why}{more}");
     let mut events = vec![Event {
         layer: Layer::Summarize,
-        result: match summarised.says {
-            Some(_) => Verdict::Made,
-            None => Verdict::LeftOut,
-        },
+        result,
         count: outcome.messages,
         freed: summarised.now.saturating_sub(summarised.total),
         reason,

@@ -12,6 +12,7 @@ mod harness;
 mod inplace;
 mod inputs;
 mod outputs;
+mod replay;
 mod reports;
 mod signals;
 mod stats;

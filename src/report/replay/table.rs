@@ -171,7 +171,11 @@ fn turn_row(turn: &TurnReplay) -> Vec<String> {
 fn row(step: &Step, event: &Event) -> Vec<String> {
     let layer = event.layer.name();
     let words = match event.result {
-        Verdict::LeftOut => format!("  {} left out: {}", thousands(event.count), event.reason),
+        Verdict::LeftOut => format!(
+            "  {layer} {} left out: {}",
+            thousands(event.count),
+            event.reason
+        ),
         Verdict::Made => format!("  {layer} {}: {}", thousands(event.count), event.reason),
         Verdict::Failed => format!("  {layer} failed: {}", event.reason),
         Verdict::Held => format!("  {layer} not tried: {}", event.reason),
