@@ -3,9 +3,13 @@
 //! `{"text": "…"}` is an answer, `{"error": "…"}` a failure. Every transcript is answered from the first line on, so that
 //! what comes of it does not depend on those done before. No file is read here: the text is handed in.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::policy::Summary;
+use crate::summarizer::retry::{Clock, Tried, tries};
 
 /// The answers, in their order.
 #[derive(Debug, Clone, Default)]
@@ -54,32 +58,28 @@ impl Replies {
         Ok(Replies(replies))
     }
 
-    /// Asks up to `tries` times from the answer `next` on, which moves on; an empty answer is a failure.
-    pub fn ask(&self, next: &mut usize, tries: u64) -> Reply {
-        let mut why = "no scripted answer is left".to_owned();
-        for attempts in 1..=tries.max(1) {
-            let Some(reply) = self.0.get(*next) else {
-                return Reply {
-                    text: Err(why),
-                    attempts,
-                };
-            };
+    /// Asks as often as the policy says, from the answer `next` on, which moves on.
+    pub fn ask(&self, next: &mut usize, policy: &Summary) -> Reply {
+        let Tried { answer, attempts } = tries(policy, &mut Unhurried, |_| {
+            let reply = self.0.get(*next)?;
             *next += 1;
-            match reply {
-                Ok(text) if !text.trim().is_empty() => {
-                    return Reply {
-                        text: Ok(text.clone()),
-                        attempts,
-                    };
-                }
-                Ok(_) => "the answer is empty".clone_into(&mut why),
-                Err(error) => why.clone_from(error),
-            }
-        }
+            Some(reply.clone())
+        });
         Reply {
-            text: Err(why),
-            attempts: tries.max(1),
+            text: answer,
+            attempts,
         }
+    }
+}
+
+/// What was written beforehand is there at once.
+struct Unhurried;
+
+impl Clock for Unhurried {
+    fn wait(&mut self, _: Duration) {}
+
+    fn chance(&mut self) -> f64 {
+        0.0
     }
 }
 
@@ -93,15 +93,17 @@ mod tests {
             Replies::parse("{\"error\":\"busy\"}\n\n{\"text\":\" \"}\n{\"text\":\"so\"}\n")
                 .unwrap();
         let mut next = 0;
-        let first = replies.ask(&mut next, 2);
+        let mut policy = crate::policy::preset("").unwrap().summary;
+        policy.tries = 2;
+        let first = replies.ask(&mut next, &policy);
         assert_eq!(first.text, Err("the answer is empty".to_owned()));
         assert_eq!(first.attempts, 2);
-        let second = replies.ask(&mut next, 2);
+        let second = replies.ask(&mut next, &policy);
         assert_eq!(second.text, Ok("so".to_owned()));
         assert_eq!(second.attempts, 1);
         assert_eq!(
-            replies.ask(&mut next, 2).text,
-            Err("no scripted answer is left".to_owned())
+            replies.ask(&mut next, &policy).text,
+            Err("no answer is left".to_owned())
         );
     }
 

@@ -6,6 +6,7 @@
 
 mod account;
 mod round;
+mod splice;
 mod summarise;
 
 use crate::artifacts::{Content, Replies, Root};
@@ -201,10 +202,10 @@ impl<'p> Pipeline<'p> {
                 ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);
             outcome.usage = usage(format, transcript, conversation, sizes);
             outcome.threshold = self.policy.threshold();
-            outcome.reason = if self.policy.layers.is_empty() {
-                "no layer is on"
-            } else {
-                "nothing to gain"
+            outcome.reason = match (self.policy.layers.is_empty(), messages) {
+                (true, _) => "no layer is on",
+                (false, 0) => "nothing to compact",
+                (false, _) => "nothing to gain",
             }
             .to_owned();
             outcome

@@ -7,15 +7,16 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::round::Words;
+use super::splice::{Made, messages_after};
 use super::{Input, Pipeline, Rejected, Summaries, Work};
 use crate::apply;
 use crate::artifacts::{Reply, Unread, recents, returned};
 use crate::facts::{Asked, Left, said};
-use crate::format::{self, Revision, Splice, Warnings};
+use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Rejection, TargetOutcome, Warning};
-use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due, prunable};
-use crate::policy::{History, Layer, Source, UserWords};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Warning};
+use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due};
+use crate::policy::{Layer, Source, UserWords};
 use crate::settle::{Kept, Settled, Summarised, Summing};
 use crate::text::count;
 use crate::transcript::{Conversation, ConversationId, Role, Transcript, Typed};
@@ -118,16 +119,6 @@ impl Told {
 struct Original<'a> {
     transcript: Transcript<'a>,
     by_id: BTreeMap<ConversationId, usize>,
-}
-
-/// A conversation that is summarised, by its number in the transcript as it is now.
-struct Made {
-    number: usize,
-    told: Told,
-    /// The messages that the conversation has afterwards.
-    messages: usize,
-    /// The id of the line that it begins with afterwards, in formats whose lines have one.
-    begins: Option<String>,
 }
 
 impl Pipeline<'_> {
@@ -318,162 +309,8 @@ impl Pipeline<'_> {
 
     fn ask(&self, next: &mut usize) -> Option<Reply> {
         match self.policy.summary.source {
-            Source::Scripted => Some(self.replies.ask(next, self.policy.summary.tries)),
+            Source::Scripted => Some(self.replies.ask(next, &self.policy.summary)),
             Source::Extractive | Source::Anthropic | Source::Openai => None,
-        }
-    }
-
-    /// The transcript with these summaries in it.
-    fn spliced(
-        &self,
-        work: &mut Work<'_, '_>,
-        mut made: Vec<Made>,
-    ) -> (Vec<Told>, Option<Rejected>) {
-        if made.is_empty() {
-            return (Vec::new(), None);
-        }
-        let format = work.input.format;
-        let transcript = &mut work.transcript;
-        let mut all = Splice::default();
-        let mut edits = Vec::new();
-        for Made {
-            number,
-            told,
-            begins,
-            ..
-        } in &mut made
-        {
-            let Settled::Summarised(summarised) = &told.settled else {
-                continue;
-            };
-            let conversation = &transcript.conversations[*number];
-            let now = summarised.now;
-            let summary = summarised.says.as_ref().map(|says| format::Summary {
-                role: says.role,
-                text: &says.text,
-                acknowledgement: &says.acknowledgement,
-                tokens_before: now,
-            });
-            let Some(splice) = format.splice(transcript, conversation, summarised.tail, summary)
-            else {
-                told.settled = Settled::Stays {
-                    why: "the first message that stays hangs on nothing".to_owned(),
-                    tried: None,
-                    target: summarised
-                        .target
-                        .map(|target| TargetOutcome::new(target.tokens, now)),
-                };
-                continue;
-            };
-            let saved = now.saturating_sub(summarised.total);
-            edits.extend(apply::refigured(format.corrected_usage(
-                transcript,
-                conversation,
-                saved,
-            )));
-            edits.extend(apply::patched(splice.patches));
-            for (line, lines) in splice.inserted {
-                all.inserted.entry(line).or_default().extend(lines);
-            }
-            all.dropped.extend(splice.dropped);
-            *begins = splice.id;
-        }
-        edits.retain(|edit| !all.dropped.contains(&edit.line));
-        let new = apply::apply(transcript, edits);
-        format.edit(
-            transcript,
-            Revision {
-                new,
-                dropped: &all.dropped,
-                inserted: all.inserted,
-            },
-        );
-        let rejected = made.iter().find_map(|made| made.check(transcript));
-        for made in &mut made {
-            self.prune(work, made);
-        }
-        let transcript = &mut work.transcript;
-        if self.policy.history == History::Drop {
-            let dead = format.dead(transcript);
-            let mut edits: Vec<_> = apply::relinked(&dead).collect();
-            edits.retain(|edit| !dead.lines.contains(&edit.line));
-            let new = apply::apply(transcript, edits);
-            format.edit(
-                transcript,
-                Revision {
-                    new,
-                    dropped: &dead.lines,
-                    inserted: BTreeMap::new(),
-                },
-            );
-        }
-        // A sidechain takes its name from its first line, which may have left.
-        for made in &mut made {
-            if let Some(conversation) = made.conversation(transcript) {
-                made.told.id_after = conversation.id.to_string();
-            }
-        }
-        (made.into_iter().map(|made| made.told).collect(), rejected)
-    }
-
-    /// Takes reasoning, calls and results out of what stays of a conversation, where that was settled.
-    fn prune(&self, work: &mut Work<'_, '_>, made: &mut Made) {
-        let Settled::Summarised(summarised) = &mut made.told.settled else {
-            return;
-        };
-        if summarised.kept == Kept::Whole {
-            return;
-        }
-        let Work {
-            input,
-            transcript,
-            sizes,
-            ..
-        } = work;
-        let find = |transcript: &Transcript<'_>| {
-            let found = conversation_of(&made.begins, made.number, transcript)?;
-            let same = |c: &Conversation| std::ptr::eq(c, found);
-            transcript.conversations.iter().position(same)
-        };
-        let Some(number) = find(transcript) else {
-            return;
-        };
-        let conversation = &transcript.conversations[number];
-        let blocks = prunable(transcript, conversation);
-        let Splice {
-            patches, dropped, ..
-        } = input.format.without(transcript, conversation, &blocks);
-        let mut edits: Vec<_> = apply::patched(patches).collect();
-        edits.retain(|edit| !dropped.contains(&edit.line));
-        let new = apply::apply(transcript, edits);
-        let revision = Revision {
-            new,
-            dropped: &dropped,
-            inserted: BTreeMap::new(),
-        };
-        input.format.edit(transcript, revision);
-        if let Some(conversation) = transcript.conversations.get(number) {
-            let total = sizes.conversation(transcript, conversation);
-            let saved = summarised.total.saturating_sub(total);
-            summarised.total = total;
-            summarised.target = summarised
-                .target
-                .map(|target| TargetOutcome::new(target.tokens, total));
-            summarised.outcome.preserved_messages = conversation
-                .messages
-                .iter()
-                .filter(|message| message.role != Role::System)
-                .count() as u64;
-            let figures = input
-                .format
-                .corrected_usage(transcript, conversation, saved);
-            let new = apply::apply(transcript, apply::refigured(figures).collect());
-            let revision = Revision {
-                new,
-                dropped: &BTreeSet::new(),
-                inserted: BTreeMap::new(),
-            };
-            input.format.edit(transcript, revision);
         }
     }
 
@@ -548,17 +385,6 @@ fn not_read((path, why): Unread) -> Warning {
     }
 }
 
-fn messages_after(conversation: &Conversation, summarised: &Summarised) -> usize {
-    let system = |n: &usize| conversation.messages[*n].role == Role::System;
-    let new = match &summarised.says {
-        Some(says) if says.acknowledgement.is_empty() => 1,
-        Some(_) => 2,
-        None => 0,
-    };
-    (0..summarised.tail).filter(system).count() + new + conversation.messages.len()
-        - summarised.tail
-}
-
 /// What a summary must keep: the policy's words and those of the agent that asked for it.
 fn instructions<'i>(own: &'i str, force: &'i Force) -> Cow<'i, str> {
     match force {
@@ -567,50 +393,5 @@ fn instructions<'i>(own: &'i str, force: &'i Force) -> Cow<'i, str> {
             Cow::Owned(format!("{own}\n{focus}"))
         }
         Force::Asked(_) | Force::No | Force::Broke(_) | Force::Outside(_) => Cow::Borrowed(own),
-    }
-}
-
-/// A conversation by the id of the line that it begins with, else by its number.
-fn conversation_of<'c>(
-    begins: &Option<String>,
-    number: usize,
-    transcript: &'c Transcript<'_>,
-) -> Option<&'c Conversation> {
-    let Some(id) = begins else {
-        return transcript.conversations.get(number);
-    };
-    let begins = |c: &&Conversation| {
-        let first = c.path.first().copied();
-        first.is_some_and(|line| {
-            let link = transcript.links()[line as usize];
-            transcript.bytes(line, link.id) == id.as_bytes()
-        })
-    };
-    transcript.conversations.iter().find(begins)
-}
-
-impl Made {
-    /// The conversation in the transcript with the summary in it.
-    fn conversation<'c>(&self, transcript: &'c Transcript<'_>) -> Option<&'c Conversation> {
-        conversation_of(&self.begins, self.number, transcript)
-    }
-
-    /// Whether what was to stay is still there: an agent that meets a missing link loses the rest without a word, and so
-    /// would we.
-    fn check(&self, transcript: &Transcript<'_>) -> Option<Rejected> {
-        let Settled::Summarised(_) = self.told.settled else {
-            return None;
-        };
-        let conversation = self.conversation(transcript);
-        let there = conversation.map_or(0, |c| c.messages.len());
-        (there != self.messages).then(|| Rejected {
-            why: Rejection::LostMessages,
-            message: format!(
-                "the result would have {there} instead of {} in conversation {}",
-                count(self.messages as u64, "message"),
-                self.told.id
-            ),
-            line: None,
-        })
     }
 }

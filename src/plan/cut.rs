@@ -83,6 +83,17 @@ impl<'c> Cutter<'c> {
         self.at(asked.unwrap_or(self.conversation.messages.len()))
     }
 
+    /// The same cut, or the one before the last typed message where that keeps more.
+    pub fn with_last_words(&self, cut: Cut) -> Cut {
+        let is_typed = |n: &&usize| {
+            self.conversation.messages[**n].typed == Typed::Yes && self.left[**n] == Left::Nothing
+        };
+        match self.counted.iter().rev().find(is_typed) {
+            Some(last) if *last < cut.tail => self.at(*last),
+            Some(_) | None => cut,
+        }
+    }
+
     /// Whether there is anything before the cut that is not already a summary.
     pub fn has_span(&self, cut: Cut) -> bool {
         let is_new = |n: &usize| *n < cut.tail && self.left[*n] == Left::Nothing;

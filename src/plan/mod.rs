@@ -256,6 +256,3 @@ fn is_persisted(transcript: &Transcript<'_>, result: &Block) -> bool {
             .starts_with(PERSISTED)
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -53,3 +53,45 @@ pub fn offload(
     }
     plan
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+    use crate::policy::preset;
+
+    /// The messages of the results that are candidates in a conversation of a system message and `pairs` calls with their
+    /// results, when it has so many tokens.
+    fn candidates(pairs: usize, tokens: u64, share: f64) -> Vec<u32> {
+        let mut policy = preset("offload-first").unwrap();
+        policy.offload.share = share;
+        let mut lines = vec![r#"{"role":"system","content":"be kind"}"#.to_owned()];
+        for id in 0..pairs {
+            lines.push(format!(
+                r#"{{"role":"assistant","tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}}"#
+            ));
+            lines.push(format!(
+                r#"{{"role":"tool","tool_call_id":"{id}","content":"so"}}"#
+            ));
+        }
+        let bytes = lines.join("\n").into_bytes();
+        let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
+        let plan = offload(&transcript, &policy, Keeping::Store, &[tokens]);
+        plan.results.iter().map(|result| result.message).collect()
+    }
+
+    #[test]
+    fn the_first_half_of_the_messages_is_old_and_the_systems_do_not_count() {
+        // The system message is number 0; of ten others, five are old: the results at 2 and 4.
+        assert_eq!(candidates(5, 150_000, 0.5), [2, 4]);
+        // Of six, three: the result at 2.
+        assert_eq!(candidates(3, 150_000, 0.5), [2]);
+        assert_eq!(candidates(2, 150_000, 1.0), [2, 4]);
+        assert_eq!(candidates(2, 150_000, 0.0), [0; 0]);
+    }
+
+    #[test]
+    fn nothing_is_old_below_the_trigger() {
+        assert_eq!(candidates(5, 149_999, 0.5), [0; 0]);
+    }
+}

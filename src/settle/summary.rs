@@ -168,7 +168,7 @@ impl Summing<'_> {
             None => None,
         };
         let Some(draft) = self.draft(asked, cap, other) else {
-            return stays("nothing but summaries stands before the kept messages");
+            return stays(self.lack());
         };
         if self.is_too_large(draft.total, cap)
             && let Some(last) = self.last_turns(asked, cap, Kept::Whole)
@@ -193,12 +193,13 @@ impl Summing<'_> {
     /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
     fn last_turns(&self, asked: Cut, cap: Option<u64>, kept: Kept) -> Option<Settled> {
         let count = self.sizes.len();
-        // A policy that keeps nothing would leave nothing.
+        // A policy that keeps nothing would leave nothing; and no summary tells the last words of the user.
         let cut = if asked.tail < count {
             asked
         } else {
             self.cutter.least()
         };
+        let cut = self.cutter.with_last_words(cut);
         if !self.cutter.has_span(cut) {
             return None;
         }
@@ -253,6 +254,16 @@ impl Summing<'_> {
         let smallest = tried.into_iter().min_by_key(|draft| draft.total);
         let smaller = smallest.filter(|draft| draft.total < last.total);
         Some(smaller.filter(|_| last.total >= self.now()).unwrap_or(last))
+    }
+
+    /// Why nothing is summarised where nothing new stands before the kept messages.
+    fn lack(&self) -> &'static str {
+        let is_earlier = |left: &Left| *left != Left::Nothing;
+        if self.left.iter().any(is_earlier) {
+            "nothing to compact: nothing but an earlier summary stands before the kept messages"
+        } else {
+            "nothing to compact: no message stands before the kept ones"
+        }
     }
 
     /// Whether there is anything to summarise; `asked` is the policy's cut.

@@ -5,3 +5,5 @@
 
 pub mod extractive;
 pub mod input;
+pub mod prompt;
+pub mod retry;

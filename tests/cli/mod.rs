@@ -18,5 +18,6 @@ mod signals;
 mod stats;
 mod streams;
 mod summaries;
+mod systems;
 mod undo;
 mod verify;

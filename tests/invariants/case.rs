@@ -55,6 +55,11 @@ impl Case {
         Case::with(format, kind, policies::summarising, 200)
     }
 
+    /// Transcripts of one format with a published system's policy.
+    pub(super) fn of_system(format: Format, kind: Kind) -> impl Strategy<Value = Case> {
+        Case::with(format, kind, policies::system, 60)
+    }
+
     fn with(
         format: Format,
         kind: Kind,

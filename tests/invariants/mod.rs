@@ -17,6 +17,7 @@ mod replaced;
 mod replay;
 mod reread;
 mod summarised;
+mod systems;
 mod tape;
 mod text;
 mod view;

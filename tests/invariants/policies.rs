@@ -222,6 +222,31 @@ pub(super) fn summarising(tape: &mut Tape) -> Policy {
     policy
 }
 
+/// A published system, with a window that a small transcript fills.
+pub(super) fn system(tape: &mut Tape) -> Policy {
+    const SYSTEMS: [&str; 5] = ["offload-first", "reset", "boundary", "turns", "layered"];
+    let mut policy = named(tape.pick(&SYSTEMS));
+    let limit = tape.pick(&[1, 100, 400, 1_000]);
+    policy.trigger.on = TriggerOn::Tokens;
+    policy.trigger.tokens = limit;
+    policy.trigger.min_savings = policy.trigger.min_savings.min(tape.pick(&[0, 50]));
+    // What is too large is so by a share of this.
+    policy.window.context = limit * tape.pick(&[1, 2, 4]);
+    policy.offload.tokens = tape.pick(&[1, limit, 2 * limit]);
+    policy.demote.min_tokens = tape.pick(&[60, 200]);
+    policy.clear.min_tokens = policy.clear.min_tokens.min(tape.pick(&[0, 40, 1_000]));
+    if tape.one_in(2) && !policy.trigger.manual_tool.is_empty() {
+        policy.trigger.manual_tool = "Bash".to_owned();
+    }
+    let summary = &mut policy.summary;
+    summary.when = tape.pick(&[SummaryWhen::Auto, SummaryWhen::Auto, SummaryWhen::Always]);
+    summary.keep_messages = summary.keep_messages.min(tape.pick(&[5, 2]));
+    summary.keep_turns = summary.keep_turns.min(tape.pick(&[6, 2, 1]));
+    summary.input_chars = summary.input_chars.min(tape.pick(&[80_000, 500]));
+    summary.source = tape.pick(&[Source::Extractive, Source::Scripted]);
+    policy
+}
+
 /// What a scripted summariser says: answers and failures.
 pub(super) fn replies(tape: &mut Tape) -> String {
     const LINES: [&str; 6] = [

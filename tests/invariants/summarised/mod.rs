@@ -198,7 +198,7 @@ fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
 }
 
 /// Invariant 10.
-fn the_words_of_the_user_stay(case: &Case) -> TestCaseResult {
+pub(super) fn the_words_of_the_user_stay(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let typed = words::typed(case);
     let counter = words::Counter::new(case);

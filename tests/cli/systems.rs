@@ -1,0 +1,219 @@
+//! The published systems as presets, where they need a disk: what is offloaded and comes back, and archives that
+//! summaries name.
+
+use serde_json::{Value, json};
+
+use super::harness::Place;
+
+/// What only the offloaded result says.
+const SECRET: &str = "gauge heron-4711 reads low";
+
+fn lines(values: &[Value]) -> String {
+    values.iter().map(|value| format!("{value}\n")).collect()
+}
+
+fn call(id: &str) -> Value {
+    json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "gauges"}}]})
+}
+
+fn result(id: &str, content: &str) -> Value {
+    json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": content}]})
+}
+
+/// A session whose first result is old and long.
+fn session() -> String {
+    let long = format!("{SECRET}\n{}", "all is well here\n".repeat(40));
+    let mut values = vec![
+        json!({"role": "user", "content": "Which gauges read low?"}),
+        call("1"),
+        result("1", &long),
+    ];
+    for n in 0..6 {
+        values.push(json!({"role": "assistant", "content": format!("Gauge {n} is next.")}));
+        values.push(json!({"role": "user", "content": format!("Go on with gauge {n}.")}));
+    }
+    values.push(json!({"role": "assistant", "content": "Done."}));
+    lines(&values)
+}
+
+const OFFLOAD: &str =
+    "compact in.jsonl --in-place --policy offload-first --set offload.tokens=1 --summarize never";
+const SUMMARIZE: &str = "compact in.jsonl --in-place --policy offload-first --summarize always \
+                         --instructions heron-4711 --report report.json";
+
+/// That session after its first result has gone to the store, and the result's name there.
+fn offloaded() -> (Place, String) {
+    let place = Place::with(&[("in.jsonl", session())]);
+    place.run(OFFLOAD).exits(0);
+    let text = place.text("in.jsonl");
+    let name = text.split("Tool result is at: ").nth(1).unwrap();
+    let name = name.split('"').next().unwrap().to_owned();
+    assert!(!text.contains(SECRET));
+    assert!(place.text(&format!(".ctxpack/{name}")).starts_with(SECRET));
+    (place, name)
+}
+
+fn conversation(place: &Place) -> Value {
+    place.json("report.json")["files"][0]["conversations"][0].clone()
+}
+
+#[test]
+fn what_was_offloaded_is_for_its_owner_only() {
+    let (place, name) = offloaded();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let path = place.path(&format!(".ctxpack/{name}"));
+        let mode = std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    assert!(name.starts_with("offloaded/"), "{name}");
+}
+
+#[test]
+fn what_was_offloaded_is_summarised_then_cleaned_up_and_comes_back_with_undo() {
+    let (place, name) = offloaded();
+    let before = place.text("in.jsonl");
+    place.run(SUMMARIZE).exits(0);
+    assert!(place.text("in.jsonl").contains(SECRET));
+    assert_eq!(conversation(&place)["deleted_files"], json!([name]));
+    assert!(!place.path(&format!(".ctxpack/{name}")).exists());
+
+    place.run("undo in.jsonl").exits(0);
+    assert_eq!(place.text("in.jsonl"), before);
+    assert!(place.text(&format!(".ctxpack/{name}")).starts_with(SECRET));
+    place.run("undo in.jsonl").exits(0);
+    assert_eq!(place.text("in.jsonl"), session());
+}
+
+#[test]
+fn what_another_transcript_names_is_not_cleaned_up() {
+    let (place, name) = offloaded();
+    place.write("other.jsonl", session());
+    place
+        .run(&OFFLOAD.replace("in.jsonl", "other.jsonl"))
+        .exits(0);
+    place.run(SUMMARIZE).exits(0);
+    assert_eq!(conversation(&place)["deleted_files"], json!([]));
+    assert!(place.path(&format!(".ctxpack/{name}")).exists());
+}
+
+#[test]
+fn an_input_that_stays_keeps_what_it_names() {
+    let (place, name) = offloaded();
+    place
+        .run(&SUMMARIZE.replace("--in-place", "-o out.jsonl"))
+        .exits(0);
+    assert!(place.text("out.jsonl").contains(SECRET));
+    assert_eq!(conversation(&place)["deleted_files"], json!([]));
+    assert!(place.path(&format!(".ctxpack/{name}")).exists());
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_cleaned_up_and_deletes_nothing() {
+    let (place, name) = offloaded();
+    let before = place.all_files();
+    place.run(&format!("{SUMMARIZE} --dry-run")).exits(0);
+    assert_eq!(conversation(&place)["deleted_files"], json!([name]));
+    let mut after = place.all_files();
+    after.remove("report.json");
+    assert_eq!(after, before);
+}
+
+#[test]
+fn what_cannot_be_read_is_unavailable_and_the_rest_is_summarised() {
+    let (place, name) = offloaded();
+    std::fs::remove_file(place.path(&format!(".ctxpack/{name}"))).unwrap();
+    let summarize = SUMMARIZE.replace("heron-4711", "unavailable");
+    place.run(&summarize).exits(0);
+    let text = place.text("in.jsonl");
+    assert!(text.contains("[Compressed History]") && !text.contains(SECRET));
+    assert!(
+        text.contains(&format!("[Content unavailable: {name}]")),
+        "{text}"
+    );
+    assert_eq!(conversation(&place)["summary"]["success"], true);
+}
+
+#[test]
+fn a_name_that_ctxpack_never_gives_is_not_looked_up() {
+    let place = Place::with(&[("secret.txt", "do not read me")]);
+    for name in [
+        "../secret.txt",
+        "offloaded/../../secret.txt",
+        "/etc/hostname",
+    ] {
+        let text = session().replace("Go on with gauge 0.", "Go on.");
+        let hostile = result("1", &format!("Tool result is at: {name}"));
+        let mut values: Vec<String> = text.lines().map(str::to_owned).collect();
+        values[2] = hostile.to_string();
+        place.write("in.jsonl", values.join("\n") + "\n");
+        place
+            .run(&SUMMARIZE.replace("--in-place", "-o out.jsonl --overwrite"))
+            .exits(0);
+        let text = place.text("out.jsonl");
+        assert!(
+            !text.contains("do not read me") && !text.contains("unavailable"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_summary_names_the_archive_of_what_it_replaces() {
+    let place = Place::with(&[("in.jsonl", session())]);
+    place
+        .run("compact in.jsonl --policy reset --summarize always")
+        .exits(0);
+    let text = place.text("in.compact.jsonl");
+    let name = text
+        .split("Transcript: ")
+        .nth(1)
+        .unwrap()
+        .split(']')
+        .next()
+        .unwrap();
+    assert!(place.path(&format!(".ctxpack/{name}")).exists(), "{name}");
+    assert_eq!(text.lines().count(), 2);
+    let ack = "Understood. I have the context from the summary. Continuing.";
+    assert!(text.lines().nth(1).unwrap().contains(ack));
+    // The name is that of the bytes, so that a stream's archive is the same.
+    let piped = place.pipe(
+        "compact - --policy reset --summarize always --store kept --no-report",
+        session(),
+    );
+    let piped = piped.exits(0);
+    assert_eq!(String::from_utf8_lossy(&piped.out), text);
+    assert!(place.path(&format!("kept/{name}")).exists());
+}
+
+#[test]
+fn each_conversation_of_a_file_has_an_archive_of_its_own() {
+    let messages: Vec<Value> = (0..6)
+        .map(|n| json!({"role": if n % 2 == 0 { "user" } else { "assistant" }, "content": format!("gauge {n} {}", "is well ".repeat(60))}))
+        .collect();
+    let line = |n: u32| json!({"id": n, "messages": messages}).to_string() + "\n";
+    let place = Place::with(&[("in.jsonl", line(1) + &line(2))]);
+    place
+        .run("compact in.jsonl --policy reset --summarize always")
+        .exits(0);
+    let text = place.text("in.compact.jsonl");
+    let names: Vec<&str> = text
+        .split("Transcript: ")
+        .skip(1)
+        .map(|rest| rest.split(']').next().unwrap())
+        .collect();
+    assert_eq!(names.len(), 2);
+    assert_ne!(names[0], names[1]);
+    for name in names {
+        assert!(place.path(&format!(".ctxpack/{name}")).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_stream_without_a_store_has_no_archive_to_name() {
+    let place = Place::new();
+    let ran = place.pipe("compact - --policy reset", session());
+    assert_ne!(ran.code, Some(0));
+    assert!(ran.err.contains("--store"), "{}", ran.err);
+}

@@ -1,0 +1,242 @@
+//! The promises that hold for the published systems, with windows that small transcripts fill: what leaves for the store,
+//! what a call of the agent asks for, and what is done where no summary can be had.
+//!
+//! The number of cases is that of `PROPTEST_CASES`, else 300 for each property and format.
+
+use std::collections::BTreeMap;
+
+use ctxpack::artifacts::Replies;
+use ctxpack::format::{Format, Layout, Warnings};
+use ctxpack::outcome::{ActionKind, Status};
+use ctxpack::pipeline::{Input, Pipeline, Place};
+use ctxpack::policy::{Layer, Source};
+use ctxpack::store::{is_offload_name, offload_name};
+use proptest::prelude::*;
+use proptest::test_runner::{TestCaseResult, TestRunner};
+
+use super::case::{Case, Kind, split};
+use super::policies;
+use super::view::{said, view};
+
+/// A test of a property for each format.
+macro_rules! every_format {
+    ($($property:ident: $kind:ident)*) => {$(
+        mod $property {
+            use super::*;
+
+            proptest! {
+                #![proptest_config(super::super::config_of(300))]
+
+                #[test]
+                fn anthropic(case in Case::of_system(Format::Anthropic, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn openai(case in Case::of_system(Format::OpenAi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn claude_code(case in Case::of_system(Format::ClaudeCode, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+            }
+        }
+    )*};
+}
+
+every_format! {
+    no_rule_is_broken: Any
+    never_more_tokens: Any
+    a_second_run_changes_nothing: Any
+    the_same_bytes_every_time: Any
+    what_the_system_says_stays: Valid
+    the_last_words_of_the_user_stay: Valid
+    what_left_for_the_store_can_be_found: Any
+}
+
+/// Invariant 3.
+fn no_rule_is_broken(case: &Case) -> TestCaseResult {
+    super::no_rule_is_broken(case)
+}
+
+/// Invariant 4, and who counts the output afresh comes to the same figures.
+fn never_more_tokens(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    for conversation in &run.outcome.conversations {
+        prop_assert!(conversation.tokens_after <= conversation.tokens_before);
+    }
+    let again = case.compact_by(&policies::none(&case.policy), &run.bytes);
+    let sorted = |sizes: &mut dyn Iterator<Item = (u64, u64)>| {
+        let mut sizes: Vec<_> = sizes.filter(|(_, messages)| *messages > 0).collect();
+        sizes.sort_unstable();
+        sizes
+    };
+    let said = run.outcome.conversations.iter();
+    let said = said.map(|c| (c.tokens_after, c.messages_after));
+    let counted = again.outcome.conversations.iter();
+    let counted = counted.map(|c| (c.tokens_before, c.messages_before));
+    // Plain words could be of either message format; and in noise, whose a line is depends on what else is there.
+    if again.detected == run.detected && !case.known.windows.is_empty() {
+        prop_assert_eq!(sorted(&mut { said }), sorted(&mut { counted }));
+    }
+    Ok(())
+}
+
+/// Invariant 5. A summariser that failed for one conversation may have an answer for it when it is not asked for the others
+/// any more, or when a message less stands before what is kept.
+fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
+    let once = case.compact();
+    let twice = case.compact_bytes(&once.bytes);
+    let conversations = &once.outcome.conversations;
+    let is_new = |kind| matches!(kind, ActionKind::Summarize | ActionKind::Prune);
+    let is_done = |n: usize| conversations[n].actions.iter().any(|a| is_new(a.kind));
+    let is_asked_again = case.policy.summary.source == Source::Scripted
+        && conversations.len() > 1
+        && !(0..conversations.len()).all(is_done);
+    // Plain words could be of either message format.
+    if once.detected != twice.detected || is_asked_again {
+        return Ok(());
+    }
+    // A summary names lines, and their numbers have fewer digits where lines have left.
+    let mut again = twice.outcome.conversations.iter();
+    let was_close =
+        |c: &ctxpack::outcome::ConversationOutcome| c.reason.contains("would not be smaller");
+    if conversations.iter().any(was_close) && again.all(|c| c.tokens_before - c.tokens_after <= 3) {
+        return Ok(());
+    }
+    prop_assert!(
+        once.bytes == twice.bytes,
+        "{:?}\n{}\n{:?}\n{}",
+        conversations,
+        once.bytes.escape_ascii().to_string().replace("\\n{", "\n{"),
+        twice.outcome.conversations,
+        twice
+            .bytes
+            .escape_ascii()
+            .to_string()
+            .replace("\\n{", "\n{")
+    );
+    let again = once.outcome.status == Status::Rejected && super::may_be_rejected(case);
+    prop_assert!(super::is_unchanged(&twice) || again);
+    Ok(())
+}
+
+/// Invariant 6.
+fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
+    prop_assert!(case.compact() == case.compact());
+    Ok(())
+}
+
+/// Invariant 11: the system's and the developer's messages stand in the output as often as in the input.
+fn what_the_system_says_stays(case: &Case) -> TestCaseResult {
+    let count = |bytes: &[u8]| {
+        let times = |word: &str| {
+            let found = memchr::memmem::find_iter(bytes, word.as_bytes());
+            found.count()
+        };
+        [times(r#""role":"system""#), times(r#""role":"developer""#)]
+    };
+    if case.format != Format::ClaudeCode {
+        let run = case.compact();
+        prop_assert_eq!(count(&case.bytes), count(&run.bytes));
+    }
+    Ok(())
+}
+
+/// Invariant 10, as far as it holds under every policy.
+fn the_last_words_of_the_user_stay(case: &Case) -> TestCaseResult {
+    super::summarised::the_words_of_the_user_stay(case)
+}
+
+/// Invariant 7: every name that is new in a result stands for what is given to the store.
+fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
+    let run = case.compact();
+    let Some((format, layout)) = run.detected else {
+        return Ok(());
+    };
+    let pipeline = Pipeline::new(&case.policy, case.keeping).unwrap();
+    let pipeline = pipeline.with_replies(Replies::parse(&case.replies).unwrap());
+    let mut kept: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for (bytes, first_line, part) in super::transcripts(layout, &case.bytes) {
+        let input = Input {
+            format,
+            bytes,
+            first_line,
+            part,
+            place: Place::default(),
+        };
+        let compacted = pipeline.compact(input, &mut Warnings::default());
+        for (name, content) in compacted.offloads() {
+            let mut bytes = Vec::new();
+            content.pieces(|piece| bytes.extend_from_slice(piece));
+            prop_assert_eq!(offload_name(&bytes), name);
+            kept.insert(name.to_owned(), bytes);
+        }
+    }
+    let mut named: Vec<String> = Vec::new();
+    for (line, _) in split(&run.bytes).1 {
+        for result in view(format, line).into_iter().flat_map(|view| view.results) {
+            let Some(content) = result.content else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&said(line, &content)).into_owned();
+            let found = [&case.policy.offload.text, &case.policy.demote.text];
+            let found = found.iter().filter_map(|text_of| text_of.matches(&text));
+            named.extend(
+                found
+                    .filter(|values| is_offload_name(values.name))
+                    .map(|values| values.name.to_owned()),
+            );
+        }
+    }
+    let is_new = |name: &&String| memchr::memmem::find(&case.bytes, name.as_bytes()).is_none();
+    for name in named.iter().filter(is_new) {
+        prop_assert!(kept.contains_key(name), "{name} is nowhere");
+    }
+    for name in kept.keys() {
+        prop_assert!(named.contains(name), "{name} is kept for nothing");
+    }
+    Ok(())
+}
+
+/// The generators and the policies make all of it happen: else the properties would prove little.
+#[test]
+fn the_systems_are_exercised() {
+    use proptest::strategy::ValueTree;
+
+    let mut runner = TestRunner::deterministic();
+    for format in Format::ALL {
+        let cases = Case::of_system(format, Kind::Valid);
+        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+        for _ in 0..600 {
+            let case = cases.new_tree(&mut runner).unwrap().current();
+            let run = case.compact();
+            let is_line = matches!(run.detected, Some((_, Layout::Line)));
+            for conversation in &run.outcome.conversations {
+                let did = |kind| conversation.actions.iter().any(|a| a.kind == kind);
+                let fallback = conversation.summary.as_ref();
+                let fallback = fallback.and_then(|summary| summary.fallback.as_deref());
+                let reason = &conversation.reason;
+                for (what, happens) in [
+                    ("offloaded", did(ActionKind::Offload)),
+                    ("summarised", did(ActionKind::Summarize)),
+                    ("last turns", fallback == Some("last_turns")),
+                    ("pruned", fallback == Some("prune")),
+                    ("asked for", reason.contains("the agent asked for it")),
+                    ("kept", reason.contains("no summary could be had")),
+                    ("a line", is_line && did(ActionKind::Summarize)),
+                ] {
+                    *times.entry(what).or_default() += usize::from(happens);
+                }
+            }
+            let has = |layer| case.policy.has(layer);
+            *times.entry("with offload").or_default() += usize::from(has(Layer::Offload));
+        }
+        for (what, times) in times {
+            let never = what == "a line" && format != Format::OpenAi;
+            assert!(times >= 3 || never, "{format:?}: {what} {times} times");
+        }
+    }
+}
