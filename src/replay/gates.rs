@@ -1,16 +1,18 @@
 //! What a policy still allows in a session: what depends on the turns before.
 //!
-//! `trigger.max_compactions` bounds the compactions that were made, `summary.breaker` the failures in a row. Nothing is
-//! counted in tokens here.
+//! `trigger.max_compactions` bounds the compactions that were made, `summary.breaker` the failures in a row; where a failure
+//! has something in its place, that goes on. Nothing is counted in tokens here.
 
-use crate::policy::Policy;
+use super::round::Asked;
+use crate::policy::{OnFailure, Policy};
+use crate::summarizer::retry::Breaker;
 
 /// The gates of a session.
 #[derive(Debug)]
 pub(super) struct Gates<'p> {
     policy: &'p Policy,
     compactions: u64,
-    failures: u64,
+    breaker: Breaker,
 }
 
 impl<'p> Gates<'p> {
@@ -19,28 +21,22 @@ impl<'p> Gates<'p> {
         Gates {
             policy,
             compactions: 0,
-            failures: 0,
+            breaker: Breaker::new(policy.summary.breaker),
         }
     }
 
     /// The gate that holds a summary back, if one does.
     pub(super) fn closed(&self) -> Option<String> {
-        let gates = [
-            (
-                "trigger.max_compactions",
-                self.policy.trigger.max_compactions,
-                self.compactions,
-            ),
-            (
-                "summary.breaker",
-                self.policy.summary.breaker,
-                self.failures,
-            ),
-        ];
-        gates
-            .iter()
-            .find(|(_, most, so_far)| *most > 0 && so_far >= most)
-            .map(|(key, most, _)| format!("{key} = {most}"))
+        let most = self.policy.trigger.max_compactions;
+        if most > 0 && self.compactions >= most {
+            return Some(format!("trigger.max_compactions = {most}"));
+        }
+        let summary = &self.policy.summary;
+        let is_held = match summary.on_failure {
+            OnFailure::Keep => self.breaker.is_open(),
+            OnFailure::Extractive | OnFailure::Prune => false,
+        };
+        is_held.then(|| format!("summary.breaker = {}", summary.breaker))
     }
 
     /// A compaction was made.
@@ -48,13 +44,12 @@ impl<'p> Gates<'p> {
         self.compactions += 1;
     }
 
-    /// The summariser that was asked has answered.
-    pub(super) fn answered(&mut self) {
-        self.failures = 0;
-    }
-
-    /// The summariser that was asked has failed.
-    pub(super) fn failed(&mut self) {
-        self.failures += 1;
+    /// A summary was asked for, or not.
+    pub(super) fn asked(&mut self, asked: Asked) {
+        match asked {
+            Asked::Nobody => {}
+            Asked::Answered => self.breaker.count::<(), ()>(&Ok(())),
+            Asked::Failed => self.breaker.count::<(), ()>(&Err(())),
+        }
     }
 }

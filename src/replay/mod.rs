@@ -6,9 +6,10 @@
 //! answer that the agent made up itself is no request.
 //!
 //! Gates that look back are kept for the whole session: `trigger.offload_freed_below` (against what this step's offload
-//! freed), `trigger.max_compactions` (summaries that were made), `summary.breaker` (failures in a row; a success begins
-//! anew), `trigger.force_on_finish` (of the answer before) and `trigger.manual_tool` (of what was appended). Summaries are
-//! scripted or extractive: no request is ever made.
+//! freed), `trigger.max_compactions` (summaries that were made, and messages that left without one) and `summary.breaker`
+//! (failures in a row; a success begins anew; an attempt that comes to nothing is a failure). An answer that broke off and a
+//! call for a compaction force a summary as in `compact`, behind the same gates. Summaries are scripted or extractive: no
+//! request is ever made.
 //!
 //! # Figures
 //!

@@ -151,14 +151,8 @@ impl Play<'_, '_> {
         let round = self.player.pipeline.round(&mut self.window.work, gates);
         let (mut events, asked) = told(&round, policy.offload.share);
         let after = self.window.total();
-        match asked {
-            Asked::Nobody => {}
-            Asked::Answered => self.gates.answered(),
-            Asked::Failed => {
-                self.gates.failed();
-                self.done.failures += 1;
-            }
-        }
+        self.gates.asked(asked);
+        self.done.failures += u64::from(asked == Asked::Failed);
         for event in &events {
             match event.result {
                 Verdict::Failed | Verdict::Held => continue,
