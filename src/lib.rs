@@ -29,12 +29,13 @@
 //! | [`verify`] | the providers' rules |
 //! | [`pipeline`] | one transcript through these stages |
 //! | [`stats`] | what a transcript is made of |
+//! | [`replay`] | a policy turn by turn over a recorded session |
 //! | [`store`] | atomic files, archive, records, undo |
 //! | [`outcome`], [`report`] | what happened, added up and rendered |
 //! | [`batch`] | many inputs in parallel |
 //! | [`cli`] | the commands |
 //!
-//! Imports go strictly downward: cli, batch, report, pipeline and stats, then settle, apply, artifacts and verify, then
+//! Imports go strictly downward: cli, batch, report, replay, pipeline and stats, then settle, apply, artifacts and verify, then
 //! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that
 //! pure rooms stay pure.
 //!
@@ -58,6 +59,7 @@ pub mod outcome;
 pub mod pipeline;
 pub mod plan;
 pub mod policy;
+pub mod replay;
 pub mod report;
 pub mod scan;
 pub mod settle;

@@ -5,11 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from top to bottom; those on one floor know nothing of each other.
-const FLOORS: [&[&str]; 18] = [
+const FLOORS: [&[&str]; 19] = [
     // What a user meets, then many inputs, then one.
     &["cli"],
     &["batch"],
     &["report"],
+    // A policy over a session, round after round.
+    &["replay"],
     // A transcript is compacted, or only counted.
     &["pipeline", "stats"],
     // The stages. Edits are made of settled changes, those of what artifacts gathered for a plan.
@@ -34,7 +36,7 @@ const FLOORS: [&[&str]; 18] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 16] = [
+const PURE: [&str; 17] = [
     "apply",
     "verify",
     "settle",
@@ -51,6 +53,7 @@ const PURE: [&str; 16] = [
     "text",
     "pipeline",
     "stats",
+    "replay",
 ];
 
 /// What reaches outside of the program, or depends on when and where it runs.

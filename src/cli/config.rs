@@ -220,6 +220,12 @@ fn find() -> Option<PathBuf> {
     None
 }
 
+/// A policy by itself, without what the environment or a found file would set, and the file that holds it.
+pub(super) fn load(name: &str) -> Result<(Policy, Option<PathBuf>)> {
+    let Loaded { policy, file, .. } = Loaded::named(name)?;
+    Ok((policy, file))
+}
+
 /// Whether `--policy` names a file: what looks like a path is one.
 fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
@@ -243,7 +249,7 @@ fn parse(path: &Path, text: &str) -> Result<Policy> {
     policy::parse(&name, text).map_err(|error| error.at(path))
 }
 
-fn setting_of(text: &str) -> Result<Setting> {
+pub(super) fn setting_of(text: &str) -> Result<Setting> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(Error::new(
             ErrorKind::Config,

@@ -9,6 +9,7 @@ mod gc;
 mod hooks;
 mod policy;
 mod progress;
+mod replay;
 mod shorthand;
 mod stats;
 mod undo;
@@ -58,6 +59,8 @@ enum Command {
     Compact(Box<compact::Compact>),
     /// Count tokens by role, tool and file
     Stats(stats::Stats),
+    /// Run policies turn by turn over recorded sessions
+    Replay(replay::Replay),
     /// Check histories against their provider's rules
     Verify(verify::Verify),
     /// Give back the original bytes of compacted files
@@ -279,6 +282,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     let result = match cli.command {
         Command::Compact(args) => args.run(&context),
         Command::Stats(args) => args.run(&context),
+        Command::Replay(args) => args.run(&context),
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),

@@ -1,4 +1,5 @@
-//! Anthropic messages, one a line: `{"role", "content"}` and whatever an exporter added.
+//! Anthropic messages, one a line: `{"role", "content"}` and whatever an exporter added. Of that, `"isMeta": true` says
+//! that the agent put a user message there by itself.
 
 use super::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
@@ -9,6 +10,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut role = None;
     let mut content = Span::default();
+    let mut is_meta = false;
     let line = c.line();
     let object = c.object(|key, c| {
         match key {
@@ -24,6 +26,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
                     Kind::Object | Kind::Number | Kind::Bool | Kind::Null => c.skip()?,
                 };
             }
+            b"isMeta" => is_meta = c.is_true()?,
             _ => drop(c.skip()?),
         }
         Ok(())
@@ -32,9 +35,12 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         record.forget(blocks, texts);
         return Ok(LineKind::Unknown);
     };
-    let echo = record
+    let mut echo = record
         .first_words(blocks, line)
         .map_or(Marks::default(), blocks::echo);
+    if is_meta {
+        echo.insert(Marks::ECHO);
+    }
     record.unit(role, object, content, echo, blocks);
     Ok(LineKind::Message)
 }

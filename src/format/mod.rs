@@ -101,9 +101,20 @@ impl Format {
         transcript
     }
 
-    fn push<'a>(self, transcript: &mut Transcript<'a>, raw: RawLine, warnings: &mut Warnings) {
+    /// Adds the next line of its bytes to a transcript; the conversations do not know of it until [`Format::link`].
+    pub fn push<'a>(self, transcript: &mut Transcript<'a>, raw: RawLine, warnings: &mut Warnings) {
         warnings.line(raw);
         transcript.push_line(raw, |bytes, record| self.line(bytes, record, warnings));
+    }
+
+    /// The conversations as they were lived: in formats that record compactions, across these and without what they wrote.
+    pub fn lived(self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        match self {
+            Format::Anthropic | Format::OpenAi => {
+                vec![transcript.conversation_of_units(ConversationId::Main)]
+            }
+            Format::ClaudeCode => claude_code::lived(transcript),
+        }
     }
 
     /// What of a transcript no model will see again; nothing in formats where every line is live.
@@ -192,7 +203,8 @@ impl Format {
         kind
     }
 
-    fn link(self, transcript: &mut Transcript<'_>) {
+    /// Forms the conversations of the lines that are there.
+    pub fn link(self, transcript: &mut Transcript<'_>) {
         transcript.conversations = match self {
             Format::Anthropic | Format::OpenAi => {
                 vec![transcript.conversation_of_units(ConversationId::Main)]

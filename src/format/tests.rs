@@ -1,7 +1,7 @@
 //! Detection and reading, on lines written for the purpose.
 
 use super::*;
-use crate::transcript::{BlockKind, Role, Typed};
+use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 
 fn detect(text: &str) -> Detected {
     let mut detector = Detector::default();
@@ -244,12 +244,21 @@ fn result(id: &str) -> String {
 /// The ids of the live lines of each conversation, a message a group.
 fn live(text: &str) -> Vec<String> {
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    ids(&transcript, &transcript.conversations)
+}
+
+/// The same of conversations as they were lived.
+fn lived(text: &str) -> Vec<String> {
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    ids(&transcript, &Format::ClaudeCode.lived(&transcript))
+}
+
+fn ids(transcript: &Transcript<'_>, conversations: &[Conversation]) -> Vec<String> {
     let name = |line: &u32| {
         let id = transcript.links()[*line as usize].id;
         String::from_utf8(transcript.bytes(*line, id).to_vec()).unwrap()
     };
-    transcript
-        .conversations
+    conversations
         .iter()
         .map(|c| {
             let groups: Vec<_> = c
@@ -436,6 +445,35 @@ fn a_recorded_compaction_ends_the_window_but_for_what_it_preserved() {
         with(r#""preservedSegment":{"headUuid":"u2","anchorUuid":"s","tailUuid":"a2"}"#),
         ["main: s u2 a2 u3"]
     );
+}
+
+#[test]
+fn a_session_was_lived_across_its_compactions() {
+    let summary = format!(r#"{},"isCompactSummary":true"#, user("so far"));
+    let aside = format!(r#"{},"isSidechain":true"#, user("task"));
+    let (one, two, left, after) = (user("one"), user("two"), user("left"), user("after"));
+    let across = |before: &str, metadata: &str| {
+        let boundary = format!(
+            r#""subtype":"compact_boundary","logicalParentUuid":"{before}","compactMetadata":{{{metadata}}}"#
+        );
+        lived(&session(&[
+            ("user", "u1", "", &one),
+            ("user", "x", "u1", &left),
+            ("user", "u2", "u1", &two),
+            ("user", "s1", "", &aside),
+            ("system", "b", "", &boundary),
+            ("user", "s", "b", &summary),
+            ("user", "u3", "s", &after),
+        ]))
+    };
+    let expected = ["main: u1 u2 u3", "s1: s1"];
+    assert_eq!(across("u2", ""), expected);
+    // Where that is not there, what stood before it in the file.
+    assert_eq!(across("gone", ""), expected);
+    // What it says was left out, and what was preserved is there once.
+    assert_eq!(across("x", ""), ["main: u1 x u3", "s1: s1"]);
+    let preserved = r#""preservedMessages":{"anchorUuid":"s","uuids":["u2"]}"#;
+    assert_eq!(across("u2", preserved), expected);
 }
 
 #[test]

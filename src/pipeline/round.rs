@@ -14,6 +14,7 @@ use crate::ids::IdSet;
 use crate::outcome::{Action, ActionKind};
 use crate::plan::{self, Plan};
 use crate::policy::Layer;
+use crate::scan::RawLine;
 use crate::settle::{self, Change, Settled};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{ConversationId, Transcript};
@@ -130,6 +131,33 @@ impl<'a, 's> Work<'a, 's> {
         work
     }
 
+    /// A transcript that is still to come: its lines are appended as they do, and a summary takes its words from what is
+    /// there.
+    pub fn live(input: Input<'a, 's>, estimator: Estimator) -> Self {
+        let nothing = Input {
+            bytes: &[],
+            ..input
+        };
+        let mut work = Work::read(nothing, estimator, &mut Warnings::default());
+        work.input = input;
+        work.transcript = Transcript::new(input.bytes);
+        work.source = Words::Now;
+        work
+    }
+
+    /// Appends the next lines of the input, and counts what is there then as the input of the next round.
+    pub fn append(&mut self, lines: impl IntoIterator<Item = RawLine>) {
+        // What is odd about a line is the business of those who read the whole.
+        let mut warnings = Warnings::default();
+        for line in lines {
+            self.input
+                .format
+                .push(&mut self.transcript, line, &mut warnings);
+        }
+        self.input.format.link(&mut self.transcript);
+        self.begin();
+    }
+
     /// From now on the transcript as it is counts as the input.
     fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());
@@ -235,7 +263,9 @@ impl Pipeline<'_> {
             .collect();
         let named = self.named(&work.transcript);
         let telling = self.summarise(work, &round.replaced, gates.summaries);
-        for (told, summarised) in telling.summaries() {
+        // A live agent has sent what was cleared before.
+        let is_account = work.source == Words::Input;
+        for (told, summarised) in telling.summaries().filter(|_| is_account) {
             let number = work.numbers.get(&told.id).copied().unwrap_or(0);
             // What was cleared and then summarised away was never there.
             let stays = |message: u32| message as usize >= summarised.tail;

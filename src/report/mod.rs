@@ -18,11 +18,14 @@ mod html;
 mod json;
 pub mod jsonl;
 mod markdown;
+mod replay;
+mod rows;
 mod stats;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
 pub use stats::{Stats, Turns, View, write_stats_json, write_stats_table};
 pub use table::write as write_table;
 

@@ -15,6 +15,7 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 
 use crate::error::Result;
+use crate::ids::IdMap;
 use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
@@ -391,6 +392,8 @@ fn commas(transcript: &Transcript<'_>, conversation: &Conversation, message: &Me
 pub struct Sizes {
     estimator: Estimator,
     blocks: Vec<Option<Size>>,
+    /// Of messages that are more than the sum of their blocks, by these.
+    joined: IdMap<Vec<u32>, Size>,
 }
 
 impl Sizes {
@@ -399,6 +402,7 @@ impl Sizes {
         Sizes {
             estimator,
             blocks: Vec::new(),
+            joined: IdMap::default(),
         }
     }
 
@@ -424,20 +428,30 @@ impl Sizes {
         conversation: &Conversation,
         message: &Message,
     ) -> Size {
+        let blocks = conversation.blocks(message);
+        if let Some(size) = self.joined.get(blocks) {
+            return *size;
+        }
         let joined = self.estimator.joined(transcript, conversation, message);
         if let Some(measure) = joined {
-            let blocks = conversation.blocks(message).iter();
-            let flat = blocks.map(|b| self.estimator.flat(transcript.block(*b)));
-            return Size {
+            let flat = blocks
+                .iter()
+                .map(|b| self.estimator.flat(transcript.block(*b)));
+            let size = Size {
                 measure,
                 flat: flat.fold(0, u32::saturating_add),
             };
+            // Blocks that are read again get new numbers. Messages without any could be anybody's.
+            if !blocks.is_empty() {
+                self.joined.insert(blocks.to_vec(), size);
+            }
+            return size;
         }
         let mut size = Size {
             measure: self.estimator.around(transcript, conversation, message),
             flat: 0,
         };
-        for block in conversation.blocks(message) {
+        for block in blocks {
             size += self.block(transcript, *block);
         }
         size

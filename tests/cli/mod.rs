@@ -17,6 +17,7 @@ mod inplace;
 mod inputs;
 mod outputs;
 mod policy;
+mod replay;
 mod reports;
 mod signals;
 mod stats;

@@ -14,6 +14,7 @@ mod known;
 mod openai;
 mod policies;
 mod replaced;
+mod replay;
 mod reread;
 mod summarised;
 mod systems;

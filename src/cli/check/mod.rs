@@ -2,7 +2,8 @@
 //!
 //! A folder with an `input.jsonl` is a case. It is compacted in memory under its `policy.toml` (the default policy
 //! without one) and compared with `expected.jsonl`, byte for byte, and with `expected.stats.json`, key by key: what that
-//! file does not list may be anything. A scripted summariser answers from `summaries.jsonl`.
+//! file does not list may be anything. One with an `expected.replay.json` is replayed instead, and compared with that, key
+//! by key. A scripted summariser answers from `summaries.jsonl`.
 
 mod difference;
 
@@ -19,13 +20,14 @@ use difference::difference;
 
 use super::compact::policy_ref;
 use super::config::load_file;
+use super::replay::{effective, replaying};
 use super::{Context, Voice, flush, put, scripted_answers};
-use crate::batch::compact_bytes;
+use crate::batch::{compact_bytes, replay_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy;
-use crate::report::{Report, ReportFormat, render};
+use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
 use crate::store::Store;
 use crate::store::atomic::Durability;
 use crate::text::{count, printable};
@@ -34,13 +36,15 @@ const INPUT: &str = "input.jsonl";
 const POLICY: &str = "policy.toml";
 const EXPECTED: &str = "expected.jsonl";
 const STATS: &str = "expected.stats.json";
+const REPLAY: &str = "expected.replay.json";
 /// What earlier runs are taken to have offloaded to; may not be there.
 const STORE: &str = "store";
 
 /// Compact fixtures in memory and compare with what is expected.
 ///
-/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. Neither the
-/// environment nor a ctxpack.toml is looked at: the case says everything. Exit code 1 when a case differs.
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. A case with
+/// an expected.replay.json is replayed instead. Neither the environment nor a ctxpack.toml is looked at: the case says
+/// everything. Exit code 1 when a case differs.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Folders to search for cases
@@ -122,6 +126,9 @@ impl Check {
     }
 
     fn case(&self, case: &Path) -> Result<Verdict> {
+        if case.join(REPLAY).exists() {
+            return self.replayed(case);
+        }
         let read = |name: &str| {
             let path = case.join(name);
             fs::read(&path).map_err(|e| Error::io(&path, "read", e))
@@ -157,7 +164,7 @@ impl Check {
             None => how.push_str("  expected.jsonl is missing; --update writes it\n"),
         }
         match &listed {
-            Some(listed) => subset(listed, &stats, "", &mut how),
+            Some(listed) => subset(listed, &stats, "stats", &mut how),
             None => how.push_str("  expected.stats.json is missing; --update writes it\n"),
         }
         if how.is_empty() {
@@ -173,6 +180,46 @@ impl Check {
         write(EXPECTED, &output)?;
         let new = listed.map_or_else(|| essence(&stats), |listed| renewed(&listed, &stats));
         write(STATS, format!("{new:#}\n").as_bytes())?;
+        Ok(Verdict::Updated)
+    }
+}
+
+impl Check {
+    /// A case that is replayed.
+    fn replayed(&self, case: &Path) -> Result<Verdict> {
+        let read = |name: &str| {
+            let path = case.join(name);
+            fs::read(&path).map_err(|e| Error::io(&path, "read", e))
+        };
+        let path = case.join(POLICY);
+        let name = match path.exists() {
+            true => path.to_string_lossy().into_owned(),
+            false => String::new(),
+        };
+        let effective = effective(&name, &[]).map_err(|error| error.at(&path))?;
+        let replaying = replaying([(name.as_str(), &effective)].into_iter())?;
+        let file = replay_bytes(Path::new(INPUT), &read(INPUT)?, &replaying);
+        let replays = Replays::new(
+            vec![policy_ref(&effective)],
+            replaying.estimator(),
+            vec![file],
+        );
+        let mut json = Vec::new();
+        write_replay_json(&replays, &mut json)
+            .map_err(|e| Error::io(case, "render the report", e))?;
+        let replay: Value = parse(&json, case)?;
+        let listed = parse(&read(REPLAY)?, &case.join(REPLAY))?;
+        let mut how = String::new();
+        subset(&listed, &replay, "replay", &mut how);
+        if how.is_empty() {
+            return Ok(Verdict::Same);
+        }
+        if self.update.is_none() {
+            return Ok(Verdict::Differs(how));
+        }
+        let path = case.join(REPLAY);
+        let new = renewed(&listed, &replay);
+        fs::write(&path, format!("{new:#}\n")).map_err(|e| Error::io(&path, "write", e))?;
         Ok(Verdict::Updated)
     }
 }
@@ -224,13 +271,13 @@ fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
         }
         (Value::Array(listed), Value::Array(stats)) => {
             how.push_str(&format!(
-                "  stats{path}: expected {} entries, got {}\n",
+                "  {path}: expected {} entries, got {}\n",
                 listed.len(),
                 stats.len()
             ));
         }
         _ if listed == stats => {}
-        _ => how.push_str(&format!("  stats{path}: expected {listed}, got {stats}\n")),
+        _ => how.push_str(&format!("  {path}: expected {listed}, got {stats}\n")),
     }
 }
 

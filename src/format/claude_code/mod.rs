@@ -4,11 +4,12 @@
 //! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
 //! `record` says what is on a line, `tree` how lines hang together, `link` which
 //! of them form a live window, `messages` what messages they form, `mirror` what repeats a result, `history` what may
-//! leave, `compaction` how a summary is written, `usage` what a provider counted.
+//! leave, `lived` what its agent went through, `compaction` how a summary is written, `usage` what a provider counted.
 
 mod compaction;
 mod history;
 mod link;
+mod lived;
 mod messages;
 mod mirror;
 mod preserved;
@@ -20,6 +21,7 @@ pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
 pub use history::{Dead, Relink};
 pub(super) use link::link;
+pub(super) use lived::lived;
 pub use mirror::{MirrorCut, mirror_cuts};
 pub(super) use record::line;
 pub use usage::Figure;

@@ -2,7 +2,6 @@
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
-mod rows;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -5,10 +5,10 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::rows::{Table, percent};
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
 use crate::report::cells::{elide, size};
+use crate::report::rows::{Table, percent};
 use crate::stats::{By, Consumer, Counted, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, thousands};
 

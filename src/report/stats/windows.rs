@@ -5,9 +5,9 @@
 
 use std::cmp::Reverse;
 
-use super::rows::Table;
 use super::{Stats, Turns, View};
 use crate::policy::Compare;
+use crate::report::rows::Table;
 use crate::stats::{ConversationStats, FileStats, Results, Standing, Thresholds, Turn, Window};
 use crate::text::{count, printable, thousands};
 

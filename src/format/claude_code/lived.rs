@@ -1,0 +1,73 @@
+//! Which lines of a session file its agent went through: the way from the leaf to the very first line, across the
+//! compactions that the agent made on it.
+//!
+//! A compaction begins a new root and says which line came before it. Where that line is not there, the newest one above it
+//! in the file stands for it. What the compactions wrote themselves is left out: it repeats what is there. Abandoned
+//! branches stay out, too.
+
+use super::link::{Branch, Window, conversations};
+use super::tree::Tree;
+use crate::ids::IdSet;
+use crate::scan::{Cursor, Kind, Span};
+use crate::transcript::{Conversation, Marks, Transcript};
+
+/// The conversations of a session as they were lived: the main one, then inline sidechains in the order of their first
+/// lines.
+pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+    conversations(transcript, |tree, lines, branch| {
+        tree.session(lines, branch)
+    })
+}
+
+impl Tree<'_, '_> {
+    /// The way of a branch. `lines` are the chained lines of the branch.
+    fn session(&self, lines: &[u32], branch: Branch) -> Window {
+        let Some(leaf) = self.leaf_of(lines, branch) else {
+            return Window::default();
+        };
+        let mut seen = IdSet::default();
+        let mut path = Vec::new();
+        let mut from = Some(leaf);
+        while let Some(at) = from {
+            let walk = self.walk_of(lines, branch, at);
+            let first = *walk.first().unwrap_or(&at);
+            path.extend(walk.into_iter().rev().filter(|line| seen.insert(*line)));
+            let is_compaction = self.has(first, Marks::BOUNDARY);
+            from = is_compaction
+                .then(|| self.before(first, lines, &seen))
+                .flatten();
+        }
+        path.reverse();
+        path.retain(|line| !self.has(*line, Marks::BOUNDARY) && !self.has(*line, Marks::SUMMARY));
+        let (lines, gathered) = self.gather(lines, path);
+        Window {
+            lines,
+            leaf: Some(leaf),
+            gathered,
+            ..Window::default()
+        }
+    }
+
+    /// The line that came before a compaction, unless the way has been there.
+    fn before(&self, boundary: u32, lines: &[u32], seen: &IdSet<u32>) -> Option<u32> {
+        let line = self.transcript.line(boundary);
+        let named = self.named(logical_parent(line).of(line));
+        let is_above = |line: &u32| *line < boundary && self.has(*line, Marks::NODE);
+        let before = named.or_else(|| lines.iter().copied().rfind(is_above));
+        before.filter(|line| !seen.contains(line))
+    }
+}
+
+/// The id that a compaction gives for the line before it.
+fn logical_parent(line: &[u8]) -> Span {
+    let mut parent = Span::default();
+    let read = Cursor::new(line).object(|key, c| {
+        match (key, c.kind()?) {
+            (b"logicalParentUuid", Kind::String) => parent = c.string()?.span,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    });
+    // The line was read before; should it fail all the same, nothing is named.
+    read.map_or(Span::default(), |_| parent)
+}

@@ -1,0 +1,271 @@
+//! Sessions, played step by step under one policy after the other.
+
+use rayon::prelude::*;
+
+use super::gates::Gates;
+use super::recording::{Recorded, Recording};
+use super::round::{Asked, told};
+use super::window::{Costs, Window};
+use super::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
+use crate::artifacts::Replies;
+use crate::error::Result;
+use crate::pipeline::{Gates as Open, Pipeline, Summaries};
+use crate::plan::Keeping;
+use crate::policy::{Layer, Policy, preset};
+use crate::tokens::{Estimator, Sizes};
+use crate::transcript::{Transcript, Typed};
+
+/// A policy, ready to be played.
+#[derive(Debug)]
+pub struct Player<'p> {
+    policy: &'p Policy,
+    pipeline: Pipeline<'p>,
+    estimator: Estimator,
+}
+
+/// Several policies, side by side.
+#[derive(Debug)]
+pub struct Replaying<'p> {
+    players: Vec<Player<'p>>,
+    /// What counts for all of them.
+    alike: Estimator,
+}
+
+impl<'p> Player<'p> {
+    /// A policy with the answers of its scripted summariser.
+    ///
+    /// # Errors
+    /// Where the policy asks for what is not built in.
+    pub fn new(policy: &'p Policy, replies: Replies) -> Result<Self> {
+        Ok(Player {
+            policy,
+            pipeline: Pipeline::new(policy, Keeping::Store)?.with_replies(replies),
+            estimator: Estimator::new(&policy.tokens)?,
+        })
+    }
+
+    /// The plain lines that it leaves of a session in the end.
+    pub fn left(&self, recording: &Recording) -> Vec<u8> {
+        let play = self.play(recording, &self.estimator);
+        let transcript = &play.window.work.transcript;
+        let lines = 0..transcript.lines().len() as u32;
+        let lines = lines.filter(|line| transcript.is_there(*line));
+        lines
+            .flat_map(|line| [transcript.line(line), b"\n"].concat())
+            .collect()
+    }
+
+    /// Plays one session; `alike` counts for all policies.
+    fn play<'r>(&'p self, recording: &'r Recording, alike: &Estimator) -> Play<'r, 'p> {
+        let mut play = Play {
+            player: self,
+            window: Window::new(recording, self.estimator.clone(), alike.clone()),
+            gates: Gates::new(self.policy),
+            held: None,
+            request: 0,
+            costs: Costs::default(),
+            done: Done::default(),
+            turns: Vec::new(),
+            steps: Vec::new(),
+        };
+        for answer in recording.answers() {
+            play.hear(answer);
+            play.layers();
+            play.send();
+            play.hear(answer + 1);
+        }
+        if play.window.next < recording.messages.len() {
+            play.hear(recording.messages.len());
+            play.layers();
+        }
+        play
+    }
+}
+
+/// A session under way.
+struct Play<'r, 'p> {
+    player: &'p Player<'p>,
+    window: Window<'r>,
+    gates: Gates<'p>,
+    /// The gate that was last said to be closed.
+    held: Option<String>,
+    /// Requests so far.
+    request: u64,
+    costs: Costs,
+    done: Done,
+    turns: Vec<TurnReplay>,
+    steps: Vec<Step>,
+}
+
+impl Play<'_, '_> {
+    /// Appends the messages up to that number.
+    fn hear(&mut self, end: usize) {
+        let recording = self.window.recording;
+        while self.window.next < end {
+            let from = self.window.next;
+            let is_typed = |message: &Recorded| message.typed == Typed::Yes;
+            if from == 0 || is_typed(&recording.messages[from]) {
+                self.turn(&recording.messages[from]);
+            }
+            // Up to the next turn, if that begins before the end.
+            let next = recording.messages[from + 1..end].iter().position(is_typed);
+            self.window.append(next.map_or(end, |next| from + 1 + next));
+        }
+    }
+
+    fn turn(&mut self, first: &Recorded) {
+        self.end_turn();
+        let before_all = first.typed == Typed::No;
+        let turn = match self.turns.last() {
+            Some(last) => last.turn + 1,
+            None => u64::from(!before_all),
+        };
+        self.turns.push(TurnReplay {
+            turn,
+            line: first.line,
+            requests: 0,
+            sent: 0,
+            context: 0,
+        });
+    }
+
+    fn end_turn(&mut self) {
+        if let Some(turn) = self.turns.last_mut() {
+            turn.context = self.window.total();
+        }
+    }
+
+    /// Runs the layers on what is there.
+    fn layers(&mut self) {
+        let policy = self.player.policy;
+        let before = self.window.total();
+        let closed = self.gates.closed();
+        let freed = policy.trigger.offload_freed_below;
+        let gates = Open {
+            summaries: match closed {
+                Some(_) => Summaries::Never,
+                None => Summaries::Due,
+            },
+            freed: (freed > 0).then_some(freed),
+        };
+        let round = self.player.pipeline.round(&mut self.window.work, gates);
+        let (mut events, asked) = told(&round, policy.offload.share);
+        let after = self.window.total();
+        self.gates.asked(asked);
+        self.done.failures += u64::from(asked == Asked::Failed);
+        for event in &events {
+            match event.result {
+                Verdict::Failed | Verdict::Held => continue,
+                Verdict::Made | Verdict::LeftOut => {}
+            }
+            match event.layer {
+                Layer::Summarize => {
+                    self.done.compactions += 1;
+                    self.gates.made();
+                }
+                Layer::Superseded | Layer::Demote | Layer::Clear | Layer::Offload => {
+                    self.done.edits += event.count;
+                }
+                Layer::Drop | Layer::Restore => {}
+            }
+        }
+        let is_over = |threshold| policy.trigger.compare.holds(after, threshold);
+        if closed != self.held && policy.threshold().is_some_and(is_over) {
+            events.extend(closed.as_ref().map(|gate| Event {
+                layer: Layer::Summarize,
+                result: Verdict::Held,
+                count: 0,
+                freed: 0,
+                reason: format!("held back by {gate}"),
+            }));
+            self.held = closed;
+        }
+        if events.is_empty() {
+            return;
+        }
+        let recording = self.window.recording;
+        let newest = recording.messages[..self.window.next].last();
+        self.steps.push(Step {
+            request: self.request + 1,
+            turn: self.turns.last().map_or(0, |turn| turn.turn),
+            line: newest.map_or(0, |message| message.line),
+            before,
+            after,
+            events,
+        });
+    }
+
+    fn send(&mut self) {
+        self.request += 1;
+        let sent = self.costs.own.sent;
+        self.window.send(&mut self.costs);
+        if let Some(turn) = self.turns.last_mut() {
+            turn.requests += 1;
+            turn.sent += self.costs.own.sent - sent;
+        }
+    }
+
+    fn finish(mut self) -> PolicyReplay {
+        self.end_turn();
+        self.window.end(&mut self.costs);
+        let policy = self.player.policy;
+        PolicyReplay {
+            policy: policy.name.clone(),
+            done: self.done,
+            tokens: self.costs.tokens,
+            own: self.costs.own,
+            estimator: self.player.estimator.name(),
+            threshold: policy.threshold(),
+            turns: self.turns,
+            steps: self.steps,
+        }
+    }
+}
+
+impl<'p> Replaying<'p> {
+    /// Several policies.
+    ///
+    /// # Errors
+    /// None for a program that passes its tests.
+    pub fn new(players: Vec<Player<'p>>) -> Result<Self> {
+        let alike = Estimator::new(&preset("")?.tokens)?;
+        Ok(Replaying { players, alike })
+    }
+
+    /// The name of the estimator that counts for all.
+    pub fn estimator(&self) -> &'static str {
+        self.alike.name()
+    }
+
+    /// Plays one session under each of the policies.
+    pub fn replay(&self, recording: &Recording) -> SessionReplay {
+        let players = self.players.par_iter();
+        let policies = players.map(|player| player.play(recording, &self.alike).finish());
+        let typed = recording.messages.iter();
+        let typed = typed.filter(|message| message.typed == Typed::Yes);
+        SessionReplay {
+            id: recording.id.clone(),
+            messages: recording.messages.len() as u64,
+            turns: typed.count() as u64,
+            requests: recording.answers().count() as u64,
+            whole: self.whole(recording),
+            policies: policies.collect(),
+        }
+    }
+
+    /// What a session comes to where nothing is taken out.
+    fn whole(&self, recording: &Recording) -> Figures {
+        let format = recording.format;
+        let mut said = crate::format::Warnings::default();
+        let transcript: Transcript<'_> = format.read(&recording.bytes, 1, &mut said);
+        let conversation = &transcript.conversations[0];
+        let growth = Sizes::new(self.alike.clone()).growth(&transcript, conversation);
+        let before = |answer: usize| answer.checked_sub(1).map_or(0, |n| growth[n]);
+        Figures {
+            sent: recording.answers().map(before).sum(),
+            cache_lost: 0,
+            peak: recording.answers().map(before).max().unwrap_or(0),
+            last: growth.last().copied().unwrap_or(0),
+        }
+    }
+}

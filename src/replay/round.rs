@@ -1,0 +1,128 @@
+//! What a round of a policy's layers has done, told as events.
+
+use super::{Event, Verdict};
+use crate::pipeline::Round;
+use crate::policy::Layer;
+use crate::settle::{Change, Kept, Settled, Summarised, Why};
+use crate::text::{count, thousands};
+
+/// What came of asking for a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nobody was asked.
+    Nobody,
+    /// There is one.
+    Answered,
+    /// There is none by the one who was asked; what was done instead is an event.
+    Failed,
+}
+
+/// The events of a round, in the order of the layers, and what came of asking for a summary.
+pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
+    let mut events = Vec::new();
+    for layer in [
+        Layer::Superseded,
+        Layer::Demote,
+        Layer::Clear,
+        Layer::Offload,
+    ] {
+        let changes = round.changes.iter();
+        let changes: Vec<&Change> = changes.filter(|c| layer_of(c.why) == layer).collect();
+        if let Some(first) = changes.first() {
+            let freed = changes.iter().map(|c| c.tokens_before - c.tokens_after);
+            events.push(Event {
+                layer,
+                result: Verdict::Made,
+                count: changes.len() as u64,
+                freed: freed.sum(),
+                reason: reason(first.why, share),
+            });
+        }
+    }
+    let mut asked = Asked::Nobody;
+    for (_, why, settled) in round.tried() {
+        match settled {
+            Settled::Summarised(summarised) => {
+                asked = match (
+                    summarised.outcome.success,
+                    &summarised.says,
+                    summarised.kept,
+                ) {
+                    // One that was too large was there.
+                    (true, _, _) | (false, None, Kept::Whole) => Asked::Answered,
+                    (false, Some(_), _) | (false, None, Kept::Pruned) => Asked::Failed,
+                };
+                events.extend(summary(summarised, why));
+            }
+            Settled::Stays { tried: None, .. } => {}
+            Settled::Stays {
+                why,
+                tried: Some(_),
+                ..
+            } => {
+                asked = Asked::Failed;
+                events.push(Event {
+                    layer: Layer::Summarize,
+                    result: Verdict::Failed,
+                    count: 0,
+                    freed: 0,
+                    reason: why.clone(),
+                });
+            }
+        }
+    }
+    (events, asked)
+}
+
+fn layer_of(why: Why) -> Layer {
+    match why {
+        Why::Superseded { .. } => Layer::Superseded,
+        Why::Oversize { .. } => Layer::Demote,
+        Why::Old { .. } => Layer::Clear,
+        Why::Offloaded => Layer::Offload,
+    }
+}
+
+fn reason(why: Why, share: f64) -> String {
+    match why {
+        Why::Superseded { message, .. } => format!("read again in message {}", message + 1),
+        Why::Oversize { limit } => format!("more than {} tokens", thousands(limit)),
+        Why::Old { newer } => format!("{} after it", count(newer, "newer result")),
+        Why::Offloaded => format!("among the first {}% of the messages", share * 100.0),
+    }
+}
+
+/// A summary, or messages that leave without one, and the files that came back.
+fn summary(summarised: &Summarised, why: &str) -> Vec<Event> {
+    let outcome = &summarised.outcome;
+    let (result, more) = match (&summarised.says, summarised.kept, &outcome.fallback) {
+        (Some(_), _, None) => (Verdict::Made, String::new()),
+        (Some(_), _, Some(fallback)) => (
+            Verdict::Made,
+            format!("; by {fallback}, as none could be had"),
+        ),
+        (None, Kept::Whole, _) => (
+            Verdict::LeftOut,
+            "; a summary would be too large".to_owned(),
+        ),
+        (None, Kept::Pruned, _) => (Verdict::LeftOut, "; no summary could be had".to_owned()),
+    };
+    let reason = format!("{why}{more}");
+    let mut events = vec![Event {
+        layer: Layer::Summarize,
+        result,
+        count: outcome.messages,
+        freed: summarised.now.saturating_sub(summarised.total),
+        reason,
+    }];
+    if let Some(first) = summarised.restored.first() {
+        events.push(Event {
+            layer: Layer::Restore,
+            result: Verdict::Made,
+            count: summarised.restored.len() as u64,
+            freed: 0,
+            reason: first.path.clone(),
+        });
+    }
+    events
+}

@@ -1,0 +1,87 @@
+//! Sums over inputs.
+
+use serde::Serialize;
+
+use super::{Done, Figures, FileReplay, Replayed};
+
+/// Sums over many inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    /// Inputs in all.
+    pub files: u64,
+    /// Of these replayed.
+    pub replayed: u64,
+    /// Of these unsupported.
+    pub unsupported: u64,
+    /// Of these failed.
+    pub failed: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Model requests.
+    pub requests: u64,
+    /// What all comes to where nothing is taken out.
+    pub whole: Figures,
+    /// What comes of each policy.
+    pub policies: Vec<PolicyTotals>,
+}
+
+/// Sums for one policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PolicyTotals {
+    /// The policy's name.
+    pub policy: String,
+    /// What was done.
+    #[serde(flatten)]
+    pub done: Done,
+    /// Tokens, counted alike for all policies.
+    pub tokens: Figures,
+    /// Tokens as the policy counts them.
+    pub own: Figures,
+}
+
+impl Totals {
+    /// The sums over `files` for policies of these names, in the order in which each session has them.
+    pub fn of(files: &[FileReplay], policies: impl IntoIterator<Item = String>) -> Self {
+        let policies = policies.into_iter().map(|policy| PolicyTotals {
+            policy,
+            done: Done::default(),
+            tokens: Figures::default(),
+            own: Figures::default(),
+        });
+        let mut totals = Totals {
+            policies: policies.collect(),
+            ..Totals::default()
+        };
+        for file in files {
+            totals.files += 1;
+            *match file.status {
+                Replayed::Replayed => &mut totals.replayed,
+                Replayed::Unsupported => &mut totals.unsupported,
+                Replayed::Failed => &mut totals.failed,
+            } += 1;
+            for session in &file.sessions {
+                totals.sessions += 1;
+                totals.requests += session.requests;
+                totals.whole.add(&session.whole);
+                for (sum, policy) in totals.policies.iter_mut().zip(&session.policies) {
+                    sum.done.compactions += policy.done.compactions;
+                    sum.done.failures += policy.done.failures;
+                    sum.done.edits += policy.done.edits;
+                    sum.tokens.add(&policy.tokens);
+                    sum.own.add(&policy.own);
+                }
+            }
+        }
+        totals
+    }
+}
+
+impl Figures {
+    /// Adds another session's; of the peaks the higher one counts.
+    fn add(&mut self, other: &Figures) {
+        self.sent += other.sent;
+        self.cache_lost += other.cache_lost;
+        self.peak = self.peak.max(other.peak);
+        self.last += other.last;
+    }
+}

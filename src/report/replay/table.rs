@@ -1,0 +1,191 @@
+//! The tables that a person sees: what each policy comes to, what it sends of each input, and the steps.
+//!
+//! Of many inputs those that cost most are shown; the JSON has all.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use super::{Detail, Replays};
+use crate::replay::{
+    Event, FileReplay, PolicyReplay, Replayed, SessionReplay, Step, TurnReplay, Verdict,
+};
+use crate::report::rows::{Table, percent};
+use crate::text::{count, printable, thousands};
+
+/// A batch of up to this many inputs is shown whole; of a longer one, so many of those that cost most.
+const FILES_SHOWN: usize = 20;
+
+/// Writes the tables with rows of at most `width` characters.
+///
+/// Errors are the writer's.
+pub fn write(
+    replays: &Replays,
+    detail: Detail,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    policies(replays).write(width, out)?;
+    if replays.files.len() > 1 {
+        writeln!(out)?;
+        files(replays).write(width, out)?;
+    }
+    match detail {
+        Detail::Totals => Ok(()),
+        Detail::Timeline => {
+            for file in &replays.files {
+                for session in &file.sessions {
+                    for policy in &session.policies {
+                        writeln!(out)?;
+                        timeline(file, session, policy).write(width, out)?;
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// What each policy comes to over all inputs.
+fn policies(replays: &Replays) -> Table {
+    let totals = &replays.totals;
+    let mut table = Table::new([
+        "policy",
+        "compactions",
+        "failed",
+        "edits",
+        "sent",
+        "of whole",
+        "cache lost",
+        "peak",
+        "final",
+    ]);
+    for policy in &totals.policies {
+        let mut row = vec![printable(&policy.policy).into_owned()];
+        let done = &policy.done;
+        row.extend([done.compactions, done.failures, done.edits].map(thousands));
+        let tokens = &policy.tokens;
+        row.push(thousands(tokens.sent));
+        row.push(percent(tokens.sent, totals.whole.sent));
+        row.extend([tokens.cache_lost, tokens.peak, tokens.last].map(thousands));
+        table.rows.push(row);
+    }
+    table.note = Some(format!(
+        "{} in {}; tokens by {}, whole: {} sent",
+        count(totals.requests, "request"),
+        count(totals.sessions, "session"),
+        replays.estimator,
+        thousands(totals.whole.sent)
+    ));
+    table
+}
+
+/// What each policy sends of each input.
+fn files(replays: &Replays) -> Table {
+    let whole = |file: &FileReplay| file.sessions.iter().map(|s| s.whole.sent).sum::<u64>();
+    let mut shown: Vec<&FileReplay> = replays.files.iter().collect();
+    // Stable, so that equal ones come in path order; then all of them do again.
+    shown.sort_by_key(|file| Reverse(whole(file)));
+    shown.truncate(FILES_SHOWN);
+    shown.sort_by(|a, b| a.path.cmp(&b.path));
+    let names = replays.totals.policies.iter();
+    let names = names.map(|policy| printable(&policy.policy).into_owned());
+    let header = ["tokens sent of".to_owned(), "whole".to_owned()];
+    let mut table = Table::new(header.into_iter().chain(names));
+    for file in &shown {
+        let mut row = vec![printable(&file.path).into_owned()];
+        match file.status {
+            Replayed::Replayed => {
+                row.push(brief(whole(file)));
+                let policies = 0..replays.totals.policies.len();
+                row.extend(policies.map(|n| {
+                    let sessions = file.sessions.iter();
+                    brief(sessions.map(|s| s.policies[n].tokens.sent).sum())
+                }));
+            }
+            Replayed::Unsupported => row.push("unsupported".to_owned()),
+            Replayed::Failed => row.push("failed".to_owned()),
+        }
+        table.rows.push(row);
+    }
+    let hidden = (replays.files.len() - shown.len()) as u64;
+    table.note = (hidden > 0).then(|| format!("and {}", count(hidden, "more file")));
+    table
+}
+
+/// Tokens in few characters: `812`, `9 120`, `81k`, `12.3M`.
+fn brief(tokens: u64) -> String {
+    match tokens {
+        0..10_000 => thousands(tokens),
+        10_000..999_500 => format!("{}k", (tokens + 500) / 1_000),
+        _ => {
+            let tenths = (tokens + 50_000) / 100_000;
+            format!("{}.{}M", thousands(tenths / 10), tenths % 10)
+        }
+    }
+}
+
+/// A session under one policy, turn by turn.
+fn timeline(file: &FileReplay, session: &SessionReplay, policy: &PolicyReplay) -> Table {
+    let mut name = file.path.clone();
+    if file.sessions.len() > 1 {
+        name = format!("{name} {}", session.id);
+    }
+    let title = format!("{}: {name}", policy.policy);
+    let numbers = ["request", "line", "before", "after", "freed"];
+    let header = [printable(&title).into_owned()];
+    let header = header.into_iter().chain(numbers.map(str::to_owned));
+    let mut table = Table::new(header);
+    let mut steps = policy.steps.iter().peekable();
+    for turn in &policy.turns {
+        table.rows.push(turn_row(turn));
+        while let Some(step) = steps.next_if(|step| step.turn <= turn.turn) {
+            table.rows.extend(step.events.iter().map(|e| row(step, e)));
+        }
+    }
+    let counted = match policy.threshold {
+        Some(threshold) => format!("; trigger {}", thousands(threshold)),
+        None => String::new(),
+    };
+    table.note = Some(format!(
+        "{}; tokens by {} as {} counts{counted}",
+        count(session.requests, "request"),
+        policy.estimator,
+        printable(&policy.policy)
+    ));
+    table
+}
+
+fn turn_row(turn: &TurnReplay) -> Vec<String> {
+    let words = format!(
+        "turn {}: {}, {} sent",
+        thousands(turn.turn),
+        count(turn.requests, "request"),
+        thousands(turn.sent)
+    );
+    let line = turn.line.to_string();
+    let context = thousands(turn.context);
+    let none = String::new;
+    vec![words, none(), line, none(), context, none()]
+}
+
+fn row(step: &Step, event: &Event) -> Vec<String> {
+    let layer = event.layer.name();
+    let words = match event.result {
+        Verdict::LeftOut => format!(
+            "  {layer} {} left out: {}",
+            thousands(event.count),
+            event.reason
+        ),
+        Verdict::Made => format!("  {layer} {}: {}", thousands(event.count), event.reason),
+        Verdict::Failed => format!("  {layer} failed: {}", event.reason),
+        Verdict::Held => format!("  {layer} not tried: {}", event.reason),
+    };
+    vec![
+        printable(&words).into_owned(),
+        thousands(step.request),
+        step.line.to_string(),
+        thousands(step.before),
+        thousands(step.after),
+        thousands(event.freed),
+    ]
+}

@@ -1,0 +1,150 @@
+//! `replay` tells what policies would have done to sessions.
+
+use serde_json::Value;
+
+use super::harness::Place;
+
+/// A session of an agent: `rounds` calls, each with a result of about 600 tokens.
+fn session(rounds: usize) -> String {
+    let mut lines = vec![r#"{"role":"user","content":"make it work"}"#.to_owned()];
+    for round in 0..rounds {
+        let words: String = (0..400).map(|n| format!("word{} ", n * round)).collect();
+        lines.push(format!(
+            r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{round}","name":"Bash","input":{{"command":"ls"}}}}]}}"#
+        ));
+        lines.push(format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{round}","content":"{words}"}}]}}"#
+        ));
+    }
+    lines.push(r#"{"role":"assistant","content":[{"type":"text","text":"done"}]}"#.to_owned());
+    lines.join("\n") + "\n"
+}
+
+fn json(place: &Place, args: &str) -> Value {
+    let ran = place.run(args);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    serde_json::from_slice(&ran.out).unwrap()
+}
+
+#[test]
+fn all_presets_stand_side_by_side_unless_some_are_named() {
+    let place = Place::with(&[("a.jsonl", session(9))]);
+    let names = |json: &Value| -> Vec<String> {
+        let policies = json["policies"].as_array().unwrap().iter();
+        policies
+            .map(|p| p["name"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let all = json(&place, "replay a.jsonl --json");
+    let presets = ctxpack::policy::presets().unwrap();
+    let presets: Vec<String> = presets.into_iter().map(|preset| preset.name).collect();
+    assert_eq!(names(&all), presets);
+    let session = &all["files"][0]["sessions"][0];
+    assert_eq!(session["policies"].as_array().unwrap().len(), presets.len());
+    assert_eq!(session["requests"], 10);
+
+    let two = json(
+        &place,
+        "replay a.jsonl --policy none --policy v5 --set clear.keep=1 --json",
+    );
+    assert_eq!(names(&two), ["none", "layered"]);
+    assert_eq!(two["policies"][1]["overrides"][0]["key"], "clear.keep");
+    assert_eq!(
+        two["totals"]["policies"][0]["tokens"],
+        two["totals"]["whole"]
+    );
+}
+
+#[test]
+fn nothing_is_written_and_the_table_is_short() {
+    let place = Place::with(&[("a.jsonl", session(9)), ("b.jsonl", session(7))]);
+    let ran = place.run("replay . --policy auto --policy none");
+    assert_eq!(ran.code, Some(0));
+    let text = ran.text();
+    let mut starts: Vec<&str> = text
+        .lines()
+        .map(|line| line.split([' ', ';']).next().unwrap_or_default())
+        .collect();
+    assert_eq!(
+        starts.split_off(4),
+        ["", "tokens", "./a.jsonl", "./b.jsonl"],
+        "{text}"
+    );
+    assert_eq!(starts, ["policy", "auto", "none", "18"]);
+    assert!(text.contains("\n18 requests in 2 sessions; tokens by classes"));
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+    assert_eq!(place.names(), ["a.jsonl", "b.jsonl"]);
+}
+
+#[test]
+fn the_timeline_tells_each_step_at_which_something_happened() {
+    let place = Place::with(&[("a.jsonl", session(7))]);
+    let text = place.run("replay a.jsonl --policy auto --timeline").text();
+    let steps: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
+    // Of 7 results the newest 5 stay.
+    assert_eq!(steps.len(), 2, "{text}");
+    assert!(
+        steps
+            .iter()
+            .all(|step| step.starts_with("  clear 1: 5 newer results after it"))
+    );
+    assert!(text.contains("turn 1: 8 requests, "), "{text}");
+}
+
+#[test]
+fn one_bad_file_never_stops_the_rest() {
+    let place = Place::with(&[
+        ("a.jsonl", session(2).into_bytes()),
+        ("b.jsonl.gz", b"\x1f\x8b\x08\0no gzip".to_vec()),
+        (
+            "c.jsonl",
+            b"{\"type\":\"session\",\"version\":3,\"id\":\"i\"}\n".to_vec(),
+        ),
+    ]);
+    let ran = place.run("replay . --policy none --json");
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.err.contains("b.jsonl.gz"), "{}", ran.err);
+    let json: Value = serde_json::from_slice(&ran.out).unwrap();
+    let statuses = json["files"].as_array().unwrap().iter();
+    let statuses: Vec<&Value> = statuses.map(|file| &file["status"]).collect();
+    assert_eq!(statuses, ["replayed", "failed", "unsupported"]);
+    assert_eq!(json["totals"]["sessions"], 1);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let files: Vec<(String, String)> = (1..9).map(|n| (format!("{n}.jsonl"), session(n))).collect();
+    let files: Vec<(&str, &String)> = files.iter().map(|(n, s)| (n.as_str(), s)).collect();
+    let place = Place::with(&files);
+    let one = place.run("replay . --json -j1");
+    let four = place.run("replay . --json -j4");
+    assert_eq!(one.code, Some(0));
+    assert!(one.out == four.out);
+}
+
+#[test]
+fn scripted_answers_stand_beside_their_policy() {
+    let policy = "extends = \"auto\"\nlayers = [\"summarize\"]\n[trigger]\ntokens = 1000\n[summary]\nsource = \"scripted\"\ntries = 1\non_failure = \"keep\"\n";
+    let place = Place::with(&[
+        ("p/own.toml", policy.to_owned()),
+        ("p/summaries.jsonl", "{\"error\":\"busy\"}\n".to_owned()),
+        ("a.jsonl", session(4)),
+    ]);
+    let replay = json(&place, "replay a.jsonl --policy p/own.toml --json");
+    let events = &replay["files"][0]["sessions"][0]["policies"][0]["steps"][0]["events"];
+    assert_eq!(events[0]["result"], "failed");
+    assert_eq!(events[0]["reason"], "no summary could be had: busy");
+}
+
+#[test]
+fn wrong_arguments_are_said_before_anything_is_read() {
+    let place = Place::with(&[("a.jsonl", session(1))]);
+    for args in [
+        "replay a.jsonl --policy nune",
+        "replay a.jsonl --set clear.kep=3",
+        "replay a.jsonl --json --timeline",
+        "replay missing-*.jsonl",
+    ] {
+        assert_eq!(place.run(args).code, Some(2), "{args}");
+    }
+}
