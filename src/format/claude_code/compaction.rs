@@ -25,7 +25,8 @@ const IDENTITY: [&[u8]; 8] = [
     b"agentId",
 ];
 
-/// Puts a summary into a session; `None` where the first line that stays has no link that could name it.
+/// Puts a summary into a session; `None` where the first line that stays has no link that could name it, or where a
+/// sidechain's would overrule the pointer that the session follows.
 pub(in super::super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -97,6 +98,10 @@ pub(in super::super) fn splice(
         // A boundary, even a sidechain's, overrules the pointers before it, and the newer branch ends the file as before.
         let main = transcript.conversations.first();
         if let Some(left) = main.and_then(|main| left_leaf(&tree, main)) {
+            // A sidechain is what its last line leads to: a summary of all of it cannot stand before that.
+            if is_aside && stays.is_empty() {
+                return None;
+            }
             place = place.min(pointer).min(left + 1);
         }
     }
