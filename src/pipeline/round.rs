@@ -278,6 +278,11 @@ impl Pipeline<'_> {
                     || action.message > summarised.tail as u64
             });
         }
+        // Nor what left with the task that it belonged to.
+        let transcript = &work.transcript;
+        round
+            .changes
+            .retain(|c| transcript.is_there(transcript.block(c.block).line));
         let is_summarised = telling.summaries().next().is_some();
         if is_summarised {
             work.find(&telling.told, &counts);

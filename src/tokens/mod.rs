@@ -175,7 +175,8 @@ impl Estimator {
             Scope::Strings if block.shape != Shape::String => 0,
             Scope::Content | Scope::Strings => self.texts(transcript, block),
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => {
-                self.json(transcript.bytes(block.line, block.content))
+                let content = json::compact(transcript.bytes(block.line, block.content));
+                self.raw(&json::without_pictures(&content))
             }
         };
         Size {
