@@ -282,7 +282,7 @@ impl Pipeline<'_> {
         let transcript = &work.transcript;
         round
             .changes
-            .retain(|c| transcript.is_there(transcript.block(c.block).line));
+            .retain(|c| !is_account || transcript.is_there(transcript.block(c.block).line));
         let is_summarised = telling.summaries().next().is_some();
         if is_summarised {
             work.find(&telling.told, &counts);
