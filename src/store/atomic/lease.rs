@@ -10,7 +10,7 @@ use std::fs::File;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(super) enum Hold<'f> {
     /// Nobody else has it open for writing, and nobody will until this is dropped.
-    Held { _lease: Lease<'f> },
+    Held { lease: Lease<'f> },
     /// Somebody has.
     Busy,
     /// There are no leases here: another system, a file system without them, somebody else's file.
@@ -38,13 +38,28 @@ pub(super) fn hold(file: &File, against: Against) -> Hold<'_> {
     };
     // Who has to wait is announced by a signal, which would end the process; this one is ignored unless one asks for it.
     let held =
-        fcntl(file, F_SETSIG, libc::SIGURG).and_then(|()| fcntl(file, libc::F_SETLEASE, kind));
+        fcntl(file, F_SETSIG, libc::SIGURG).and_then(|_| fcntl(file, libc::F_SETLEASE, kind));
     match held {
-        Ok(()) => Hold::Held {
-            _lease: Lease(file),
-        },
+        Ok(_) => Hold::Held { lease: Lease(file) },
         Err(e) if e.raw_os_error() == Some(libc::EAGAIN) => Hold::Busy,
         Err(_) => Hold::Unknown,
+    }
+}
+
+impl Lease<'_> {
+    /// Whether somebody waits for its end, or it has been taken away.
+    #[cfg(target_os = "linux")]
+    pub(super) fn is_wanted(&self) -> bool {
+        !matches!(
+            fcntl(self.0, libc::F_GETLEASE, 0),
+            Ok(libc::F_RDLCK | libc::F_WRLCK)
+        )
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn is_wanted(&self) -> bool {
+        let _ = self.0;
+        false
     }
 }
 
@@ -68,13 +83,13 @@ const F_SETSIG: libc::c_int = 10;
 /// The one call that the standard library has no safe form of.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> std::io::Result<()> {
+fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> std::io::Result<libc::c_int> {
     use std::os::fd::AsRawFd;
-    // SAFETY: the descriptor is open as long as `file` is borrowed, and the two commands that this file uses take a
-    // number and touch no memory of ours.
+    // SAFETY: the descriptor is open as long as `file` is borrowed, and the three commands that this file uses take a
+    // number or nothing and touch no memory of ours.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
         -1 => Err(std::io::Error::last_os_error()),
-        _ => Ok(()),
+        answer => Ok(answer),
     }
 }
 
@@ -97,9 +112,10 @@ mod tests {
         let writer = open();
         assert!(matches!(hold(&file, Against::Writers), Hold::Busy));
         drop(writer);
-        let Hold::Held { _lease } = hold(&file, Against::Writers) else {
+        let Hold::Held { lease } = hold(&file, Against::Writers) else {
             panic!("not held");
         };
+        assert!(!lease.is_wanted());
         // Readers do not mind.
         assert_eq!(std::fs::read(&path).unwrap(), b"a");
         let (send, opened) = mpsc::channel();
@@ -110,7 +126,8 @@ mod tests {
             });
             let waited = opened.recv_timeout(Duration::from_millis(50));
             assert_eq!(waited, Err(mpsc::RecvTimeoutError::Timeout));
-            drop(_lease);
+            assert!(lease.is_wanted());
+            drop(lease);
             opened.recv().unwrap();
         });
     }

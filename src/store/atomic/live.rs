@@ -9,6 +9,8 @@
 //!    to the end of the new file, before anybody else can append to it: lines keep their order.
 //! 4. Who does not close by then is an agent that began just now: the names are exchanged back, and the old file is left
 //!    alone after all. Lines that others wanted to append meanwhile come late, but they come.
+//! 5. Between finding a file by its name and opening it, a program can be made to wait by the system; nobody sees it then.
+//!    A file that was written to just now is therefore watched for a moment longer after it has lost its name.
 //!
 //! All of this holds on Linux where the file system has leases and the file is the user's own. Elsewhere (1) sees only
 //! changes, not open files, and (3) waits a fixed moment instead: what an agent that keeps its file open writes later is
@@ -31,6 +33,12 @@ const BEFORE: Duration = Duration::from_millis(20);
 const AFTER: Duration = Duration::from_secs(1);
 /// What an agent gets instead where nobody can say whether it is done.
 const BLIND: Duration = Duration::from_millis(5);
+/// How long a program may take from finding a file by its name to opening it: a microsecond, unless others get the
+/// processor in between. On a loaded machine one exchange in some hundred meets that while thousands of lines a second
+/// are appended. Who wants to append meanwhile waits.
+const GRACE: Duration = Duration::from_millis(50);
+/// The age from which on a file is not watched: whoever writes more seldom than this does not meet that moment.
+const RECENT: Duration = Duration::from_secs(2);
 
 /// Gives `temp`, complete, the name `target` of the file that `stamp` is of, unless there is a reason against it, which is
 /// given back.
@@ -62,37 +70,60 @@ pub(super) fn put(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Resu
             path.persist(target).map_err(|e| e.error)?;
             drop(lease);
             let _lease = late(&old);
-            return append(&old, stamp.bytes, &new).map(|_| None);
+            return Ok(append(&old, stamp.bytes, &new)?.err());
         }
     };
     drop(lease);
     let done = settle(&old, &path, stamp, &new);
-    if !matches!(done, Ok(None)) {
-        exchange(&path, target)?;
-        if done.is_err() {
-            // The old file has these lines; they must not come back from here.
-            new.set_len(length)?;
-        }
-        // Who found the new file under the name meanwhile has waited for this.
-        drop(fence);
-        if let Hold::Held { .. } | Hold::Unknown = quiet(&new, Against::All, AFTER) {
-            append(&new, length, &File::options().append(true).open(target)?)?;
-        }
+    if let Ok(Ok(seen)) = done {
+        // Nobody may go on in the new file before what came late stands in it.
+        return watch(&old, seen, &new).map(|()| None);
     }
-    done
+    exchange(&path, target)?;
+    if done.is_err() {
+        // The old file has these lines; they must not come back from here.
+        new.set_len(length)?;
+    }
+    // Who found the new file under the name meanwhile has waited for this.
+    drop(fence);
+    let seen = File::open(&path)?;
+    drop(new);
+    watch(&seen, length, &File::options().append(true).open(target)?)?;
+    done.map(Result::err)
 }
 
-/// Moves what came late from the old file, which is at `path` now, to the new one.
-fn settle(old: &File, path: &TempPath, stamp: &Stamp, new: &File) -> io::Result<Option<Why>> {
+/// Moves what came late from the old file, which is at `path` now, to the new one. How long the old one is then.
+fn settle(old: &File, path: &TempPath, stamp: &Stamp, new: &File) -> io::Result<Result<u64, Why>> {
     if place(&fs::metadata(path)?) != place(&old.metadata()?) {
         // Somebody else gave the name to a third file in the moment after the last look.
-        return Ok(Some(Why::Changed));
+        return Ok(Err(Why::Changed));
     }
     let lease = late(old);
     if matches!(lease, Hold::Busy) {
-        return Ok(Some(Why::Busy));
+        return Ok(Err(Why::Busy));
     }
     append(old, stamp.bytes, new)
+}
+
+/// Appends to `heir` what others still write to `file`, which no longer has its name, behind the first `seen` bytes. The
+/// handle of `file` must be one for reading.
+fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
+    let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
+    let end = Instant::now() + if age < RECENT { GRACE } else { Duration::ZERO };
+    loop {
+        let hold = quiet(file, Against::Writers, AFTER);
+        seen = append(file, seen, heir)?.unwrap_or(seen);
+        let Hold::Held { lease } = hold else {
+            return Ok(());
+        };
+        // Who comes late waits for the lease, and is heard of.
+        while !lease.is_wanted() {
+            if Instant::now() >= end {
+                return Ok(());
+            }
+            sleep(Duration::from_millis(1));
+        }
+    }
 }
 
 fn late(old: &File) -> Hold<'_> {
@@ -114,21 +145,21 @@ fn quiet(file: &File, against: Against, patience: Duration) -> Hold<'_> {
     }
 }
 
-/// Copies what is behind the first `length` bytes of `from` to the end of `to`.
-fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Option<Why>> {
+/// Copies what is behind the first `length` bytes of `from` to the end of `to`, and says how many bytes `from` has then.
+fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Result<u64, Why>> {
     let now = from.metadata()?.len();
     if now == length {
-        return Ok(None);
+        return Ok(Ok(length));
     }
     if now < length {
-        return Ok(Some(Why::Changed));
+        return Ok(Err(Why::Changed));
     }
     let mut lines = Vec::new();
     from.seek(SeekFrom::Start(length))?;
     from.read_to_end(&mut lines)?;
     to.seek(SeekFrom::End(0))?;
     to.write_all(&lines)?;
-    Ok(None)
+    Ok(Ok(length + lines.len() as u64))
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
