@@ -33,6 +33,8 @@ pub enum ErrorKind {
     Decode,
     /// A store that lacks what was asked of it, or holds it damaged.
     Store,
+    /// A command of the user's own that wants an input left alone.
+    Hook,
     /// The reader of an output has gone; no fault.
     ClosedPipe,
     /// The run was interrupted by a signal.

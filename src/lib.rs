@@ -44,6 +44,8 @@
 //! Identity (policy `none` changes nothing, whatever the bytes), splice (an edit changes its span alone), valid (no finding
 //! that the input lacks), never worse (no more tokens), idempotent, deterministic, reversible, isolated (one bad line or
 //! file never stops the rest). Each is a property test.
+//!
+#![doc = include_str!("systems.md")]
 
 pub mod apply;
 pub mod artifacts;

@@ -83,8 +83,9 @@ impl Outcome {
         Outcome::unread(input, Status::Skipped)
     }
 
-    /// An input that was left alone because another program writes to it: no fault, but to be seen.
-    pub fn in_use(input: &Path, error: &Error) -> Self {
+    /// An input that was left alone for a reason that is no fault, but is to be seen: another program writes to it, or the
+    /// user's own command said so.
+    pub fn left_alone(input: &Path, error: &Error) -> Self {
         Outcome {
             status: Status::Skipped,
             ..Outcome::failed(input, error)

@@ -5,6 +5,7 @@
 
 mod budget;
 mod find;
+mod hooks;
 mod input;
 mod inspect;
 mod one;
@@ -26,10 +27,13 @@ use rayon::prelude::*;
 use crate::artifacts::Replies;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Warning};
 use crate::policy::Effective;
 
+use hooks::Verdict;
+
 pub use find::{FileSource, Found, Source, find};
+pub use hooks::{Hooks, Words};
 pub use inspect::{Inspected, compact_bytes, inspect};
 pub use replay::{replay, replay_bytes};
 pub use stats::stats;
@@ -51,6 +55,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// The answers of a scripted summariser.
     pub replies: Replies,
+    /// The user's own commands. A dry run does without them.
+    pub hooks: Hooks,
     /// Threads.
     pub jobs: usize,
     /// The signal that ends the run; 0: none yet.
@@ -105,35 +111,55 @@ pub fn run(
     // The largest first, so that no thread is left alone with one at the end.
     order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
     let budget = budget::Budget::new(order.first().map_or(0, |target| target.bytes), options.jobs);
-    let one = |target: &&Target| {
-        let _share = budget.take(target.bytes);
-        let tried = attempt(&run, target);
-        progress.done(target.bytes);
-        tried
+    let no_hooks = Hooks::default();
+    let hooks = match options.effect {
+        Effect::Write => &options.hooks,
+        Effect::DryRun => &no_hooks,
     };
-    let tried: Vec<Result<Outcome>> =
-        pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
+    let (policy, stop) = (effective.policy.name.as_str(), options.stop.as_ref());
+    let after = |target: &Target, warnings: Vec<Warning>, tried: Result<Outcome>| {
+        let mut outcome = told(tried, target, &options.destination)?;
+        outcome.warnings.extend(warnings);
+        hooks.after(&mut outcome, policy, stop);
+        Ok(outcome)
+    };
+    let one = |target: &&Target| {
+        // Not while others wait for the memory that this input needs.
+        let warnings = match hooks.before(target, policy, stop) {
+            Ok(Verdict::Go(warnings)) => warnings,
+            Ok(Verdict::Skip(why)) => {
+                progress.done(target.bytes);
+                let outcome = Outcome::left_alone(target.input_path(), &why);
+                return Tried::Told(Box::new(Ok(outcome)));
+            }
+            Err(error) => return Tried::Told(Box::new(Err(error))),
+        };
+        let tried = {
+            let _share = budget.take(target.bytes);
+            attempt(&run, target)
+        };
+        progress.done(target.bytes);
+        match tried {
+            // The threads together held too many files open; one at a time fits. A stream cannot be read twice.
+            Err(error) if lacks_handles(&error) && target.source != Source::Stdin => {
+                Tried::Again(warnings)
+            }
+            tried => Tried::Told(Box::new(after(target, warnings, tried))),
+        }
+    };
+    let tried: Vec<Tried> = pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
     let mut outcomes = Vec::with_capacity(tried.len());
     let mut closed = None;
     for (target, tried) in order.into_iter().zip(tried) {
-        let tried = match tried {
-            // The threads together held too many files open; one at a time fits. A stream cannot be read twice.
-            Err(error) if lacks_handles(&error) && target.source != Source::Stdin => {
-                attempt(&run, target)
-            }
-            tried => tried,
+        let told = match tried {
+            Tried::Told(told) => *told,
+            Tried::Again(warnings) => after(target, warnings, attempt(&run, target)),
         };
-        match tried {
+        match told {
             Ok(outcome) => outcomes.push(outcome),
-            Err(error) if error.kind == ErrorKind::Interrupted => {}
             Err(error) if error.kind == ErrorKind::ClosedPipe => closed = Some(error),
-            Err(error)
-                if error.kind == ErrorKind::Changed
-                    && options.destination == Destination::InPlace =>
-            {
-                outcomes.push(Outcome::in_use(target.input_path(), &error));
-            }
-            Err(error) => outcomes.push(Outcome::failed(target.input_path(), &error)),
+            // Interrupted: its output has not taken its name.
+            Err(_) => {}
         }
     }
     targets.finish(options.effect)?;
@@ -153,6 +179,28 @@ pub fn run(
     }));
     outcomes.sort_by(|a, b| a.input.cmp(&b.input));
     Ok(outcomes)
+}
+
+/// What came of an input in the workers.
+enum Tried {
+    Told(Box<Result<Outcome>>),
+    /// It is to be tried once more; what its hook has left to say.
+    Again(Vec<Warning>),
+}
+
+/// The outcome of an input that was tried; the errors that are left concern the run.
+fn told(tried: Result<Outcome>, target: &Target, destination: &Destination) -> Result<Outcome> {
+    let input = target.input_path();
+    match tried {
+        Err(error) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::ClosedPipe) => {
+            Err(error)
+        }
+        Err(error) if error.kind == ErrorKind::Changed && *destination == Destination::InPlace => {
+            Ok(Outcome::left_alone(input, &error))
+        }
+        Err(error) => Ok(Outcome::failed(input, &error)),
+        Ok(outcome) => Ok(outcome),
+    }
 }
 
 /// One input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before its output took its name.

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::config::{Chosen, PolicyArgs};
+use super::hooks::HookArgs;
 use super::progress::Bar;
 use super::shorthand::Shorthands;
-use super::{Context, Fault, PolicyArgs, Voice, all_paths, format_named, scripted_answers};
+use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
@@ -50,7 +52,7 @@ pub(super) struct Compact {
     /// Replace outputs that ctxpack did not write
     #[arg(long)]
     overwrite: bool,
-    /// Do everything but write
+    /// Do everything but write; hooks do not run
     #[arg(short = 'n', long)]
     dry_run: bool,
     /// Write a report; .json, .jsonl, .csv, .md or .html; can be given again
@@ -65,17 +67,21 @@ pub(super) struct Compact {
     /// Read more paths from FILE, one a line; - is standard input
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
+    #[command(flatten)]
+    hooks: HookArgs,
 }
 
 impl Compact {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let effective = self.policy.resolve_with(self.shorthands.settings())?;
+        let Chosen {
+            effective, file, ..
+        } = self.policy.resolve_with(self.shorthands.settings())?;
         let formats = self
             .reports
             .iter()
             .map(|path| ReportFormat::from_path(path))
             .collect::<Result<Vec<_>>>()?;
-        let replies = scripted_answers(&self.policy.policy, &effective.policy)?;
+        let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let options = self.options(context, replies)?;
         for (path, format) in self.planned_reports(&formats) {
             // Better said before hours of work than after.
@@ -134,6 +140,7 @@ impl Compact {
             },
             format: format_named(self.input_format.as_deref())?,
             replies,
+            hooks: self.hooks.hooks(context.voice),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
         })

@@ -4,6 +4,10 @@
 
 mod check;
 mod compact;
+mod config;
+mod gc;
+mod hooks;
+mod policy;
 mod progress;
 mod replay;
 mod shorthand;
@@ -17,14 +21,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
 use crate::artifacts::Replies;
 use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
-use crate::policy::{self, Effective, Setting, Source};
+use crate::policy::{Policy, Source};
 use crate::text::{printable, printable_json};
 
 /// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
@@ -52,7 +56,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Compact transcripts
-    Compact(compact::Compact),
+    Compact(Box<compact::Compact>),
     /// Count tokens by role, tool and file
     Stats(stats::Stats),
     /// Run policies turn by turn over recorded sessions
@@ -63,6 +67,12 @@ enum Command {
     Undo(undo::Undo),
     /// Compact fixtures in memory and compare with what is expected
     Check(check::Check),
+    /// Delete from a store what no record and no output names
+    Gc(gc::Gc),
+    /// Show and begin policies
+    Policy(policy::PolicyCommand),
+    /// Show the policy that holds here
+    Config(policy::ConfigCommand),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -73,85 +83,22 @@ enum ErrorFormat {
     Json,
 }
 
-/// Flags that choose a policy.
-#[derive(Debug, Args)]
-struct PolicyArgs {
-    /// A preset's name, or a policy file
-    #[arg(long, value_name = "NAME|FILE", default_value = "auto")]
-    policy: String,
-    /// Set one key of the policy, like clear.keep=3; can be given again
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
-}
-
-impl PolicyArgs {
-    /// The policy in effect.
-    fn resolve(&self) -> Result<Effective> {
-        self.resolve_with(std::iter::empty())
-    }
-
-    /// The policy in effect, with what other flags set.
-    fn resolve_with(&self, more: impl Iterator<Item = Setting>) -> Result<Effective> {
-        let settings = self
-            .settings
-            .iter()
-            .map(|setting| setting_of(setting))
-            .chain(more.map(Ok))
-            .collect::<Result<Vec<_>>>()?;
-        policy::resolve(load_policy(&self.policy)?, &settings)
-    }
-}
-
-fn setting_of(text: &str) -> Result<Setting> {
-    let Some((key, value)) = text.split_once('=') else {
-        return Err(Error::new(
-            ErrorKind::Config,
-            format!("--set takes KEY=VALUE, not {text:?}"),
-        )
-        .hint("for example --set clear.keep=3"));
-    };
-    Ok(Setting {
-        key: key.trim().to_owned(),
-        value: value.to_owned(),
-        origin: "flag".to_owned(),
-    })
-}
-
-/// A preset by its name, or a user's file.
-fn load_policy(name: &str) -> Result<policy::Policy> {
-    let path = Path::new(name);
-    if !is_path(name) {
-        return policy::preset(name);
-    }
-    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, "read the policy", e))?;
-    let own_name = path
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    policy::parse(&own_name, &text).map_err(|error| error.at(path))
-}
-
 /// The answers of a scripted summariser: `summaries.jsonl` beside the policy that asks for it.
-fn scripted_answers(name: &str, policy: &policy::Policy) -> Result<Replies> {
+fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     if policy.summary.source != Source::Scripted {
         return Ok(Replies::default());
     }
-    let path = Path::new(name).with_file_name("summaries.jsonl");
-    if !is_path(name) {
+    let Some(file) = file else {
         return Err(Error::new(
             ErrorKind::Config,
             "a scripted summariser answers from a file beside its policy, and a shipped policy has none",
         )
         .hint("write a policy file, with summaries.jsonl beside it, and name it with --policy"));
-    }
+    };
+    let path = file.with_file_name("summaries.jsonl");
     let text =
         std::fs::read_to_string(&path).map_err(|e| Error::io(&path, "read the answers", e))?;
     Replies::parse(&text).map_err(|error| error.at(path))
-}
-
-/// Whether `--policy` names a file: what looks like a path is one.
-fn is_path(name: &str) -> bool {
-    name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
 /// `--input-format`.
@@ -339,6 +286,9 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),
+        Command::Gc(args) => args.run(&context),
+        Command::Policy(args) => args.run(&context),
+        Command::Config(args) => args.run(),
     };
     let code = match result {
         Ok(code) => code,

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::compact::{policy_ref, threads, width};
+use super::config::PolicyArgs;
 use super::progress::Bar;
-use super::{Context, Fault, PolicyArgs, Voice, all_paths, flush, format_named, stdout_failed};
+use super::{Context, Fault, Voice, all_paths, flush, format_named, stdout_failed};
 use crate::batch;
 use crate::error::Result;
 use crate::report::{Stats as Report, Turns, View, write_stats_json, write_stats_table};
@@ -53,7 +54,7 @@ enum Shape {
 
 impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let effective = self.policy.resolve()?;
+        let effective = self.policy.resolve()?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
         let counting = Counting::new(policy, self.top, exact)?;

@@ -58,6 +58,22 @@ impl Telling {
 }
 
 impl Told {
+    /// A conversation that is a request of the agent to itself.
+    fn left_alone(id: &ConversationId) -> Self {
+        let why = "a request of the agent to itself".to_owned();
+        Told {
+            id: id.clone(),
+            id_after: id.to_string(),
+            first: (0, 0),
+            why: why.clone(),
+            settled: Settled::Stays {
+                why,
+                tried: None,
+                target: None,
+            },
+        }
+    }
+
     /// Puts what came of it into the conversation's outcome.
     pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
         match &self.settled {
@@ -144,9 +160,11 @@ impl Pipeline<'_> {
                     Summaries::Due | Summaries::Never => self.forced(work, conversation),
                 };
                 let total = work.sizes.conversation(&work.transcript, conversation);
-                if !may_be_due(self.policy, total, &force)
-                    || is_skipped(self.policy, &work.transcript, conversation)
-                {
+                if !may_be_due(self.policy, total, &force) {
+                    continue;
+                }
+                if is_skipped(self.policy, &work.transcript, conversation) {
+                    telling.told.push(Told::left_alone(&conversation.id));
                     continue;
                 }
                 let original = original.get_or_insert_with(|| self.original(work));

@@ -5,6 +5,7 @@
 //! neither side: they stay where they are and are not counted. What an earlier compaction has left at the beginning is
 //! never kept as if it were a message of its own.
 
+use super::prune::prunable;
 use crate::facts::Left;
 use crate::ids::IdMap;
 use crate::policy::Summary;
@@ -61,10 +62,37 @@ impl<'c> Cutter<'c> {
 
     /// The cut that `keep` asked for when the conversation ended before the message `end`; what came later stays.
     pub fn by_policy_at(&self, end: usize, keep: &Summary, tokens: &[u64]) -> Cut {
+        self.by_rules(end, keep, tokens, |n| {
+            self.conversation.messages[n].typed == Typed::Yes
+        })
+    }
+
+    /// The cut that `keep` asks for once the conversation is pruned: a user's words beside a result are a turn of their own
+    /// then.
+    pub fn by_pruned(&self, keep: &Summary, tokens: &[u64]) -> Cut {
+        let blocks = prunable(self.transcript, self.conversation);
+        let end = self.conversation.messages.len();
+        self.by_rules(end, keep, tokens, |n| {
+            let message = &self.conversation.messages[n];
+            let stay = self.conversation.blocks(message).iter().copied();
+            let stay: Vec<u32> = stay.filter(|block| !blocks.contains(block)).collect();
+            let is_less = stay.len() < self.conversation.blocks(message).len();
+            message.typed == Typed::Yes
+                || is_less && self.transcript.is_typed(message.role, &stay) == Typed::Yes
+        })
+    }
+
+    fn by_rules(
+        &self,
+        end: usize,
+        keep: &Summary,
+        tokens: &[u64],
+        is_typed: impl Fn(usize) -> bool,
+    ) -> Cut {
         let there = &self.counted[..self.counted.partition_point(|n| *n < end)];
         let asked = [
             by_messages(there, keep.keep_messages),
-            self.by_turns(there, keep.keep_turns),
+            self.by_turns(there, keep, is_typed),
             by_tokens(there, tokens, keep.keep_tokens),
         ];
         self.at(asked.into_iter().flatten().min().unwrap_or(end))
@@ -112,18 +140,24 @@ impl<'c> Cutter<'c> {
 
     /// From the n-th last typed message on; fewer turns all stay. Where one turn is to be kept and there is no more than
     /// one: from its last answer on, since otherwise nothing could go. Where a summary stands in front, what went is told
-    /// there.
-    fn by_turns(&self, there: &[usize], keep: u64) -> Option<usize> {
-        let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
-        let is_typed = |n: &usize| {
-            self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
-        };
-        let turns: Vec<usize> = there.iter().copied().filter(is_typed).collect();
-        let is_told = self.left.contains(&Left::Summary);
+    /// there; and where the policy may leave one turn without a summary, it may have done so.
+    fn by_turns(
+        &self,
+        there: &[usize],
+        policy: &Summary,
+        is_typed: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let keep = usize::try_from(policy.keep_turns).ok()?;
+        if keep == 0 {
+            return None;
+        }
+        let is_turn = |n: &usize| is_typed(*n) && self.left[*n] == Left::Nothing;
+        let turns: Vec<usize> = there.iter().copied().filter(is_turn).collect();
+        let is_left = self.left.contains(&Left::Summary) || policy.may_leave_last_turns();
         match turns[..] {
-            [] if keep == 1 && !is_told => self.last_answer(there),
+            [] if keep == 1 && !is_left => self.last_answer(there),
             // It may not have been answered yet.
-            [turn] if keep == 1 && !is_told => self.last_answer(there).max(Some(turn)),
+            [turn] if keep == 1 && !is_left => self.last_answer(there).max(Some(turn)),
             _ => match turns.len().checked_sub(keep) {
                 Some(at) => turns.get(at).copied(),
                 None => there.first().copied(),

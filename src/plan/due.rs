@@ -5,7 +5,7 @@
 use super::{Cut, Cutter};
 use crate::facts::{Asked, asked_for, request};
 use crate::format::Format;
-use crate::policy::{Layer, Policy, SummaryWhen};
+use crate::policy::{Compare, Layer, Policy, SummaryWhen};
 use crate::text::thousands;
 use crate::transcript::{Conversation, Transcript};
 
@@ -107,9 +107,13 @@ pub fn due(
             let least = policy.trigger.min_savings;
             if savings >= least {
                 let (now, threshold) = (thousands(total), thousands(threshold));
+                let how = match policy.trigger.compare {
+                    Compare::Over => "over",
+                    Compare::AtLeast => "at or over",
+                };
                 return Due::Yes(
                     cut,
-                    format!("{now} tokens, over the trigger of {threshold}"),
+                    format!("{now} tokens, {how} the trigger of {threshold}"),
                 );
             }
             Due::No(format!(
@@ -186,7 +190,7 @@ mod tests {
             policy.trigger.tokens = 100;
             policy.trigger.compare = Compare::AtLeast;
         });
-        assert_eq!(at_least, yes("100 tokens, over the trigger of 100"));
+        assert_eq!(at_least, yes("100 tokens, at or over the trigger of 100"));
         assert_eq!(
             said(|policy| policy.trigger.tokens = 0),
             no("no threshold is set")

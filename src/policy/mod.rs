@@ -9,6 +9,8 @@
 mod check;
 mod choice;
 mod counting;
+mod env;
+mod found;
 mod keys;
 mod layers;
 mod presets;
@@ -20,6 +22,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod write;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +33,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable;
 
 pub use counting::{Encoding, Method, Per, Rounding, Scope, Tokens, Unit};
+pub use env::{Environment, POLICY_NAME, environment, name_of};
+pub use found::check_found;
 pub use layers::{Archive, Clear, Demote, History, Layer, Offload, Redact, Shape, Superseded};
 pub use presets::{preset, presets};
 pub use restore::{Extra, Restore, ToolKind, Tools};
@@ -38,6 +43,7 @@ pub use summary::{
 };
 pub use template::{Slot, Substitutions, Template};
 pub use trigger::{Compare, Skip, Target, Trigger, TriggerOn, Window};
+pub use write::{descriptions, literal};
 
 /// When and how a conversation is made smaller. One field a key, in the order of the file.
 ///
@@ -86,8 +92,9 @@ pub struct Policy {
     pub tools: Tools,
     /// Environment names that users of a published system have set, each with the key that it sets.
     ///
-    /// The key may be followed by `%` (the value is divided by 100), by `=VALUE` (what any value sets), and then by `!`
-    /// (it beats flags); of two keys `A|B`, a value up to 1 sets the first.
+    /// The key may be followed by `%` (the value is divided by 100) or by `=VALUE` (what any value sets but "0", "false", "no"
+    /// and "off"), and then by `!` (it beats flags). Of two keys `A|B`, a value up to 1 sets the first; one above it sets the
+    /// second, and the first to 0; a key `on` beside the one that was set says from then on that it is the one that counts.
     pub env: BTreeMap<String, String>,
 }
 
@@ -99,7 +106,7 @@ pub struct Setting {
     /// Its value: TOML, or the bare text where the key takes one, or the parts of a list between commas. A text that is
     /// itself in quotes must be quoted once more.
     pub value: String,
-    /// Where it was set, for reports and errors: "flag", "env NAME".
+    /// Where it was set, for reports and errors: "flag", "env NAME", "file PATH".
     pub origin: String,
 }
 
@@ -147,9 +154,24 @@ pub fn parse(name: &str, text: &str) -> Result<Policy> {
     };
     let mut policy = own.to_json()?;
     for key in given {
+        if let (keys::ENV, Value::Object(names)) = (key.key, &key.value) {
+            for spec in names.values().filter_map(Value::as_str) {
+                env::targets(spec).map_err(|error| error.on_line(read::line(text, key.at)))?;
+            }
+        }
         keys::put(&mut policy, key.key, key.value);
     }
     serde_json::from_value(policy).map_err(keys::broken)
+}
+
+/// The keys that a user's policy sets, in the order of its lines; without those that only say what it is called and where
+/// it comes from.
+///
+/// # Errors
+/// Those of [`parse`] that a single line is the reason for.
+pub fn given(text: &str) -> Result<Vec<&'static str>> {
+    let given = read::read(text)?.into_iter().map(|given| given.key);
+    Ok(given.filter(|key| !LABELS.contains(key)).collect())
 }
 
 /// `base` with `settings` over it, one after the other.

@@ -93,6 +93,11 @@ impl Summary {
         share.clamp(self.min_tokens, self.max_tokens)
     }
 
+    /// Whether the last turns may be all that is left, without a summary in front of them.
+    pub fn may_leave_last_turns(&self) -> bool {
+        self.too_large == TooLarge::LastTurns || self.on_failure == OnFailure::Prune
+    }
+
     /// Whether the summary names the archive of what it replaces.
     pub fn names_archive(&self) -> bool {
         self.text.holds(Slot::Name)

@@ -193,6 +193,10 @@ impl Summing<'_> {
     /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
     fn last_turns(&self, asked: Cut, cap: Option<u64>, kept: Kept) -> Option<Settled> {
         let count = self.sizes.len();
+        let asked = match kept {
+            Kept::Whole => asked,
+            Kept::Pruned => self.cutter.by_pruned(&self.policy.summary, &self.tokens()),
+        };
         // A policy that keeps nothing would leave nothing; and no summary tells the last words of the user.
         let cut = if asked.tail < count {
             asked

@@ -11,7 +11,7 @@ use super::atomic::{Durability, IfTaken, Mode, Temp, Written};
 use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, open_regular, pour};
 use crate::error::{Error, ErrorKind, Result};
 
-const ARCHIVE: &str = "archive";
+pub(super) const ARCHIVE: &str = "archive";
 const ENDING: &str = ".zst";
 const LEVEL: i32 = 3;
 
@@ -79,7 +79,7 @@ impl Store {
     /// [`ErrorKind::Store`] when the name is none of ours, or the archive is missing or damaged;
     /// [`ErrorKind::Io`] (without a path) when `to` refuses. A damaged archive can have been written in part.
     pub fn read_archive(&self, name: &str, to: &mut dyn Write) -> Result<Written> {
-        if !is_content_name(name, ARCHIVE, ENDING) {
+        if !is_archive_name(name) {
             return Err(Error::new(
                 ErrorKind::Store,
                 "a manifest names an archive in a way that ctxpack never does",
@@ -110,7 +110,12 @@ impl Store {
     }
 }
 
-/// The hash's digits in a name that [`is_content_name`] has found good.
+/// Whether `name` has exactly the form that [`archive_name`] gives. Pure.
+pub(super) fn is_archive_name(name: &str) -> bool {
+    is_content_name(name, ARCHIVE, ENDING)
+}
+
+/// The hash's digits in a name that [`is_archive_name`] has found good.
 fn digits(name: &str) -> &str {
     &name[ARCHIVE.len() + 1..name.len() - ENDING.len()]
 }

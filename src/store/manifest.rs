@@ -21,8 +21,8 @@ use super::offload::OFFLOADED;
 use super::{NAME_DIGITS, Store, private};
 use crate::error::{Error, ErrorKind, Result};
 
-const JOURNAL: &str = "journal";
-const MANIFESTS: &str = "manifests";
+pub(super) const JOURNAL: &str = "journal";
+pub(super) const MANIFESTS: &str = "manifests";
 const ENDING: &str = "jsonl";
 
 /// Where an output came from. Hashes and lengths are those of the files on the disk, compressed or not.
@@ -88,6 +88,7 @@ pub struct Ledger {
     by_output_hash: HashMap<String, Vec<usize>>,
     input_hashes: HashSet<String>,
     damaged: u64,
+    first_damaged: Option<(PathBuf, u64)>,
 }
 
 impl Store {
@@ -171,10 +172,15 @@ impl Store {
         sources.sort_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path)));
         let mut ledger = Ledger::default();
         for source in sources {
-            for line in lines(&source.bytes) {
+            for (line, number) in source.bytes.split(|&b| b == b'\n').zip(1..) {
                 match serde_json::from_slice(line) {
                     Ok(record) => ledger.push(record),
-                    Err(_) => ledger.damaged += 1,
+                    Err(_) if line.is_empty() => {}
+                    Err(_) => {
+                        ledger.damaged += 1;
+                        let place = || (source.path.clone(), number);
+                        ledger.first_damaged.get_or_insert_with(place);
+                    }
                 }
             }
         }
@@ -263,6 +269,12 @@ impl Ledger {
     /// Lines that are no records: cut short by a kill, or damaged.
     pub fn damaged(&self) -> u64 {
         self.damaged
+    }
+
+    /// The file of the first of these lines, and its number from 1.
+    pub fn damage(&self) -> Option<(&Path, u64)> {
+        let (path, line) = self.first_damaged.as_ref()?;
+        Some((path, *line))
     }
 
     fn push(&mut self, record: Record) {

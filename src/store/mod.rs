@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 mod archive;
 pub mod atomic;
 pub mod folders;
+pub mod gc;
 pub mod manifest;
 mod offload;
 pub mod undo;

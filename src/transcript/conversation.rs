@@ -64,6 +64,8 @@ pub struct Conversation {
     pub gathered: IdSet<u32>,
     /// The line at which it would go on, in formats whose lines form a tree.
     pub leaf: Option<u32>,
+    /// Lines that another version of the agent would send instead of these; they are no part of the conversation, and stay.
+    pub beside: Vec<u32>,
     /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
     pub mirrors: Vec<u32>,
     /// Blocks on live lines that repeat a block of a message, and that block: an agent sends one of the two.
@@ -81,6 +83,7 @@ impl Conversation {
             path: Vec::new(),
             gathered: IdSet::default(),
             leaf: None,
+            beside: Vec::new(),
             copies: BTreeMap::new(),
             mirrors: Vec::new(),
             lines: Vec::new(),

@@ -232,6 +232,8 @@ impl Marks {
     pub const BOUNDARY: Marks = Marks(8);
     /// Says which line is the leaf; its `parent` span holds the leaf's id.
     pub const LEAF: Marks = Marks(16);
+    /// With [`Marks::LEAF`]: the user went back to that leaf.
+    pub const CHOSEN: Marks = Marks(8192);
     /// `parentUuid` is there and `null`.
     pub const ROOT: Marks = Marks(32);
     /// The text begins as an echo of a command or an injected reminder does.

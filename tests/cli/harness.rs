@@ -109,6 +109,20 @@ impl Place {
         Ran::of(Command::from_std(self.command(args)))
     }
 
+    /// Runs the program with these names in its environment.
+    pub(super) fn run_with(&self, env: &[(&str, &str)], args: &str) -> Ran {
+        let mut command = self.command(args);
+        command.envs(env.iter().copied());
+        Ran::of(Command::from_std(command))
+    }
+
+    /// Runs the program in a folder of this one.
+    pub(super) fn run_in(&self, folder: &str, args: &str) -> Ran {
+        let mut command = self.command(args);
+        command.current_dir(self.path(folder));
+        Ran::of(Command::from_std(command))
+    }
+
     /// Runs the program; `args` may hold white space.
     pub(super) fn run_args(&self, args: &[&str]) -> Ran {
         Ran::of(Command::from_std(self.command_of(PROGRAM, args)))

@@ -7,11 +7,16 @@
 
 mod bytes;
 mod check;
+mod config;
 mod errors;
+mod gc;
 mod harness;
+#[cfg(unix)]
+mod hooks;
 mod inplace;
 mod inputs;
 mod outputs;
+mod policy;
 mod replay;
 mod reports;
 mod signals;

@@ -235,8 +235,9 @@ pub(super) fn system(tape: &mut Tape) -> Policy {
     policy.offload.tokens = tape.pick(&[1, limit, 2 * limit]);
     policy.demote.min_tokens = tape.pick(&[60, 200]);
     policy.clear.min_tokens = policy.clear.min_tokens.min(tape.pick(&[0, 40, 1_000]));
-    if tape.one_in(2) && !policy.trigger.manual_tool.is_empty() {
-        policy.trigger.manual_tool = "Bash".to_owned();
+    if !policy.trigger.manual_tool.is_empty() {
+        // Below the trigger, so that the call alone decides.
+        (policy.trigger.manual_tool, policy.trigger.tokens) = ("Bash".to_owned(), 100_000);
     }
     let summary = &mut policy.summary;
     summary.when = tape.pick(&[SummaryWhen::Auto, SummaryWhen::Auto, SummaryWhen::Always]);

@@ -19,13 +19,14 @@ use serde_json::{Map, Value, json};
 use difference::difference;
 
 use super::compact::policy_ref;
-use super::replay::{effective, replaying};
-use super::{Context, Voice, flush, load_policy, put, scripted_answers};
+use super::config::load_file;
+use super::replay::replaying;
+use super::{Context, Voice, flush, put, scripted_answers};
 use crate::batch::{compact_bytes, replay_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
-use crate::policy;
+use crate::policy::{self, Effective};
 use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
 use crate::store::Store;
 use crate::store::atomic::Durability;
@@ -42,7 +43,8 @@ const STORE: &str = "store";
 /// Compact fixtures in memory and compare with what is expected.
 ///
 /// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. A case with
-/// an expected.replay.json is replayed instead. Exit code 1 when a case differs.
+/// an expected.replay.json is replayed instead. Neither the environment nor a ctxpack.toml is looked at: the case says
+/// everything. Exit code 1 when a case differs.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// Folders to search for cases
@@ -131,18 +133,11 @@ impl Check {
             let path = case.join(name);
             fs::read(&path).map_err(|e| Error::io(&path, "read", e))
         };
-        let base = if case.join(POLICY).exists() {
-            load_policy(&case.join(POLICY).to_string_lossy())?
-        } else {
-            policy::preset("")?
-        };
-        let effective = policy::resolve(base, &[]).map_err(|error| error.at(case.join(POLICY)))?;
+        let policy_file = case.join(POLICY);
+        let effective = policy_of(&policy_file)?;
         let pipeline = Pipeline::new(&effective.policy, Keeping::Store)
-            .map_err(|error| error.at(case.join(POLICY)))?
-            .with_replies(scripted_answers(
-                &case.join(POLICY).to_string_lossy(),
-                &effective.policy,
-            )?);
+            .map_err(|error| error.at(&policy_file))?
+            .with_replies(scripted_answers(Some(&policy_file), &effective.policy)?);
         let input = read(INPUT)?;
         let store = Store::new(case.join(STORE), Durability::Lazy);
         let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline, Some(&store));
@@ -191,13 +186,10 @@ impl Check {
             let path = case.join(name);
             fs::read(&path).map_err(|e| Error::io(&path, "read", e))
         };
-        let path = case.join(POLICY);
-        let name = match path.exists() {
-            true => path.to_string_lossy().into_owned(),
-            false => String::new(),
-        };
-        let effective = effective(&name, &[]).map_err(|error| error.at(&path))?;
-        let replaying = replaying([(name.as_str(), &effective)].into_iter())?;
+        let policy_file = case.join(POLICY);
+        let effective = policy_of(&policy_file)?;
+        let replaying = replaying([(Some(policy_file.as_path()), &effective)])
+            .map_err(|error| error.at(&policy_file))?;
         let file = replay_bytes(Path::new(INPUT), &read(INPUT)?, &replaying);
         let replays = Replays::new(
             vec![policy_ref(&effective)],
@@ -222,6 +214,16 @@ impl Check {
         fs::write(&path, format!("{new:#}\n")).map_err(|e| Error::io(&path, "write", e))?;
         Ok(Verdict::Updated)
     }
+}
+
+/// The policy of a case: the file's, or the default one where there is none.
+fn policy_of(file: &Path) -> Result<Effective> {
+    let base = if file.exists() {
+        load_file(file)?
+    } else {
+        policy::preset("")?
+    };
+    policy::resolve(base, &[]).map_err(|error| error.at(file))
 }
 
 /// The folders below `dir` that hold an input, sorted.

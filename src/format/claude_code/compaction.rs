@@ -89,10 +89,16 @@ pub(in super::super) fn splice(
     }
     let leaf = before.map(id_of).or(parent)?;
     let mut place = stays.iter().min().copied();
-    if let Some(pointer) = last_pointer(&tree).filter(|_| !is_aside) {
-        splice.patches.extend(mended(&tree, pointer, &among, leaf));
-        // A boundary overrules the pointers before it, and then a newer branch would be the one to go on with.
-        if is_left_for(&tree, conversation) {
+    if let Some(pointer) = last_pointer(&tree) {
+        if !is_aside {
+            splice.patches.extend(mended(&tree, pointer, &among, leaf));
+        }
+        // A boundary, even a sidechain's, overrules the pointers before it: a newer branch would be the one to go on with.
+        if transcript
+            .conversations
+            .first()
+            .is_some_and(|main| is_left_for(&tree, main))
+        {
             place = place.map(|place| place.min(pointer));
         }
     }

@@ -9,7 +9,7 @@ use super::preserved::Preserved;
 use super::tree::{NONE, Tree};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span, unescape};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Transcript};
 
 /// Dead lines, and links to mend when they leave.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,6 +54,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     for (conversation, is_alive) in transcript.conversations.iter().zip(alive(transcript)) {
         if is_alive {
             live.extend(&conversation.path);
+            live.extend(&conversation.beside);
             live.extend(&conversation.mirrors);
         }
     }
@@ -82,7 +83,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     let requests = links.filter(|(_, link)| link.marks.has(Marks::REQUEST));
     lines.extend(requests.map(|(line, _)| line));
     Dead {
-        relinks: relinks(&tree, &lines, &live),
+        relinks: relinks(&tree, &lines),
         lines,
     }
 }
@@ -141,14 +142,11 @@ fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
 
 /// The links to mend when these live lines leave.
 pub(super) fn mended_without(transcript: &Transcript<'_>, leave: &BTreeSet<u32>) -> Vec<Relink> {
-    let tree = Tree::new(transcript);
-    let paths = transcript.conversations.iter().flat_map(|c| &c.path);
-    let live = paths.copied().filter(|line| !leave.contains(line));
-    relinks(&tree, leave, &live.collect())
+    relinks(&Tree::new(transcript), leave)
 }
 
 /// The links of what stays that have to name another line when `dead` lines leave.
-fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> Vec<Relink> {
+fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Relink> {
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
     let stays = |line: &u32| !dead.contains(line);
@@ -156,25 +154,14 @@ fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>, live: &BTreeSet<u32>) -> V
         let last = main.path.iter().copied().rfind(stays);
         main.leaf.filter(stays).or(last)
     });
-    let links = || (0u32..).zip(transcript.links());
-    let is_pointer = |(_, link): &(u32, &Link)| link.marks.has(Marks::LEAF);
-    let last_pointer = links().filter(is_pointer).last().map(|(line, _)| line);
     let mut relinks = Vec::new();
     let mut known = IdMap::default();
-    for (line, link) in links() {
+    for (line, link) in (0u32..).zip(transcript.links()) {
         if link.parent.is_empty() || dead.contains(&line) {
             continue;
         }
         let named = tree.named(transcript.bytes(line, link.parent));
-        let to = if link.marks.has(Marks::LEAF) {
-            // The last one is followed: what its newest descendants are may change with those that leave.
-            let is_followed = Some(line) == last_pointer && named != leaf;
-            let stays = |target| live.contains(&target);
-            if named == leaf || !is_followed && named.is_none_or(stays) {
-                continue;
-            }
-            leaf
-        } else if link.marks.has(Marks::TITLE) {
+        let to = if link.marks.has(Marks::LEAF) || link.marks.has(Marks::TITLE) {
             if named.is_none_or(|target| !dead.contains(&target)) {
                 continue;
             }
@@ -209,7 +196,8 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
     let conversations = &transcript.conversations;
     let mut owners: IdMap<u32, usize> = IdMap::default();
     for (number, conversation) in conversations.iter().enumerate() {
-        owners.extend(conversation.path.iter().map(|line| (*line, number)));
+        let lines = conversation.path.iter().chain(&conversation.beside);
+        owners.extend(lines.map(|line| (*line, number)));
     }
     let mut aside: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
     for (number, conversation) in conversations.iter().enumerate() {

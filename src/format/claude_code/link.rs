@@ -3,22 +3,27 @@
 //! The leaf, the walk to the root, then what hangs off that path but is sent with it. A recorded compaction ends the
 //! walk; what it says it preserved comes after its summary. Where two versions of the agent differ, what either of them
 //! sends is live.
+//!
+//! The leaf: the last line of the file, as all versions have it (2.1.112), or the line that a pointer names, for those
+//! that follow pointers (2.1.330). These stop there, whatever descends from it; where the last line does, that is the leaf.
 
 use super::preserved::Preserved;
 use super::tree::{Above, NONE, Tree};
 use crate::ids::{IdMap, IdSet};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Link, Marks, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Role, Transcript};
 
 /// The conversations of a session: the main one, then inline sidechains in the order of their first lines.
 pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
-    conversations(transcript, |tree, lines, branch| tree.window(lines, branch))
+    conversations(transcript, |tree, lines, is_main| {
+        tree.window(lines, is_main)
+    })
 }
 
 /// The conversations of a session, with the lines of each branch that `window` chooses; it is given the branch's chained
 /// lines.
 pub(super) fn conversations(
     transcript: &Transcript<'_>,
-    window: fn(&Tree<'_, '_>, &[u32], Branch) -> Window,
+    window: fn(&Tree<'_, '_>, &[u32], bool) -> Window,
 ) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let branches = tree.branches();
@@ -30,32 +35,21 @@ pub(super) fn conversations(
         if root.is_some() && lines.is_empty() {
             continue;
         }
-        let (id, branch) = match root {
-            None => (ConversationId::Main, Branch::Main),
-            Some(root) => (
-                ConversationId::Sidechain(tree.id_of(root)),
-                Branch::Sidechain,
-            ),
+        let id = match root {
+            None => ConversationId::Main,
+            Some(root) => ConversationId::Sidechain(tree.id_of(root)),
         };
-        let window = window(&tree, &lines, branch);
+        let window = window(&tree, &lines, root.is_none());
         taken.extend(&window.lines);
         let mut conversation = tree.conversation(id, &window);
         conversation.mirrors = tree.mirrors(&lines, &window.lines);
         conversation.leaf = window.leaf;
         conversation.path = window.lines;
+        conversation.beside = window.beside;
         conversation.gathered = window.gathered;
         conversations.push(conversation);
     }
     conversations
-}
-
-/// Which conversation a branch is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Branch {
-    /// The one that the user sees.
-    Main,
-    /// A subagent's.
-    Sidechain,
 }
 
 /// The live lines of a conversation.
@@ -67,43 +61,54 @@ pub(super) struct Window {
     pub(super) leaf: Option<u32>,
     /// Those of them that hang off the path.
     pub(super) gathered: IdSet<u32>,
+    /// The window of an agent that follows no pointers, where one leads elsewhere.
+    pub(super) beside: Vec<u32>,
 }
 
 impl Tree<'_, '_> {
     /// The live window of a branch. `lines` are the chained lines of the branch.
-    fn window(&self, lines: &[u32], branch: Branch) -> Window {
-        let Some(leaf) = self.leaf_of(lines, branch) else {
+    pub(super) fn window(&self, lines: &[u32], is_main: bool) -> Window {
+        if is_main {
+            return self.main_window(lines);
+        }
+        let Some(leaf) = self.last_node(lines) else {
             return Window::default();
         };
-        let mut path = self.walk_of(lines, branch, leaf);
-        path.reverse();
-        if branch == Branch::Main {
-            self.restore_preserved(&mut path);
+        // A subagent does not see the conversation that started it.
+        let is_first = |line: u32| lines.binary_search(&self.parent(line)).is_err();
+        let (lines, gathered) = self.gather(lines, self.walk(leaf, is_first));
+        Window {
+            lines,
+            leaf: Some(leaf),
+            gathered,
+            ..Window::default()
         }
+    }
+
+    fn main_window(&self, lines: &[u32]) -> Window {
+        let Some(last) = self.last(lines) else {
+            return Window::default();
+        };
+        let newest = self.window_to(last, lines);
+        match self.pointed(lines, &newest.lines) {
+            Some(leaf) => Window {
+                beside: newest.lines,
+                ..self.window_to(leaf, lines)
+            },
+            None => newest,
+        }
+    }
+
+    /// The window of a main conversation that goes on at `leaf`.
+    fn window_to(&self, leaf: u32, lines: &[u32]) -> Window {
+        let mut path = self.walk(leaf, |_| false);
+        self.restore_preserved(&mut path);
         let (lines, gathered) = self.gather(lines, path);
         Window {
             lines,
             leaf: Some(leaf),
             gathered,
-        }
-    }
-
-    /// The line at which a branch would go on.
-    pub(super) fn leaf_of(&self, lines: &[u32], branch: Branch) -> Option<u32> {
-        match branch {
-            Branch::Main => self.leaf(lines),
-            Branch::Sidechain => self.last_node(lines),
-        }
-    }
-
-    /// From a line of a branch up to where its window begins.
-    pub(super) fn walk_of(&self, lines: &[u32], branch: Branch, leaf: u32) -> Vec<u32> {
-        match branch {
-            Branch::Main => self.walk(leaf, |_| false),
-            // A subagent does not see the conversation that started it.
-            Branch::Sidechain => self.walk(leaf, |line| {
-                lines.binary_search(&self.parent(line)).is_err()
-            }),
+            ..Window::default()
         }
     }
 
@@ -115,8 +120,8 @@ impl Tree<'_, '_> {
             .rfind(|line| self.has(*line, Marks::NODE))
     }
 
-    /// The line at which the model would go on.
-    fn leaf(&self, lines: &[u32]) -> Option<u32> {
+    /// The line at which the main conversation goes on unless a pointer leads elsewhere.
+    fn last(&self, lines: &[u32]) -> Option<u32> {
         let speaks = |line: &u32| self.link(*line).role.is_some();
         let last = self.last_node(lines)?;
         let last = if self.walk(last, |_| false).iter().any(speaks) {
@@ -125,28 +130,14 @@ impl Tree<'_, '_> {
             // Nobody speaks above it (a note without a parent): the newest words are the end.
             lines.iter().copied().rfind(speaks)?
         };
-        // Only the very last pointer counts: one that names nothing overrules those before it, and so does a compaction.
-        let links = (0u32..).zip(self.transcript.links());
-        let rules = |(_, link): &(u32, &Link)| {
-            let is_aside = link.marks.has(Marks::SIDECHAIN);
-            link.marks.has(Marks::LEAF) || link.marks.has(Marks::BOUNDARY) && !is_aside
-        };
-        let pointed = links
-            .filter(rules)
-            .last()
-            .filter(|(_, link)| link.marks.has(Marks::LEAF))
-            .and_then(|(line, link)| self.named(self.transcript.bytes(line, link.parent)))
-            .filter(|line| self.has(*line, Marks::NODE) && lines.binary_search(line).is_ok());
-        let Some(pointed) = pointed.filter(|line| !self.ancestry(last).any(|l| l == *line)) else {
-            return Some(last);
-        };
-        // On an older branch: its newest descendants, the highest line that has this one as its parent, and so on.
+        // What descends from the last line stands before it where lines are out of order: the highest line that has it
+        // as its parent, and so on.
         let mut newest: IdMap<u32, u32> = IdMap::default();
         for line in lines {
             newest.insert(self.parent(*line), *line);
         }
-        let mut seen = IdSet::from_iter([pointed]);
-        let (mut at, mut leaf) = (pointed, pointed);
+        let mut seen = IdSet::from_iter([last]);
+        let (mut at, mut leaf) = (last, last);
         while let Some(child) = newest.get(&at).filter(|child| seen.insert(**child)) {
             at = *child;
             if self.has(at, Marks::NODE) {
@@ -156,8 +147,46 @@ impl Tree<'_, '_> {
         Some(leaf)
     }
 
-    /// From `leaf` to its root, to the last compaction, or up to and with the first line that is an end.
-    fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
+    /// The line that the last pointer names, where an agent goes on there and not at the end of the `newest` window.
+    ///
+    /// One that names nothing overrules those before it, and so does a compaction. A line of the newest window (on its
+    /// path, or a parallel call or result) leads to that window's end, unless the user went back to the line and has
+    /// said nothing since.
+    fn pointed(&self, lines: &[u32], newest: &[u32]) -> Option<u32> {
+        let transcript = self.transcript;
+        let (mut pointer, mut boundary) = (None, None);
+        for (line, link) in (0u32..).zip(transcript.links()) {
+            if link.marks.has(Marks::BOUNDARY) {
+                (pointer, boundary) = (None, Some(line));
+            } else if link.marks.has(Marks::LEAF) {
+                let id = transcript.bytes(line, link.parent);
+                let is_chosen = link.marks.has(Marks::CHOSEN) || pointer == Some((id, true));
+                pointer = Some((id, is_chosen));
+            } else if link.marks.has(Marks::NODE) && !link.marks.has(Marks::SIDECHAIN) {
+                pointer = pointer.map(|(id, _)| (id, false));
+            }
+        }
+        let (id, is_chosen) = pointer?;
+        let line = self.named(id).filter(|line| {
+            self.has(*line, Marks::NODE)
+                && lines.binary_search(line).is_ok()
+                && (is_chosen || !newest.contains(line))
+        })?;
+        let Some(boundary) = boundary else {
+            return Some(line);
+        };
+        // Behind a compaction that preserved messages the others before it are forgotten, and only the end of a branch
+        // is gone back to.
+        let preserved = Preserved::read(transcript.line(boundary));
+        let speaks = |line: u32| self.link(line).role.is_some();
+        let goes_on = || lines.iter().any(|l| self.parent(*l) == line && speaks(*l));
+        let is_there = line > boundary || preserved.named().any(|named| named == id);
+        let is_end = is_chosen || speaks(line) && !goes_on();
+        (preserved.is_empty() || is_there && is_end).then_some(line)
+    }
+
+    /// To `leaf` from its root, from the last compaction, or from the first line above it that is an end.
+    pub(super) fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut path = vec![leaf];
         let mut seen = IdSet::from_iter([leaf]);
         let mut at = leaf;
@@ -169,6 +198,7 @@ impl Tree<'_, '_> {
             path.push(parent);
             at = parent;
         }
+        path.reverse();
         path
     }
 
@@ -188,7 +218,6 @@ impl Tree<'_, '_> {
             && let (Some(head), Some(tail)) = (find(&preserved.head), find(&preserved.tail))
         {
             lines = self.walk(tail, |line| line == head);
-            lines.reverse();
         }
         let on_path: IdSet<u32> = path.iter().copied().collect();
         lines.retain(|line| !on_path.contains(line));

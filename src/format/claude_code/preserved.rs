@@ -40,6 +40,11 @@ impl Preserved {
         preserved
     }
 
+    /// Whether nothing is preserved.
+    pub(super) fn is_empty(&self) -> bool {
+        self.named().all(<[u8]>::is_empty)
+    }
+
     /// All ids.
     pub(super) fn named(&self) -> impl Iterator<Item = &[u8]> {
         let ends = [&self.anchor, &self.head, &self.tail];

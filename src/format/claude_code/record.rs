@@ -49,6 +49,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                 }
             }
             b"leafUuid" => parts.leaf = string(c)?,
+            b"explicit" => mark(c, link, Marks::CHOSEN)?,
             b"isSidechain" => mark(c, link, Marks::SIDECHAIN)?,
             b"isMeta" => mark(c, link, Marks::META)?,
             b"isCompactSummary" => mark(c, link, Marks::SUMMARY)?,
@@ -119,11 +120,17 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                     LineKind::Control
                 }
                 b"last-prompt" => {
+                    let is_chosen = link.marks.has(Marks::CHOSEN);
                     link = Link {
                         parent: parts.leaf,
                         ..Link::default()
                     };
-                    link.marks.insert(Marks::LEAF);
+                    // Without a leaf it points nowhere, unless the user went back to before the first message.
+                    if is_chosen {
+                        link.marks.insert(Marks::LEAF.and(Marks::CHOSEN));
+                    } else if !parts.leaf.is_empty() {
+                        link.marks.insert(Marks::LEAF);
+                    }
                     LineKind::Control
                 }
                 b"summary" => {

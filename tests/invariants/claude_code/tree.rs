@@ -31,15 +31,16 @@ impl Tree<'_> {
             .iter()
             .map(|(root, branch)| self.window(branch, root.is_none()))
             .collect();
+        let beside = self.beside(&branches[&None]);
         let fates = if self.breaks_off(&windows[0]) {
             vec![Fate::Stays; windows.len()]
         } else {
-            self.fates(&windows)
+            self.fates(&windows, &beside)
         };
         for (window, fate) in windows.iter_mut().zip(fates) {
             window.fate = fate;
         }
-        let dead = self.dead(&windows);
+        let dead = self.dead(&windows, &beside);
         let known = Known {
             windows,
             dead: BTreeSet::new(),
@@ -112,31 +113,14 @@ impl Tree<'_> {
         )
     }
 
-    /// The line at which the main conversation goes on.
-    fn leaf(&self, branch: &[usize]) -> usize {
+    /// The line at which the main conversation goes on for those that follow no pointers.
+    fn last(&self, branch: &[usize]) -> usize {
         let nodes = || branch.iter().rev().copied().filter(|l| self.is_node(*l));
         let mut last = nodes().next().unwrap();
         if !self.path(last).iter().any(|line| self.speaks(*line)) {
             last = nodes().find(|line| self.speaks(*line)).unwrap();
         }
-        // A compaction overrules the pointers before it.
-        let is_main = |line: usize| {
-            let chained = self.lines[line].chained.as_ref();
-            chained.is_some_and(|chained| chained.aside == Aside::No)
-        };
-        let pointers = (0..self.lines.len()).filter_map(|line| match self.lines[line].what {
-            What::Pointer { to } => Some((self.places[line], to)),
-            What::Boundary { .. } if is_main(line) => Some((self.places[line], None)),
-            _ => None,
-        });
-        let Some((_, Some(to))) = pointers.max() else {
-            return last;
-        };
-        let goes = branch.contains(&to) && self.is_node(to);
-        if !goes || self.ancestry(last).any(|line| line == to) {
-            return last;
-        }
-        let (mut at, mut leaf) = (to, to);
+        let (mut at, mut leaf) = (last, last);
         while let Some(child) = branch.iter().rfind(|l| self.above(**l) == Some(at)) {
             at = *child;
             if self.is_node(at) {
@@ -146,21 +130,72 @@ impl Tree<'_> {
         leaf
     }
 
-    fn window(&self, branch: &[usize], is_main: bool) -> Window {
-        let mut path = if is_main {
-            self.path(self.leaf(branch))
-        } else {
-            let leaf = branch.iter().rev().find(|line| self.is_node(**line));
-            let mut path = self.path(*leaf.unwrap());
-            path.retain(|line| branch.contains(line));
-            path
+    /// The line at which the main conversation goes on because a pointer leads there.
+    fn pointed(&self, branch: &[usize]) -> Option<usize> {
+        // A compaction overrules the pointers before it.
+        let mut boundary = None;
+        let mut rules: Vec<(usize, Option<usize>)> = Vec::new();
+        for (line, written) in self.lines.iter().enumerate() {
+            match &written.what {
+                What::Pointer { to } => rules.push((self.places[line], *to)),
+                What::Boundary { kept } => {
+                    rules.push((self.places[line], None));
+                    boundary = boundary.max(Some((self.places[line], kept)));
+                }
+                _ => {}
+            }
+        }
+        let to = rules.into_iter().max()?.1?;
+        let goes = branch.contains(&to) && self.is_node(to);
+        let newest = self.window_to(branch, self.main_path(self.last(branch)));
+        if !goes || newest.lines.contains(&to) {
+            return None;
+        }
+        let Some((place, kept)) = boundary.filter(|(_, kept)| !kept.is_empty()) else {
+            return Some(to);
         };
-        if let What::Boundary { kept } = &self.lines[path[0]].what
-            && is_main
-        {
+        // What was kept at a compaction is all that is left of what stands before it.
+        let is_there = self.places[to] > place || kept.contains(&to);
+        let goes_on = |l: &usize| self.above(*l) == Some(to) && self.speaks(*l);
+        (is_there && self.speaks(to) && !branch.iter().any(goes_on)).then_some(to)
+    }
+
+    /// What those send that follow no pointers, if one leads elsewhere.
+    fn beside(&self, branch: &[usize]) -> Vec<usize> {
+        match self.pointed(branch) {
+            Some(_) => {
+                self.window_to(branch, self.main_path(self.last(branch)))
+                    .lines
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn main_path(&self, leaf: usize) -> Vec<usize> {
+        let mut path = self.path(leaf);
+        if let What::Boundary { kept } = &self.lines[path[0]].what {
             // The summary is behind the boundary, and what was kept behind the summary.
             path.splice(2..2, kept.iter().copied());
         }
+        path
+    }
+
+    fn window(&self, branch: &[usize], is_main: bool) -> Window {
+        if is_main {
+            let leaf = self.pointed(branch);
+            return self.window_to(
+                branch,
+                self.main_path(leaf.unwrap_or_else(|| self.last(branch))),
+            );
+        }
+        let leaf = branch.iter().rev().find(|line| self.is_node(**line));
+        let mut path = self.path(*leaf.unwrap());
+        path.retain(|line| branch.contains(line));
+        self.window_to(branch, path)
+    }
+
+    /// What is sent of a branch with that path.
+    fn window_to(&self, branch: &[usize], path: Vec<usize>) -> Window {
         let mut lines = Vec::new();
         let off_path = || branch.iter().copied().filter(|line| !path.contains(line));
         for (at, line) in path.iter().copied().enumerate() {
@@ -211,7 +246,7 @@ impl Tree<'_> {
     }
 
     /// Which conversations stay: a sidechain whose task was called leaves unless something that stays called it.
-    fn fates(&self, windows: &[Window]) -> Vec<Fate> {
+    fn fates(&self, windows: &[Window], beside: &[usize]) -> Vec<Fate> {
         let prompts: Vec<Option<&String>> = windows.iter().map(|w| self.prompt(w)).collect();
         // The calls that each sidechain may come from: none where it stays in any case.
         let callers: Vec<Vec<usize>> = (0..windows.len())
@@ -242,7 +277,7 @@ impl Tree<'_> {
             for number in 0..windows.len() {
                 let stays = |line: &usize| {
                     let window = windows.iter().position(|w| w.lines.contains(line));
-                    window.is_some_and(|window| fates[window] == Fate::Stays)
+                    beside.contains(line) || window.is_some_and(|w| fates[w] == Fate::Stays)
                 };
                 if callers[number].iter().any(stays) {
                     fates[number] = Fate::Stays;
@@ -299,7 +334,7 @@ impl Tree<'_> {
     }
 
     /// The places of what leaves with dead history.
-    fn dead(&self, windows: &[Window]) -> BTreeSet<usize> {
+    fn dead(&self, windows: &[Window], beside: &[usize]) -> BTreeSet<usize> {
         let follows = |line: &usize| self.above(*line).is_some();
         if !(0..self.lines.len()).any(|line| follows(&line)) || self.breaks_off(&windows[0]) {
             return BTreeSet::new();
@@ -308,6 +343,7 @@ impl Tree<'_> {
             .iter()
             .filter(|window| window.fate == Fate::Stays)
             .flat_map(|window| window.lines.iter().copied())
+            .chain(beside.iter().copied())
             .collect();
         let is_dead = |line: &usize| {
             let what = &self.lines[*line].what;

@@ -1,0 +1,259 @@
+//! Which policy a command works with: flags, then the environment, then a file, then a preset.
+//!
+//! The only place where the environment is read for policies and where a `ctxpack.toml` is looked for. Never looks at
+//! either under `--isolated`; `check` never comes here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::path_text;
+use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Setting};
+
+/// The policy file that holds for a folder and all below it.
+pub(super) const FILE: &str = "ctxpack.toml";
+
+/// Flags that choose a policy.
+#[derive(Debug, Args)]
+pub(super) struct PolicyArgs {
+    /// A preset's name, or a policy file. Without it: CTXPACK_POLICY, else the ctxpack.toml of this folder or of the
+    /// nearest one above it, else auto
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) policy: Option<String>,
+    #[command(flatten)]
+    pub(super) keys: KeyArgs,
+}
+
+/// Flags that set single keys, and what else may set them.
+#[derive(Debug, Clone, Args)]
+pub(super) struct KeyArgs {
+    /// Set one key of the policy, like clear.keep=3; can be given again
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    settings: Vec<String>,
+    /// Look neither at the environment nor for a ctxpack.toml
+    #[arg(long)]
+    isolated: bool,
+}
+
+/// The policy in effect, and where it comes from.
+pub(super) struct Chosen {
+    pub(super) effective: Effective,
+    /// The preset that it is or extends.
+    pub(super) preset: String,
+    /// The file that holds it, as given, or, where it was found, from the current folder.
+    pub(super) file: Option<PathBuf>,
+    /// Who named it.
+    pub(super) named_by: NamedBy,
+}
+
+/// Who named a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedBy {
+    /// `--policy`.
+    Flag,
+    /// `CTXPACK_POLICY`.
+    Environment,
+    /// The folder.
+    Found,
+    /// Nobody: it is the default.
+    Nobody,
+}
+
+impl PolicyArgs {
+    /// The policy in effect.
+    pub(super) fn resolve(&self) -> Result<Chosen> {
+        self.resolve_with(std::iter::empty())
+    }
+
+    /// The policy in effect, with what other flags set.
+    pub(super) fn resolve_with(&self, more: impl Iterator<Item = Setting>) -> Result<Chosen> {
+        let (name, named_by) = self.name()?;
+        let loaded = match named_by {
+            NamedBy::Found => Loaded::found(Path::new(&name))?,
+            NamedBy::Environment => Loaded::named(&name).map_err(|mut error| {
+                if error.path.is_none() {
+                    error
+                        .message
+                        .push_str(&format!(" (from env {POLICY_NAME})"));
+                }
+                error
+            })?,
+            NamedBy::Flag | NamedBy::Nobody => Loaded::named(&name)?,
+        };
+        let environment = if self.keys.isolated {
+            policy::Environment::default()
+        } else {
+            policy::environment(std::env::vars_os(), &loaded.policy)?
+        };
+        let flags = self.keys.settings.iter().map(|text| setting_of(text));
+        let mut settings = environment.settings;
+        for flag in flags.chain(more.map(Ok)) {
+            settings.push(flag?);
+        }
+        settings.extend(environment.firm);
+        let mut effective = policy::resolve(loaded.policy, &settings)?;
+        effective.overrides.splice(0..0, loaded.overrides);
+        Ok(Chosen {
+            effective,
+            preset: loaded.preset,
+            file: loaded.file,
+            named_by,
+        })
+    }
+
+    /// What is to be loaded: a preset's name or a path.
+    fn name(&self) -> Result<(String, NamedBy)> {
+        if let Some(name) = &self.policy {
+            return Ok((name.clone(), NamedBy::Flag));
+        }
+        if !self.keys.isolated {
+            if let Some(name) = std::env::var_os(POLICY_NAME).filter(|name| !name.is_empty()) {
+                let name = name.into_string().map_err(|_| {
+                    let message = format!("{POLICY_NAME} in the environment is no Unicode text");
+                    Error::new(ErrorKind::Config, message).hint("name the policy with --policy")
+                })?;
+                return Ok((name, NamedBy::Environment));
+            }
+            if let Some(path) = find() {
+                return Ok((path_text(&path), NamedBy::Found));
+            }
+        }
+        Ok((String::new(), NamedBy::Nobody))
+    }
+}
+
+/// A policy before the environment and flags.
+struct Loaded {
+    policy: Policy,
+    preset: String,
+    file: Option<PathBuf>,
+    /// What the file sets.
+    overrides: Vec<Override>,
+}
+
+impl Loaded {
+    fn named(name: &str) -> Result<Self> {
+        if is_path(name) {
+            return Loaded::file(Path::new(name), &read(Path::new(name))?);
+        }
+        let policy = policy::preset(name)?;
+        Ok(Loaded {
+            preset: policy.name.clone(),
+            policy,
+            file: None,
+            overrides: Vec::new(),
+        })
+    }
+
+    fn file(path: &Path, text: &str) -> Result<Self> {
+        let policy = parse(path, text)?;
+        let origin = format!("file {}", path_text(path));
+        let given = policy::given(text).map_err(|error| error.at(path))?;
+        let mut values = policy.keys()?;
+        values.retain(|(key, _)| given.contains(key));
+        let overrides = values.into_iter().map(|(key, value)| Override {
+            key: key.to_owned(),
+            value,
+            origin: origin.clone(),
+        });
+        Ok(Loaded {
+            preset: policy::preset(&policy.extends)?.name,
+            overrides: overrides.collect(),
+            file: Some(path.to_owned()),
+            policy,
+        })
+    }
+
+    /// A file that nobody named: it may say less, and its paths are those of its own folder.
+    fn found(path: &Path) -> Result<Self> {
+        let text = read(path)?;
+        policy::check_found(&text).map_err(|error| error.at(path))?;
+        let mut loaded = Loaded::file(path, &text)?;
+        let root = &mut loaded.policy.restore.root;
+        if !root.is_empty() {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let joined = folder.join(&*root);
+            if !is_really_inside(&joined, folder) {
+                return Err(Error::new(
+                    ErrorKind::Config,
+                    "restore.root is a link to outside of the folder that this file is in, and nobody named this file",
+                )
+                .at(path)
+                .hint("name the file with --policy if you trust it; --isolated ignores it"));
+            }
+            *root = path_text(&joined);
+            for set in &mut loaded.overrides {
+                if set.key == "restore.root" {
+                    set.value = root.as_str().into();
+                }
+            }
+        }
+        Ok(loaded)
+    }
+}
+
+/// Whether `path` is below `folder` with all links followed. What is not there leads nowhere.
+fn is_really_inside(path: &Path, folder: &Path) -> bool {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    match (fs::canonicalize(path), fs::canonicalize(folder)) {
+        (Ok(path), Ok(folder)) => path.starts_with(folder),
+        (Err(_), _) | (_, Err(_)) => true,
+    }
+}
+
+/// The nearest `ctxpack.toml` from the current folder upwards, as seen from there.
+fn find() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let mut way = PathBuf::new();
+    for folder in here.ancestors() {
+        if folder.join(FILE).is_file() {
+            return Some(way.join(FILE));
+        }
+        way.push("..");
+    }
+    None
+}
+
+/// Whether `--policy` names a file: what looks like a path is one.
+fn is_path(name: &str) -> bool {
+    name.contains(['/', '\\']) || name.ends_with(".toml")
+}
+
+/// A user's policy file.
+pub(super) fn load_file(path: &Path) -> Result<Policy> {
+    parse(path, &read(path)?)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(|e| Error::io(path, "read the policy", e))
+}
+
+/// A policy is called what its file is, unless it says so itself.
+fn parse(path: &Path, text: &str) -> Result<Policy> {
+    let name = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    policy::parse(&name, text).map_err(|error| error.at(path))
+}
+
+fn setting_of(text: &str) -> Result<Setting> {
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(Error::new(
+            ErrorKind::Config,
+            format!("--set takes KEY=VALUE, not {text:?}"),
+        )
+        .hint("for example --set clear.keep=3"));
+    };
+    Ok(Setting {
+        key: key.trim().to_owned(),
+        value: value.to_owned(),
+        origin: "flag".to_owned(),
+    })
+}

@@ -1,0 +1,52 @@
+//! `ctxpack gc`: deletes from a store what nothing names.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Context, Voice, flush, put};
+use crate::error::Result;
+use crate::store::Store;
+use crate::store::atomic::Durability;
+use crate::store::gc::{Sweep, Swept};
+use crate::text::{count, printable};
+
+/// Delete from a store what no record and no output names.
+///
+/// Runs that were killed leave such files. Records stay; what a record or an output that is still there names stays. Where
+/// that is not certain (a damaged record, an output that cannot be read, a run that is going on), nothing is deleted. With
+/// -v, each file is named.
+#[derive(Debug, Args)]
+pub(super) struct Gc {
+    /// The store: a folder named .ctxpack, or what --store named
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
+    /// Delete nothing; say what would be
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+}
+
+impl Gc {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let (sweep, done) = if self.dry_run {
+            (Sweep::Tell, "would be deleted")
+        } else {
+            (Sweep::Delete, "deleted")
+        };
+        let Swept { names, bytes } = Store::new(&self.store, Durability::Lazy).gc(sweep)?;
+        let mut out = io::stdout().lock();
+        if context.voice == Voice::Loud {
+            for name in &names {
+                put(&mut out, format!("{}\n", printable(name)).as_bytes())?;
+            }
+        }
+        if context.voice > Voice::Quiet {
+            let files = count(names.len() as u64, "file");
+            let line = format!("{files} {done}, {}\n", count(bytes, "byte"));
+            put(&mut out, line.as_bytes())?;
+        }
+        flush(&mut out)?;
+        Ok(0)
+    }
+}

@@ -1,0 +1,81 @@
+//! Flags of `compact` for a user's own commands. They are flags alone: no file and no environment runs a command.
+
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::Voice;
+use crate::batch::{Hooks, Words};
+
+/// Commands before and after each input.
+#[derive(Debug, Args)]
+pub(super) struct HookArgs {
+    /// Run CMD (by sh -c) before each input, with a line of JSON about it on its standard input; exit code 2 skips the
+    /// input
+    #[arg(long, value_name = "CMD")]
+    pre_hook: Option<String>,
+    /// Run CMD after each input, with a line of JSON about what came of it
+    #[arg(long, value_name = "CMD")]
+    post_hook: Option<String>,
+    /// How long a hook may take before it is killed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    hook_timeout: u64,
+}
+
+impl HookArgs {
+    pub(super) fn hooks(&self, voice: Voice) -> Hooks {
+        let names = std::env::vars_os().map(|(name, _)| name);
+        Hooks {
+            pre: self.pre_hook.clone(),
+            post: self.post_hook.clone(),
+            limit: Duration::from_secs(self.hook_timeout),
+            hidden: names
+                .filter(|name| is_secret(name))
+                .collect::<Vec<OsString>>(),
+            words: match voice {
+                Voice::Loud => Words::Shown,
+                Voice::Normal | Voice::Quiet => Words::Dropped,
+            },
+        }
+    }
+}
+
+/// Whether a name in the environment holds a key to a provider.
+fn is_secret(name: &OsStr) -> bool {
+    const KEYS: [&str; 3] = [
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "OPENAI_API_KEY",
+    ];
+    let name = name.to_string_lossy();
+    let ends = |ending| name.ends_with(ending);
+    KEYS.contains(&&*name)
+        || name.starts_with("CTXPACK_") && ["_KEY", "_TOKEN", "_SECRET"].into_iter().any(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_secret_and_settings_are_not() {
+        let secret = |name: &str| is_secret(OsStr::new(name));
+        for name in [
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "CTXPACK_API_KEY",
+            "CTXPACK_X_TOKEN",
+        ] {
+            assert!(secret(name), "{name}");
+        }
+        for name in [
+            "PATH",
+            "CTXPACK_TRIGGER__TOKENS",
+            "CTXPACK_POLICY",
+            "MY_API_KEY_FILE",
+        ] {
+            assert!(!secret(name), "{name}");
+        }
+    }
+}

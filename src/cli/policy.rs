@@ -1,0 +1,242 @@
+//! `ctxpack policy`: the presets, a whole policy as text, a file to begin with. `ctxpack config`: which policy holds here,
+//! and where each of its keys comes from.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::config::{Chosen, FILE, KeyArgs, NamedBy, PolicyArgs};
+use super::{Context, Voice, flush, json_line, put};
+use crate::error::Result;
+use crate::outcome::path_text;
+use crate::policy::{self, Policy};
+use crate::store::atomic::{Durability, Existing, Mode, write};
+use crate::text::printable;
+
+/// Show and begin policies.
+#[derive(Debug, Args)]
+pub(super) struct PolicyCommand {
+    #[command(subcommand)]
+    command: PolicyVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum PolicyVerb {
+    /// The presets, with their other names
+    List,
+    /// The policy in effect as TOML, with every key; --policy takes it back
+    ///
+    /// Comments at its top name what was set outside of the preset, and where.
+    Show {
+        /// A preset's name, or a policy file, instead of the one that holds here
+        #[arg(value_name = "NAME|FILE")]
+        policy: Option<String>,
+        #[command(flatten)]
+        keys: KeyArgs,
+    },
+    /// Write a policy file for this folder and those below it
+    Init {
+        /// The file; one that is there stays
+        #[arg(default_value = FILE)]
+        file: PathBuf,
+        /// The preset to begin with
+        #[arg(long, value_name = "NAME", default_value = "auto")]
+        policy: String,
+    },
+}
+
+/// Show the policy that holds here.
+#[derive(Debug, Args)]
+pub(super) struct ConfigCommand {
+    #[command(subcommand)]
+    command: ConfigVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigVerb {
+    /// Every key of the policy in effect, with its value and where that comes from
+    Show {
+        #[command(flatten)]
+        policy: PolicyArgs,
+        /// How it is written to stdout
+        #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
+        format: Shape,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shape {
+    /// A table
+    Text,
+    /// One JSON object
+    Json,
+}
+
+impl PolicyCommand {
+    pub(super) fn run(self, context: &Context) -> Result<u8> {
+        match self.command {
+            PolicyVerb::List => list()?,
+            PolicyVerb::Show { policy, keys } => whole(PolicyArgs { policy, keys }.resolve()?)?,
+            PolicyVerb::Init { file, policy } => init(context, &file, &policy)?,
+        }
+        Ok(0)
+    }
+}
+
+impl ConfigCommand {
+    pub(super) fn run(self) -> Result<u8> {
+        let ConfigVerb::Show { policy, format } = self.command;
+        let chosen = policy.resolve()?;
+        let keys = keys(&chosen)?;
+        let text = match format {
+            Shape::Text => table(&chosen, &keys)?,
+            Shape::Json => object(&chosen, &keys),
+        };
+        print(&text)?;
+        Ok(0)
+    }
+}
+
+fn list() -> Result<()> {
+    let names = |preset: &Policy| match preset.aliases.as_slice() {
+        [] => preset.name.clone(),
+        aliases => format!("{} ({})", preset.name, aliases.join(", ")),
+    };
+    let names: Vec<String> = policy::presets()?.iter().map(names).collect();
+    let width = names.iter().map(String::len).max().unwrap_or_default();
+    let line = |(name, what)| format!("{name:width$}  {what}\n");
+    let lines = names.iter().zip(policy::descriptions()).map(line);
+    print(&lines.collect::<String>())
+}
+
+fn whole(chosen: Chosen) -> Result<()> {
+    let Chosen {
+        effective, preset, ..
+    } = chosen;
+    let mut text = String::new();
+    for set in &effective.overrides {
+        text.push_str(&format!("# {}: {}\n", set.key, printable(&set.origin)));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let policy = Policy {
+        extends: preset,
+        ..effective.policy
+    };
+    text.push_str(&policy.to_toml()?);
+    print(&text)
+}
+
+fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
+    let text = policy::preset(preset)?.starter()?;
+    write(
+        file,
+        text.as_bytes(),
+        Existing::Refuse,
+        Mode::Default,
+        Durability::Lazy,
+    )
+    .map_err(|error| error.hint("move it away, or give another name"))?;
+    if context.voice > Voice::Quiet {
+        let file = file.to_string_lossy();
+        // A word that cannot be said is no reason to fail.
+        let _ = writeln!(io::stderr().lock(), "{}: written", printable(&file));
+    }
+    Ok(())
+}
+
+/// A key, its value, and where that was set.
+struct Row {
+    key: &'static str,
+    value: Value,
+    origin: String,
+}
+
+/// Every key but those that say what the policy is called.
+fn keys(chosen: &Chosen) -> Result<Vec<Row>> {
+    let Chosen {
+        effective, preset, ..
+    } = chosen;
+    let of_preset = policy::preset(preset)?;
+    let origin = |key: &str| {
+        let mut sets = effective.overrides.iter().rev();
+        match (sets.find(|set| set.key == key), &chosen.file) {
+            (Some(set), _) => set.origin.clone(),
+            (None, Some(file)) if key == "env" && effective.policy.env != of_preset.env => {
+                format!("file {}", path_text(file))
+            }
+            (None, _) => format!("preset {preset}"),
+        }
+    };
+    let keys = effective.policy.keys()?.into_iter();
+    Ok(keys
+        .filter(|(key, _)| !["schema", "name", "aliases", "extends"].contains(key))
+        .map(|(key, value)| Row {
+            key,
+            value,
+            origin: origin(key),
+        })
+        .collect())
+}
+
+fn table(chosen: &Chosen, rows: &[Row]) -> Result<String> {
+    /// Columns of a value; a longer one is cut.
+    const WIDEST: usize = 56;
+    let Chosen {
+        effective, preset, ..
+    } = chosen;
+    let file = match &chosen.file {
+        Some(file) => format!("{} ({})", path_text(file), named_by(chosen.named_by)),
+        None => format!("none ({})", named_by(chosen.named_by)),
+    };
+    let mut text = format!(
+        "policy  {}, of preset {preset}\nfile    {}\nhash    {}\n\n",
+        printable(&effective.policy.name),
+        printable(&file),
+        effective.hash
+    );
+    let width = rows.iter().map(|row| row.key.len()).max().unwrap_or(0);
+    for Row { key, value, origin } in rows {
+        let value = policy::literal(value)?;
+        let mut shown: String = printable(&value).chars().take(WIDEST).collect();
+        if shown.chars().count() < printable(&value).chars().count() {
+            shown.pop();
+            shown.push('…');
+        }
+        let origin = printable(origin);
+        text.push_str(&format!("{key:width$}  {shown:WIDEST$}  {origin}\n"));
+    }
+    Ok(text)
+}
+
+fn object(chosen: &Chosen, rows: &[Row]) -> String {
+    let row =
+        |Row { key, value, origin }: &Row| json!({"key": key, "value": value, "origin": origin});
+    let object = json!({
+        "name": chosen.effective.policy.name,
+        "hash": chosen.effective.hash,
+        "preset": chosen.preset,
+        "file": chosen.file.as_deref().map(path_text),
+        "named_by": named_by(chosen.named_by),
+        "keys": rows.iter().map(row).collect::<Vec<_>>(),
+    });
+    format!("{}\n", json_line(&object))
+}
+
+fn named_by(who: NamedBy) -> &'static str {
+    match who {
+        NamedBy::Flag => "flag",
+        NamedBy::Environment => "env CTXPACK_POLICY",
+        NamedBy::Found => "found",
+        NamedBy::Nobody => "default",
+    }
+}
+
+fn print(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    put(&mut out, text.as_bytes())?;
+    flush(&mut out)
+}

@@ -1,0 +1,299 @@
+//! Names and values in, settings or an error that names the variable out.
+
+use super::*;
+use crate::policy::{parse, preset, resolve};
+
+/// The default policy with these names of its own.
+fn policy(env: &[(&str, &str)]) -> Policy {
+    let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
+    Policy {
+        env: env.collect(),
+        ..preset("").unwrap()
+    }
+}
+
+fn of(env: &[(&str, &str)], vars: &[(&str, &str)]) -> Result<Environment> {
+    let vars = vars.iter().map(|(k, v)| (k.into(), v.into()));
+    environment(vars, &policy(env))
+}
+
+/// Settings as `key=value (origin)`.
+fn shown(settings: &[Setting]) -> Vec<String> {
+    let show = |s: &Setting| format!("{}={} ({})", s.key, s.value, s.origin);
+    settings.iter().map(show).collect()
+}
+
+/// What flags beat, when nothing beats flags.
+#[track_caller]
+fn settings(env: &[(&str, &str)], vars: &[(&str, &str)]) -> Vec<String> {
+    let environment = of(env, vars).unwrap();
+    assert_eq!(environment.firm, []);
+    shown(&environment.settings)
+}
+
+fn said(result: Result<Environment>) -> String {
+    let error = result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Config);
+    format!("{}\nhint: {}", error.message, error.hint.unwrap())
+}
+
+#[test]
+fn every_key_has_a_name_of_its_own() {
+    assert_eq!(name_of("clear.min_tokens"), "CTXPACK_CLEAR__MIN_TOKENS");
+    assert_eq!(name_of("layers"), "CTXPACK_LAYERS");
+    for (key, _) in KEYS {
+        let name = name_of(key);
+        assert_eq!(
+            settings(&[], &[(name.as_str(), "1")]),
+            [format!("{key}=1 (env {name})")]
+        );
+    }
+}
+
+#[test]
+fn what_is_empty_or_not_ours_sets_nothing() {
+    let vars = [
+        ("CTXPACK_CLEAR__KEEP", ""),
+        ("CTXPACK_POLICY", "auto"),
+        ("CTXPACK_TRANSCRIPTS", "here"),
+        ("CTXPACK_SOMETHING_ELSE_ALTOGETHER", "1"),
+        ("ctxpack_clear__keep", "1"),
+        ("KEEP", ""),
+        ("HOME", "/root"),
+    ];
+    assert_eq!(
+        settings(&[("KEEP", "clear.keep")], &vars),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
+fn a_slip_in_a_name_of_ours_is_met_with_the_nearest_one() {
+    for (name, near) in [
+        ("CTXPACK_CLAER__KEEP", "did you mean CTXPACK_CLEAR__KEEP?"),
+        (
+            "CTXPACK_CLEAR_MIN_TOKENS",
+            "did you mean CTXPACK_CLEAR__MIN_TOKENS?",
+        ),
+        ("CTXPACK_POLCY", "did you mean CTXPACK_POLICY?"),
+        (
+            "CTXPACK_NOTHING__LIKE_A_KEY_OF_OURS",
+            "clear.keep is CTXPACK_CLEAR__KEEP",
+        ),
+    ] {
+        let said = said(of(&[], &[(name, "1")]));
+        let message = format!("{name} in the environment names no policy key\nhint: ");
+        assert!(said.starts_with(&message), "{said}");
+        assert!(said.contains(near), "{said}");
+    }
+}
+
+#[test]
+fn a_name_of_the_policys_sets_its_key() {
+    assert_eq!(
+        settings(&[("WINDOW", "window.context")], &[("WINDOW", "64000")]),
+        ["window.context=64000 (env WINDOW)"]
+    );
+}
+
+#[test]
+fn percent_is_a_hundredth() {
+    let percent = |value| settings(&[("PCT", "trigger.cap_share%")], &[("PCT", value)]);
+    assert_eq!(percent("50"), ["trigger.cap_share=0.5 (env PCT)"]);
+    assert_eq!(percent("92.5"), ["trigger.cap_share=0.925 (env PCT)"]);
+    assert_eq!(percent("100"), ["trigger.cap_share=1 (env PCT)"]);
+}
+
+#[test]
+fn a_fixed_value_is_set_by_whatever_says_yes() {
+    let fixed = |value| settings(&[("OFF", "summary.when=never")], &[("OFF", value)]);
+    for yes in ["1", "true", "yes", "anything"] {
+        assert_eq!(fixed(yes), ["summary.when=never (env OFF)"], "{yes}");
+    }
+    for no in ["0", "false", "FALSE", "no", "off", " ", ""] {
+        assert_eq!(fixed(no), Vec::<String>::new(), "{no}");
+    }
+}
+
+#[test]
+fn an_exclamation_mark_beats_flags() {
+    let environment = of(
+        &[
+            ("ALL", "summary.when=never!"),
+            ("SOME", "summary.when=never"),
+        ],
+        &[("ALL", "1"), ("SOME", "1")],
+    );
+    let environment = environment.unwrap();
+    assert_eq!(
+        shown(&environment.settings),
+        ["summary.when=never (env SOME)"]
+    );
+    assert_eq!(shown(&environment.firm), ["summary.when=never (env ALL)"]);
+}
+
+#[test]
+fn of_two_keys_the_value_chooses_the_one_that_counts() {
+    let trigger = |value| {
+        settings(
+            &[("TRIGGER", "trigger.share|trigger.tokens")],
+            &[("TRIGGER", value)],
+        )
+    };
+    for share in ["0.75", "1"] {
+        assert_eq!(
+            trigger(share),
+            [
+                format!("trigger.share={share} (env TRIGGER)"),
+                "trigger.on=share (env TRIGGER)".to_owned()
+            ]
+        );
+    }
+    assert_eq!(
+        trigger("48000"),
+        [
+            "trigger.tokens=48000 (env TRIGGER)",
+            "trigger.share=0 (env TRIGGER)",
+            "trigger.on=tokens (env TRIGGER)"
+        ]
+    );
+    let target = |value| {
+        settings(
+            &[("TARGET", "summary.too_large_share|target.tokens")],
+            &[("TARGET", value)],
+        )
+    };
+    assert_eq!(target("0.4"), ["summary.too_large_share=0.4 (env TARGET)"]);
+    assert_eq!(
+        target("20000"),
+        [
+            "target.tokens=20000 (env TARGET)",
+            "summary.too_large_share=0 (env TARGET)"
+        ]
+    );
+}
+
+#[test]
+fn a_name_of_ours_beats_one_of_the_policys() {
+    assert_eq!(
+        settings(
+            &[("ZZZ", "clear.keep")],
+            &[("CTXPACK_CLEAR__KEEP", "7"), ("ZZZ", "8")]
+        ),
+        [
+            "clear.keep=8 (env ZZZ)",
+            "clear.keep=7 (env CTXPACK_CLEAR__KEEP)"
+        ]
+    );
+}
+
+#[test]
+fn the_order_of_the_environment_says_nothing() {
+    let vars = [
+        ("CTXPACK_CLEAR__KEEP", "7"),
+        ("CTXPACK_CLEAR__MIN_TOKENS", "8"),
+    ];
+    let backwards = [vars[1], vars[0]];
+    assert_eq!(settings(&[], &vars), settings(&[], &backwards));
+}
+
+#[test]
+fn a_value_that_does_not_fit_names_the_variable_and_never_shows_what_may_be_a_secret() {
+    let env = [
+        ("A", "clear.keep"),
+        ("B", "trigger.cap_share%"),
+        ("C", "trigger.share|trigger.tokens"),
+    ];
+    for (name, value, what) in [
+        (
+            "A",
+            "sk-many",
+            "A in the environment: clear.keep takes a whole number from 0 to 1 000 000 000 000",
+        ),
+        (
+            "B",
+            "sk-half",
+            "B in the environment: trigger.cap_share takes a number from 0 to 1, in percent",
+        ),
+        (
+            "B",
+            "150",
+            "B in the environment: trigger.cap_share takes a number from 0 to 1, in percent",
+        ),
+        (
+            "C",
+            "sk-all",
+            "C in the environment: trigger.share or trigger.tokens takes a number",
+        ),
+        (
+            "C",
+            "-0.5",
+            "C in the environment: trigger.share takes a number from 0 to 1",
+        ),
+        (
+            "C",
+            "inf",
+            "C in the environment: trigger.share or trigger.tokens takes a number",
+        ),
+    ] {
+        let said = said(of(&env, &[(name, value)]));
+        assert_eq!(said.split('\n').next(), Some(what), "{name}={value}");
+        assert!(!said.contains("sk-"), "{said}");
+    }
+    // A name that is meant for us says what was wrong with it, once it is resolved.
+    let vars = [("CTXPACK_SUMMARY__WHEN".into(), "alway".into())];
+    let preset = preset("").unwrap();
+    let settings = environment(vars, &preset).unwrap().settings;
+    let error = resolve(preset, &settings).unwrap_err();
+    let end = "not alway (from env CTXPACK_SUMMARY__WHEN)";
+    assert!(error.message.ends_with(end), "{error}");
+    assert_eq!(error.hint.unwrap(), "did you mean \"always\"?");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_value_that_is_no_text_names_the_variable() {
+    use std::os::unix::ffi::OsStringExt;
+    let bad = OsString::from_vec(vec![0xff]);
+    let vars = [
+        ("CTXPACK_SUMMARY__ACK".into(), bad.clone()),
+        ("PATH".into(), bad),
+    ];
+    let error = environment(vars, &preset("").unwrap()).unwrap_err();
+    assert_eq!(
+        error.message,
+        "CTXPACK_SUMMARY__ACK in the environment is no Unicode text"
+    );
+}
+
+#[test]
+fn what_a_policy_file_maps_must_exist() {
+    for (spec, what) in [
+        ("claer.keep", "unknown policy key claer.keep"),
+        ("clear.keep|claer.keep", "unknown policy key claer.keep"),
+        (
+            "summary.when=alway!",
+            "summary.when takes one of \"auto\", \"always\", \"never\", not alway",
+        ),
+        ("env", "env is read from a policy file only"),
+        ("", "unknown policy key "),
+    ] {
+        let error = parse("mine", &format!("schema = 1\n\n[env]\nA = {spec:?}\n")).unwrap_err();
+        assert_eq!(
+            (error.message.as_str(), error.line),
+            (what, Some(3)),
+            "{spec}"
+        );
+    }
+    let text = "[env]\nA = \"clear.keep\"\nB = \"trigger.cap_share%!\"\nC = \"trigger.share|trigger.tokens\"\n";
+    assert_eq!(parse("mine", text).unwrap().env.len(), 3);
+}
+
+#[test]
+fn the_names_of_every_preset_are_written_in_a_known_form() {
+    for preset in crate::policy::presets().unwrap() {
+        for (name, spec) in &preset.env {
+            assert!(targets(spec).is_ok(), "{}: {name}", preset.name);
+        }
+    }
+}
