@@ -243,7 +243,7 @@ fn parse(path: &Path, text: &str) -> Result<Policy> {
     policy::parse(&name, text).map_err(|error| error.at(path))
 }
 
-fn setting_of(text: &str) -> Result<Setting> {
+pub(super) fn setting_of(text: &str) -> Result<Setting> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(Error::new(
             ErrorKind::Config,

@@ -107,9 +107,9 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
         // What was read as words of a message is a result: one block that holds them all.
         record.forget_blocks(start);
         let mut block = Block::new(BlockKind::Result);
-        block.value = object;
         (block.call_id, block.tool) = (answers, name);
         block.take(content);
+        block.value = block.content;
         record.block(block, texts);
     }
     let echo = record

@@ -1,6 +1,6 @@
 //! JSON text as another program would have written it, and lengths of it.
 
-use crate::scan::unescape;
+use crate::scan::{Cursor, Kind, Parse, Span, unescape};
 use crate::text::push_json_string;
 
 /// A JSON value without white space between its parts and with the fewest escapes, as `JSON.stringify` writes it.
@@ -27,6 +27,127 @@ pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
         }
     }
     out
+}
+
+/// The members of a message that a provider is sent.
+const SENT: [&[u8]; 10] = [
+    b"role",
+    b"content",
+    b"name",
+    b"tool_calls",
+    b"tool_call_id",
+    b"function_call",
+    b"refusal",
+    b"audio",
+    b"reasoning_content",
+    b"reasoning",
+];
+/// Those of them whose value is made of blocks.
+const BLOCKS: [&[u8]; 5] = [
+    b"content",
+    b"tool_calls",
+    b"function_call",
+    b"reasoning_content",
+    b"reasoning",
+];
+
+/// A message object as compact JSON, with what a provider is sent of it.
+pub(super) fn members(object: &[u8]) -> Vec<u8> {
+    written(object, |_, value| compact(value))
+}
+
+/// The same without the blocks in it: of a list its brackets, of `null` the word.
+pub(super) fn frame(object: &[u8]) -> Vec<u8> {
+    written(object, |key, value| match value {
+        _ if !BLOCKS.contains(&key) => compact(value),
+        [b'[', ..] => b"[]".to_vec(),
+        [b'n', ..] => b"null".to_vec(),
+        _ => Vec::new(),
+    })
+}
+
+fn written(object: &[u8], of: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> Vec<u8> {
+    let mut out = vec![b'{'];
+    // The object was read before; should it fail all the same, what was found counts.
+    let _ = Cursor::new(object).object(|key, c| {
+        let value = c.skip()?;
+        if SENT.contains(&key) {
+            if out.len() > 1 {
+                out.push(b',');
+            }
+            out.push(b'"');
+            out.extend_from_slice(key);
+            out.extend_from_slice(b"\":");
+            out.extend(of(key, value.of(object)));
+        }
+        Ok(())
+    });
+    out.push(b'}');
+    out
+}
+
+/// Compact JSON without the pictures and documents in its lists, which count flat.
+pub(super) fn without_pictures(json: &[u8]) -> Vec<u8> {
+    const KINDS: [&[u8]; 5] = [
+        b"\"image\"",
+        b"\"image_url\"",
+        b"\"input_image\"",
+        b"\"document\"",
+        b"\"file\"",
+    ];
+    if !KINDS
+        .iter()
+        .any(|kind| memchr::memmem::find(json, kind).is_some())
+    {
+        return json.to_vec();
+    }
+    let mut out = Vec::with_capacity(json.len());
+    let mut at = 0;
+    for picture in pictures(json) {
+        out.extend_from_slice(&json[at..picture.start as usize]);
+        at = picture.end();
+    }
+    out.extend_from_slice(&json[at..]);
+    out
+}
+
+/// The objects of a picture's or a document's type in the lists of a value, in order.
+fn pictures(json: &[u8]) -> Vec<Span> {
+    fn value(c: &mut Cursor<'_>, found: &mut Vec<Span>) -> Parse<()> {
+        match c.kind()? {
+            Kind::Array => c.array(|c| {
+                let (start, before) = (c.place()?, found.len());
+                if c.kind()? != Kind::Object {
+                    return value(c, found);
+                }
+                let mut is_picture = false;
+                let line = c.line();
+                c.object(|key, c| {
+                    if key == b"type" {
+                        let kind = c.string_or_skip()?.map(|text| text.span.of(line));
+                        is_picture = matches!(
+                            kind,
+                            Some(b"image" | b"image_url" | b"input_image" | b"document" | b"file")
+                        );
+                        return Ok(());
+                    }
+                    value(c, found)
+                })?;
+                if is_picture {
+                    found.truncate(before);
+                    found.push(Span::new(start, c.place_behind()));
+                }
+                Ok(())
+            }),
+            Kind::Object => c.object(|_, c| value(c, found)),
+            Kind::String | Kind::Number | Kind::Bool | Kind::Null => c.skip(),
+        }
+        .map(drop)
+    }
+    let mut found = Vec::new();
+    // It was read before; should it fail all the same, what was found is there.
+    let _ = value(&mut Cursor::new(json), &mut found);
+    found
 }
 
 /// The closing quote of the string whose first byte is at `at`.

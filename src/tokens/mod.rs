@@ -213,8 +213,13 @@ impl Estimator {
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => match block.kind {
                 BlockKind::Image | BlockKind::Document => 0,
                 // The system that counts so takes a string as it is and writes JSON of what is none.
-                BlockKind::Text if self.settings.scope == Scope::RoleContent && is_bare(block) => {
+                BlockKind::Text | BlockKind::Result
+                    if self.settings.scope == Scope::RoleContent && is_bare(block) =>
+                {
                     self.texts(transcript, block)
+                }
+                BlockKind::Result if block.images > 0 || block.documents > 0 => {
+                    self.raw(&json::without_pictures(&json::compact(raw(block.value))))
                 }
                 _ => self.json(raw(block.value)),
             },
@@ -233,7 +238,7 @@ impl Estimator {
         message: &Message,
     ) -> u64 {
         let count = conversation.blocks(message).len() as u64;
-        let list = if is_string(transcript, conversation, message) {
+        let list = if is_whole(transcript, conversation, message) {
             0
         } else {
             2 + count.saturating_sub(1)
@@ -242,6 +247,11 @@ impl Estimator {
         match self.settings.scope {
             Scope::Content | Scope::Strings => 0,
             Scope::RoleContent => self.plain(role) + list * self.plain(","),
+            Scope::MessageJson | Scope::HistoryJson if !message.object.is_empty() => {
+                let line = conversation.first_line(message);
+                let frame = json::frame(transcript.bytes(line, message.object));
+                self.raw(&frame) + commas(transcript, conversation, message) * self.plain(",")
+            }
             Scope::MessageJson | Scope::HistoryJson => {
                 self.plain(&format!("{{\"role\":\"{role}\",\"content\":}}"))
                     + list * self.plain(",")
@@ -262,7 +272,12 @@ impl Estimator {
         else {
             return None;
         };
-        let is_string = is_string(transcript, conversation, message);
+        if !message.object.is_empty() {
+            let line = conversation.first_line(message);
+            let object = json::members(transcript.bytes(line, message.object));
+            return Some(bpe.plain(&json::without_pictures(&object)));
+        }
+        let is_string = is_whole(transcript, conversation, message);
         let role = message.role.name();
         let mut json = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
         if !is_string {
@@ -274,7 +289,8 @@ impl Estimator {
             }
             let block = transcript.block(*block);
             if !matches!(block.kind, BlockKind::Image | BlockKind::Document) {
-                json.extend(json::compact(transcript.bytes(block.line, block.value)));
+                let value = json::compact(transcript.bytes(block.line, block.value));
+                json.extend(json::without_pictures(&value));
             }
         }
         json.extend_from_slice(if is_string { b"}" } else { b"]}" });
@@ -342,16 +358,33 @@ impl Estimator {
     }
 }
 
-/// Whether a message's content is a bare string rather than a list of blocks.
-fn is_string(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> bool {
+/// Whether a message's content is one block as it stands, a bare string mostly, rather than a list of blocks.
+fn is_whole(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> bool {
     let [block] = conversation.blocks(message) else {
         return false;
     };
-    is_bare(transcript.block(*block))
+    let block = transcript.block(*block);
+    is_bare(block) || block.kind == BlockKind::Result && block.value == block.content
 }
 
+/// Whether a block is a bare string.
 fn is_bare(block: &Block) -> bool {
-    block.kind == BlockKind::Text && block.shape == Shape::String && block.value == block.content
+    let can_be = matches!(block.kind, BlockKind::Text | BlockKind::Result);
+    can_be && block.shape == Shape::String && block.value == block.content
+}
+
+/// The commas between the blocks of a message that stands whole on a line: those of its content, and its calls.
+fn commas(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> u64 {
+    let (start, end) = (message.content.start, message.content.end());
+    let is_in = |block: &&u32| {
+        let value = transcript.block(**block).value;
+        value.start > start && value.end() < end
+    };
+    let is_call = |block: &&u32| transcript.block(**block).kind == BlockKind::Call;
+    let blocks = || conversation.blocks(message).iter();
+    let between = |count: usize| count.saturating_sub(1) as u64;
+    let calls = blocks().filter(|block| is_call(block) && !is_in(block));
+    between(blocks().filter(is_in).count()) + between(calls.count())
 }
 
 /// The sizes of the blocks of a transcript, each measured once.

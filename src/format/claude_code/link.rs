@@ -14,16 +14,14 @@ use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Role, Tr
 
 /// The conversations of a session: the main one, then inline sidechains in the order of their first lines.
 pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
-    conversations(transcript, |tree, lines, is_main| {
-        tree.window(lines, is_main)
-    })
+    conversations(transcript, |tree, lines, branch| tree.window(lines, branch))
 }
 
 /// The conversations of a session, with the lines of each branch that `window` chooses; it is given the branch's chained
 /// lines.
 pub(super) fn conversations(
     transcript: &Transcript<'_>,
-    window: fn(&Tree<'_, '_>, &[u32], bool) -> Window,
+    window: fn(&Tree<'_, '_>, &[u32], Branch) -> Window,
 ) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let branches = tree.branches();
@@ -35,11 +33,14 @@ pub(super) fn conversations(
         if root.is_some() && lines.is_empty() {
             continue;
         }
-        let id = match root {
-            None => ConversationId::Main,
-            Some(root) => ConversationId::Sidechain(tree.id_of(root)),
+        let (id, branch) = match root {
+            None => (ConversationId::Main, Branch::Main),
+            Some(root) => (
+                ConversationId::Sidechain(tree.id_of(root)),
+                Branch::Sidechain,
+            ),
         };
-        let window = window(&tree, &lines, root.is_none());
+        let window = window(&tree, &lines, branch);
         taken.extend(&window.lines);
         let mut conversation = tree.conversation(id, &window);
         conversation.mirrors = tree.mirrors(&lines, &window.lines);
@@ -50,6 +51,15 @@ pub(super) fn conversations(
         conversations.push(conversation);
     }
     conversations
+}
+
+/// Which conversation a branch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Branch {
+    /// The one that the user sees.
+    Main,
+    /// A subagent's.
+    Sidechain,
 }
 
 /// The live lines of a conversation.
@@ -67,16 +77,14 @@ pub(super) struct Window {
 
 impl Tree<'_, '_> {
     /// The live window of a branch. `lines` are the chained lines of the branch.
-    pub(super) fn window(&self, lines: &[u32], is_main: bool) -> Window {
-        if is_main {
+    fn window(&self, lines: &[u32], branch: Branch) -> Window {
+        if branch == Branch::Main {
             return self.main_window(lines);
         }
         let Some(leaf) = self.last_node(lines) else {
             return Window::default();
         };
-        // A subagent does not see the conversation that started it.
-        let is_first = |line: u32| lines.binary_search(&self.parent(line)).is_err();
-        let (lines, gathered) = self.gather(lines, self.walk(leaf, is_first));
+        let (lines, gathered) = self.gather(lines, self.walk_of(lines, branch, leaf));
         Window {
             lines,
             leaf: Some(leaf),
@@ -109,6 +117,25 @@ impl Tree<'_, '_> {
             leaf: Some(leaf),
             gathered,
             ..Window::default()
+        }
+    }
+
+    /// The line at which a branch would go on.
+    pub(super) fn leaf_of(&self, lines: &[u32], branch: Branch) -> Option<u32> {
+        match branch {
+            Branch::Main => self.main_window(lines).leaf,
+            Branch::Sidechain => self.last_node(lines),
+        }
+    }
+
+    /// What a line of a branch hangs on, from where its window begins down to it.
+    pub(super) fn walk_of(&self, lines: &[u32], branch: Branch, leaf: u32) -> Vec<u32> {
+        match branch {
+            Branch::Main => self.walk(leaf, |_| false),
+            // A subagent does not see the conversation that started it.
+            Branch::Sidechain => self.walk(leaf, |line| {
+                lines.binary_search(&self.parent(line)).is_err()
+            }),
         }
     }
 
@@ -186,7 +213,7 @@ impl Tree<'_, '_> {
     }
 
     /// To `leaf` from its root, from the last compaction, or from the first line above it that is an end.
-    pub(super) fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
+    fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut path = vec![leaf];
         let mut seen = IdSet::from_iter([leaf]);
         let mut at = leaf;

@@ -5,7 +5,7 @@
 //! in the file stands for it. What the compactions wrote themselves is left out: it repeats what is there. Abandoned
 //! branches stay out, too.
 
-use super::link::{Window, conversations};
+use super::link::{Branch, Window, conversations};
 use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span};
@@ -14,36 +14,35 @@ use crate::transcript::{Conversation, Marks, Transcript};
 /// The conversations of a session as they were lived: the main one, then inline sidechains in the order of their first
 /// lines.
 pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
-    conversations(transcript, |tree, lines, is_main| {
-        tree.session(lines, is_main)
+    conversations(transcript, |tree, lines, branch| {
+        tree.session(lines, branch)
     })
 }
 
 impl Tree<'_, '_> {
-    /// The way of a branch, to where its window ends. `lines` are the chained lines of the branch.
-    fn session(&self, lines: &[u32], is_main: bool) -> Window {
-        let leaf = self.window(lines, is_main).leaf;
-        // A subagent does not see the conversation that started it.
-        let is_first = |line| !is_main && lines.binary_search(&self.parent(line)).is_err();
+    /// The way of a branch. `lines` are the chained lines of the branch.
+    fn session(&self, lines: &[u32], branch: Branch) -> Window {
+        let Some(leaf) = self.leaf_of(lines, branch) else {
+            return Window::default();
+        };
         let mut seen = IdSet::default();
-        let mut walks = Vec::new();
-        let mut from = leaf;
+        let mut path = Vec::new();
+        let mut from = Some(leaf);
         while let Some(at) = from {
-            let mut walk = self.walk(at, is_first);
-            let first = walk.first().copied().unwrap_or(at);
-            walk.retain(|line| seen.insert(*line));
-            walks.push(walk);
+            let walk = self.walk_of(lines, branch, at);
+            let first = *walk.first().unwrap_or(&at);
+            path.extend(walk.into_iter().rev().filter(|line| seen.insert(*line)));
             let is_compaction = self.has(first, Marks::BOUNDARY);
             from = is_compaction
                 .then(|| self.before(first, lines, &seen))
                 .flatten();
         }
-        let mut path: Vec<u32> = walks.into_iter().rev().flatten().collect();
+        path.reverse();
         path.retain(|line| !self.has(*line, Marks::BOUNDARY) && !self.has(*line, Marks::SUMMARY));
         let (lines, gathered) = self.gather(lines, path);
         Window {
             lines,
-            leaf,
+            leaf: Some(leaf),
             gathered,
             ..Window::default()
         }
