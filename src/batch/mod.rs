@@ -163,8 +163,8 @@ pub fn run(
         }
     }
     targets.finish(options.effect)?;
-    for (output, warning) in run.clean_up() {
-        let of_this = |outcome: &&mut Outcome| outcome.output.as_deref() == Some(output.as_str());
+    for (path, warning) in run.clean_up() {
+        let of_this = |outcome: &&mut Outcome| outcome.input == path;
         if let Some(outcome) = outcomes.iter_mut().find(of_this) {
             outcome.warnings.push(warning);
         }

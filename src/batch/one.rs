@@ -56,7 +56,10 @@ enum Naming {
 /// Offloads that the output of one input does not name any more.
 struct Released {
     store: Arc<Kept>,
+    /// Its name in the store's records.
     output: String,
+    /// Its name in the report.
+    path: String,
     names: Vec<String>,
 }
 
@@ -435,6 +438,7 @@ impl<'r> Run<'r> {
             all.push(Released {
                 store: Arc::clone(kept),
                 output,
+                path: path_text(target.input_path()),
                 names,
             });
         }
@@ -442,19 +446,20 @@ impl<'r> Run<'r> {
     }
 
     /// Deletes what was copied into the archive, once every record of the run is written: what another output names in the
-    /// meantime stays. Gives a warning for each that could not be deleted, with the output that named it.
+    /// meantime stays. Gives a warning for each that could not be deleted, with the input that named it.
     pub(super) fn clean_up(&self) -> Vec<(String, Warning)> {
         let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         let mut warnings = Vec::new();
         for Released {
             store,
             output,
+            path,
             names,
         } in released.drain(..)
         {
             for (name, deleted) in store.store.delete_offloads(&names, &output) {
                 if let Err(error) = deleted {
-                    warnings.push((output.clone(), not_cleaned(&name, &error)));
+                    warnings.push((path.clone(), not_cleaned(&name, &error)));
                 }
             }
         }

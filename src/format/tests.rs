@@ -348,7 +348,8 @@ fn the_leaf_pointer_decides_where_it_points_into_the_file() {
     ]);
     assert_eq!(live(&lines), ["main: u1 other"]);
     let pointed = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u2\"}}\n");
-    assert_eq!(live(&pointed), ["main: u1 u2 u3"]);
+    // It leads to its line, and to none that hangs on it.
+    assert_eq!(live(&pointed), ["main: u1 u2"]);
     let above = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u1\"}}\n");
     assert_eq!(live(&above), ["main: u1 other"]);
     // The very last pointer counts, though it points nowhere.
@@ -516,7 +517,8 @@ fn loops_and_self_parents_end() {
             ("user", "a", "b", &user("1")),
             ("user", "b", "a", &user("2"))
         ])),
-        ["main: a b"]
+        // What hangs on the last line comes after it.
+        ["main: b a"]
     );
 }
 

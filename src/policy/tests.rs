@@ -475,7 +475,7 @@ fn a_wrong_file_is_told_by_its_first_wrong_line() {
         ("schema = 2\n", "1: schema takes the number 1, not 2"),
         (
             "\nextends = \"layred\"\n",
-            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, none",
+            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, offload-first, reset, boundary, turns, none",
         ),
         (
             "[env]\nKEEP = 5\n",
@@ -494,11 +494,11 @@ fn a_wrong_file_is_told_by_its_first_wrong_line() {
 fn an_unknown_policy_is_answered_with_those_that_there_are() {
     assert_eq!(
         said(preset("nope")),
-        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, none"
+        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, offload-first, reset, boundary, turns, none"
     );
     assert_eq!(
         said(preset("something-else")),
-        "unknown policy something-else\nhint: the policies are auto, layered, none; or name a policy file"
+        "unknown policy something-else\nhint: the policies are auto, layered, offload-first, reset, boundary, turns, none; or name a policy file"
     );
 }
 

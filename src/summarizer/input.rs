@@ -163,8 +163,8 @@ mod tests {
             policy.summary.input_chars = limit;
             whole_within(&policy, &transcript, conversation, 0, 2)
         };
-        // [{"role": "user", "content": "\u00e9"} is 39 characters, and what follows up to its brace 35.
-        assert_eq!([read(38), read(39)], [0, 1]);
-        assert_eq!([read(73), read(74), read(0)], [1, 2, 2]);
+        // [{"role": "user", "content": "\u00e9"} is 38 characters, and the next one ends at 72.
+        assert_eq!([read(37), read(38)], [0, 1]);
+        assert_eq!([read(71), read(72), read(0)], [1, 2, 2]);
     }
 }

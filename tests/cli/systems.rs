@@ -99,6 +99,25 @@ fn what_another_transcript_names_is_not_cleaned_up() {
 }
 
 #[test]
+fn what_cannot_be_cleaned_up_is_a_warning_and_the_result_stands() {
+    let (place, name) = offloaded();
+    // Another run uses the store.
+    let lock = std::fs::File::open(place.path(".ctxpack/lock")).unwrap();
+    lock.lock_shared().unwrap();
+    place.run(SUMMARIZE).exits(0);
+    assert!(place.text("in.jsonl").contains("[Compressed History]"));
+    assert!(place.path(&format!(".ctxpack/{name}")).exists());
+    let warnings = place.json("report.json")["files"][0]["warnings"].clone();
+    let kinds: Vec<&Value> = warnings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| &w["kind"])
+        .collect();
+    assert_eq!(kinds, ["not_cleaned_up"], "{warnings}");
+}
+
+#[test]
 fn an_input_that_stays_keeps_what_it_names() {
     let (place, name) = offloaded();
     place

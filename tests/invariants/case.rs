@@ -11,6 +11,7 @@ use ctxpack::outcome::{ActionKind, Outcome};
 use ctxpack::pipeline::Pipeline;
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{History, Layer, Policy};
+use ctxpack::store::{archive_name, hash};
 use proptest::prelude::*;
 
 use super::known::Known;
@@ -98,6 +99,18 @@ impl Case {
     /// Whether its policy lets dead history leave.
     pub(super) fn drops(&self) -> bool {
         self.policy.has(Layer::Drop) && self.policy.history == History::Drop
+    }
+
+    /// The name that a summary gives to the copy of the whole file.
+    pub(super) fn archive(&self) -> String {
+        archive_name(&hash(&self.bytes))
+    }
+
+    /// The names that summaries give to copies of the file or of its lines.
+    pub(super) fn archives(&self) -> Vec<String> {
+        let lines = split(&self.bytes).1.into_iter();
+        let of_line = |(line, end): (&[u8], &[u8])| archive_name(&hash(&[line, end].concat()));
+        lines.map(of_line).chain([self.archive()]).collect()
     }
 
     /// What a run makes of it.

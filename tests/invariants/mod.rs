@@ -28,7 +28,7 @@ use ctxpack::pipeline::{Input, Part, Pipeline, Place};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{History, Layer};
 use ctxpack::scan::{Cursor, unescape};
-use ctxpack::store::offload_name;
+use ctxpack::store::{archive_name, hash, offload_name};
 use ctxpack::verify::{Finding, Rule, Severity, new_findings, verify};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -436,13 +436,17 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
         let (mark, lines) = split(&case.bytes);
         let mut alone = mark.to_vec();
         for ((bytes, end), first_line) in lines.into_iter().zip(1..) {
+            let archive = archive_name(&hash(&[bytes, end].concat()));
             let input = Input {
                 format,
                 bytes,
                 // A summary says which lines it is of.
                 first_line,
                 part: Part::Line,
-                place: Place::default(),
+                place: Place {
+                    store: None,
+                    archive: Some(&archive),
+                },
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());
             compacted

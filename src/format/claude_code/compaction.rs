@@ -25,7 +25,8 @@ const IDENTITY: [&[u8]; 8] = [
     b"agentId",
 ];
 
-/// Puts a summary into a session; `None` where the first line that stays has no link that could name it.
+/// Puts a summary into a session; `None` where the first line that stays has no link that could name it, or where a
+/// sidechain's would overrule the pointer that the session follows.
 pub(in super::super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -88,25 +89,24 @@ pub(in super::super) fn splice(
         }
     }
     let leaf = before.map(id_of).or(parent)?;
-    let mut place = stays.iter().min().copied();
+    let end = transcript.lines().len() as u32;
+    let mut place = stays.iter().min().copied().unwrap_or(end);
     if let Some(pointer) = last_pointer(&tree) {
         if !is_aside {
             splice.patches.extend(mended(&tree, pointer, &among, leaf));
         }
-        // A boundary, even a sidechain's, overrules the pointers before it: a newer branch would be the one to go on with.
-        if transcript
-            .conversations
-            .first()
-            .is_some_and(|main| is_left_for(&tree, main))
-        {
-            place = place.map(|place| place.min(pointer));
+        // A boundary, even a sidechain's, overrules the pointers before it, and the newer branch ends the file as before.
+        let main = transcript.conversations.first();
+        if let Some(left) = main.and_then(|main| left_leaf(&tree, main)) {
+            // A sidechain is what its last line leads to: a summary of all of it cannot stand before that.
+            if is_aside && stays.is_empty() {
+                return None;
+            }
+            place = place.min(pointer).min(left + 1);
         }
     }
     // What an earlier compaction preserved stands before it, and agents take the last boundary for the last one.
-    let earlier = after_compactions(&tree, *model);
-    let place = place
-        .unwrap_or(transcript.lines().len() as u32)
-        .max(earlier);
+    let place = place.max(after_compactions(&tree, *model));
     if let Some(new) = new {
         splice
             .inserted
@@ -181,16 +181,15 @@ fn mended(tree: &Tree<'_, '_>, pointer: u32, stays: &IdSet<u32>, leaf: &[u8]) ->
     })
 }
 
-/// Whether a conversation ends on an older branch, where only a pointer leads.
-fn is_left_for(tree: &Tree<'_, '_>, conversation: &Conversation) -> bool {
-    let Some(leaf) = conversation.leaf else {
-        return false;
-    };
-    let newer = leaf + 1..tree.transcript.links().len() as u32;
-    newer.into_iter().any(|line| {
+/// The leaf of a conversation that ends on an older branch, where only a pointer leads.
+fn left_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
+    let leaf = conversation.leaf?;
+    let mut newer = leaf + 1..tree.transcript.links().len() as u32;
+    let is_left = newer.any(|line| {
         let is_beside = tree.has(line, Marks::SIDECHAIN) == tree.has(leaf, Marks::SIDECHAIN);
         tree.has(line, Marks::NODE) && is_beside
-    })
+    });
+    is_left.then_some(leaf)
 }
 
 /// A string's value with its quotes.

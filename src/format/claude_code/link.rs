@@ -149,14 +149,11 @@ impl Tree<'_, '_> {
 
     /// The line at which the main conversation goes on unless a pointer leads elsewhere.
     fn last(&self, lines: &[u32]) -> Option<u32> {
-        let speaks = |line: &u32| self.link(*line).role.is_some();
-        let last = self.last_node(lines)?;
-        let last = if self.walk(last, |_| false).iter().any(speaks) {
-            last
-        } else {
-            // Nobody speaks above it (a note without a parent): the newest words are the end.
-            lines.iter().copied().rfind(speaks)?
-        };
+        let mut last = self.last_node(lines)?;
+        if !self.is_spoken(last) {
+            // A note without a parent: the newest words are the end.
+            last = lines.iter().copied().rfind(|line| self.speaks(*line))?;
+        }
         // What descends from the last line stands before it where lines are out of order: the highest line that has it
         // as its parent, and so on.
         let mut newest: IdMap<u32, u32> = IdMap::default();
@@ -172,6 +169,16 @@ impl Tree<'_, '_> {
             }
         }
         Some(leaf)
+    }
+
+    fn speaks(&self, line: u32) -> bool {
+        self.link(line).role.is_some()
+    }
+
+    /// Whether somebody speaks on a line or above it.
+    fn is_spoken(&self, line: u32) -> bool {
+        let path = self.walk(line, |_| false);
+        path.into_iter().any(|line| self.speaks(line))
     }
 
     /// The line that the last pointer names, where an agent goes on there and not at the end of the `newest` window.
@@ -197,6 +204,7 @@ impl Tree<'_, '_> {
         let line = self.named(id).filter(|line| {
             self.has(*line, Marks::NODE)
                 && lines.binary_search(line).is_ok()
+                && self.is_spoken(*line)
                 && (is_chosen || !newest.contains(line))
         })?;
         let Some(boundary) = boundary else {
@@ -205,10 +213,9 @@ impl Tree<'_, '_> {
         // Behind a compaction that preserved messages the others before it are forgotten, and only the end of a branch
         // is gone back to.
         let preserved = Preserved::read(transcript.line(boundary));
-        let speaks = |line: u32| self.link(line).role.is_some();
-        let goes_on = || lines.iter().any(|l| self.parent(*l) == line && speaks(*l));
+        let goes_on = |l: &u32| self.parent(*l) == line && self.speaks(*l);
         let is_there = line > boundary || preserved.named().any(|named| named == id);
-        let is_end = is_chosen || speaks(line) && !goes_on();
+        let is_end = is_chosen || self.speaks(line) && !lines.iter().any(goes_on);
         (preserved.is_empty() || is_there && is_end).then_some(line)
     }
 

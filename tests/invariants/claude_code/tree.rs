@@ -146,7 +146,8 @@ impl Tree<'_> {
             }
         }
         let to = rules.into_iter().max()?.1?;
-        let goes = branch.contains(&to) && self.is_node(to);
+        let is_spoken = || self.path(to).iter().any(|line| self.speaks(*line));
+        let goes = branch.contains(&to) && self.is_node(to) && is_spoken();
         let newest = self.window_to(branch, self.main_path(self.last(branch)));
         if !goes || newest.lines.contains(&to) {
             return None;

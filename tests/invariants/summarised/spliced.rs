@@ -102,7 +102,11 @@ fn check_new(case: &Case, format: Format, new: &[&[u8]], next: Option<&Message>)
     let text = new[0]["content"].as_str().unwrap_or_default();
     prop_assert_eq!(&new[0], &json!({"role": role, "content": text}));
     prop_assert!(text.starts_with(summary.text.prefix()), "{}", text);
-    prop_assert!(!summary.text.holds(Slot::Name));
+    if summary.text.holds(Slot::Name) {
+        let values = summary.text.matches(text);
+        let is_own = |name: &str| case.archives().iter().any(|own| own == name);
+        prop_assert!(values.is_some_and(|values| is_own(values.name)), "{}", text);
+    }
     match new.get(1) {
         Some(ack) => {
             prop_assert_eq!(ack, &json!({"role": "assistant", "content": summary.ack}));
@@ -390,6 +394,7 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
     };
     let settings = &case.policy.summary;
     let text = settings.text.render(&Substitutions {
+        name: &case.archive(),
         summary: &summary,
         ..Substitutions::default()
     });

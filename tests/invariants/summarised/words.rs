@@ -243,6 +243,7 @@ impl Known {
         text.push_str(case.policy.summary.text.as_str());
         text.push_str(&case.policy.summary.ack);
         text.push_str(&case.replies);
+        text.push_str(&case.archives().join("\n"));
         Known {
             text,
             strings: all.into_iter().collect(),
