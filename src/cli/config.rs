@@ -27,7 +27,7 @@ pub(super) struct PolicyArgs {
 }
 
 /// Flags that set single keys, and what else may set them.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct KeyArgs {
     /// Set one key of the policy, like clear.keep=3; can be given again
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -218,12 +218,6 @@ fn find() -> Option<PathBuf> {
         way.push("..");
     }
     None
-}
-
-/// A policy by itself, without what the environment or a found file would set, and the file that holds it.
-pub(super) fn load(name: &str) -> Result<(Policy, Option<PathBuf>)> {
-    let Loaded { policy, file, .. } = Loaded::named(name)?;
-    Ok((policy, file))
 }
 
 /// Whether `--policy` names a file: what looks like a path is one.

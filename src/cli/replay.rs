@@ -1,13 +1,13 @@
 //! `ctxpack replay`: what would policies have done to a session, turn by turn?
 
 use std::io::{self, BufWriter, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
 use super::compact::{policy_ref, threads, width};
-use super::config::{load, setting_of};
+use super::config::{KeyArgs, PolicyArgs};
 use super::progress::Bar;
 use super::{Context, Fault, all_paths, flush, format_named, scripted_answers, stdout_failed};
 use crate::batch;
@@ -18,8 +18,7 @@ use crate::report::{Detail, Replays, write_replay_json, write_replay_table};
 
 /// Run policies turn by turn over recorded sessions, as a live agent would have.
 ///
-/// Writes nothing but the figures, and asks nobody: summaries are scripted or extractive. Neither the environment nor a
-/// ctxpack.toml is looked at, so that a policy is what its name says. Several policies stand side by
+/// Writes nothing but the figures, and asks nobody: summaries are scripted or extractive. Several policies stand side by
 /// side; their tokens are counted alike.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
@@ -28,9 +27,8 @@ pub(super) struct Replay {
     /// A preset's name, or a policy file; can be given again [default: all presets]
     #[arg(long = "policy", value_name = "NAME|FILE")]
     policies: Vec<String>,
-    /// Set one key of each policy, like trigger.tokens=30000; can be given again
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    settings: Vec<String>,
+    #[command(flatten)]
+    keys: KeyArgs,
     /// Show each turn, and each step at which something happened
     #[arg(long, conflicts_with = "json")]
     timeline: bool,
@@ -50,17 +48,20 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let names = match &self.policies[..] {
+        let names: Vec<String> = match &self.policies[..] {
             [] => policy::presets()?.into_iter().map(|p| p.name).collect(),
             named => named.to_vec(),
         };
-        let settings = self.settings.iter().map(|setting| setting_of(setting));
-        let settings = settings.collect::<Result<Vec<_>>>()?;
-        let effective = names
-            .iter()
-            .map(|name| effective(name, &settings))
-            .collect::<Result<Vec<_>>>()?;
-        let replaying = replaying(names.iter().map(String::as_str).zip(&effective))?;
+        let chosen = names.into_iter().map(|name| {
+            let args = PolicyArgs {
+                policy: Some(name),
+                keys: self.keys.clone(),
+            };
+            let chosen = args.resolve()?;
+            Ok((chosen.file, asking_nobody(chosen.effective)?))
+        });
+        let policies = chosen.collect::<Result<Vec<_>>>()?;
+        let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
         let format = format_named(self.input_format.as_deref())?;
         let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
@@ -73,7 +74,7 @@ impl Replay {
         bar.finish();
         let failed = files.iter().any(|file| file.error.is_some());
         say(context, &files);
-        let policies = effective.iter().map(policy_ref).collect();
+        let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);
         let mut out = BufWriter::new(io::stdout().lock());
         let detail = match self.timeline {
@@ -91,9 +92,7 @@ impl Replay {
 }
 
 /// A policy as it is replayed: one that would ask a provider tells its summaries itself, and the report says so.
-pub(super) fn effective(name: &str, settings: &[Setting]) -> Result<Effective> {
-    let (loaded, _) = load(name)?;
-    let effective = policy::resolve(loaded.clone(), settings)?;
+fn asking_nobody(effective: Effective) -> Result<Effective> {
     match effective.policy.summary.source {
         Source::Extractive | Source::Scripted => Ok(effective),
         Source::Anthropic | Source::Openai => {
@@ -102,20 +101,21 @@ pub(super) fn effective(name: &str, settings: &[Setting]) -> Result<Effective> {
                 value: Source::Extractive.name().to_owned(),
                 origin: "replay".to_owned(),
             };
-            let settings: Vec<Setting> = settings.iter().cloned().chain([own]).collect();
-            policy::resolve(loaded, &settings)
+            let mut asking_nobody = policy::resolve(effective.policy, &[own])?;
+            asking_nobody.overrides.splice(0..0, effective.overrides);
+            Ok(asking_nobody)
         }
     }
 }
 
-/// Policies with the names by which they were asked for, ready to be played.
+/// Policies, ready to be played; a scripted one has its answers beside its file.
 pub(super) fn replaying<'p>(
-    policies: impl Iterator<Item = (&'p str, &'p Effective)>,
+    policies: impl IntoIterator<Item = (Option<&'p Path>, &'p Effective)>,
 ) -> Result<Replaying<'p>> {
     let players = policies
-        .map(|(name, effective)| {
-            let (_, file) = load(name)?;
-            let replies = scripted_answers(file.as_deref(), &effective.policy)?;
+        .into_iter()
+        .map(|(file, effective)| {
+            let replies = scripted_answers(file, &effective.policy)?;
             Player::new(&effective.policy, replies)
         })
         .collect::<Result<Vec<_>>>()?;

@@ -20,13 +20,13 @@ use difference::difference;
 
 use super::compact::policy_ref;
 use super::config::load_file;
-use super::replay::{effective, replaying};
+use super::replay::replaying;
 use super::{Context, Voice, flush, put, scripted_answers};
 use crate::batch::{compact_bytes, replay_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
-use crate::policy;
+use crate::policy::{self, Effective};
 use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
 use crate::store::Store;
 use crate::store::atomic::Durability;
@@ -134,12 +134,7 @@ impl Check {
             fs::read(&path).map_err(|e| Error::io(&path, "read", e))
         };
         let policy_file = case.join(POLICY);
-        let base = if policy_file.exists() {
-            load_file(&policy_file)?
-        } else {
-            policy::preset("")?
-        };
-        let effective = policy::resolve(base, &[]).map_err(|error| error.at(&policy_file))?;
+        let effective = policy_of(&policy_file)?;
         let pipeline = Pipeline::new(&effective.policy, Keeping::Store)
             .map_err(|error| error.at(&policy_file))?
             .with_replies(scripted_answers(Some(&policy_file), &effective.policy)?);
@@ -191,13 +186,10 @@ impl Check {
             let path = case.join(name);
             fs::read(&path).map_err(|e| Error::io(&path, "read", e))
         };
-        let path = case.join(POLICY);
-        let name = match path.exists() {
-            true => path.to_string_lossy().into_owned(),
-            false => String::new(),
-        };
-        let effective = effective(&name, &[]).map_err(|error| error.at(&path))?;
-        let replaying = replaying([(name.as_str(), &effective)].into_iter())?;
+        let policy_file = case.join(POLICY);
+        let effective = policy_of(&policy_file)?;
+        let replaying = replaying([(Some(policy_file.as_path()), &effective)])
+            .map_err(|error| error.at(&policy_file))?;
         let file = replay_bytes(Path::new(INPUT), &read(INPUT)?, &replaying);
         let replays = Replays::new(
             vec![policy_ref(&effective)],
@@ -222,6 +214,16 @@ impl Check {
         fs::write(&path, format!("{new:#}\n")).map_err(|e| Error::io(&path, "write", e))?;
         Ok(Verdict::Updated)
     }
+}
+
+/// The policy of a case: the file's, or the default one where there is none.
+fn policy_of(file: &Path) -> Result<Effective> {
+    let base = if file.exists() {
+        load_file(file)?
+    } else {
+        policy::preset("")?
+    };
+    policy::resolve(base, &[]).map_err(|error| error.at(file))
 }
 
 /// The folders below `dir` that hold an input, sorted.
