@@ -1,8 +1,8 @@
 //! The promises that hold for every transcript under every policy that writes summaries and puts files back.
 //!
 //! What a run does besides its summaries is known from a run of the same policy without them; the rest is put together
-//! here a second time ([`spliced`]) and compared. The number of cases is that of `PROPTEST_CASES`, else 400 for each
-//! property and format.
+//! here a second time ([`spliced`]) and compared. There are 200 cases for each property and
+//! format, or `PROPTEST_CASES`.
 
 mod spliced;
 mod words;
@@ -25,7 +25,7 @@ macro_rules! every_format {
             use super::*;
 
             proptest! {
-                #![proptest_config(super::super::config_of(400))]
+                #![proptest_config(super::super::config_of(200))]
 
                 #[test]
                 fn anthropic(case in Case::summarised(Format::Anthropic, Kind::$kind)) {
@@ -81,7 +81,10 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
         let (before, after) = (conversation.messages_before, conversation.messages_after);
         let summary = conversation.summary.as_ref();
+        // What hangs on what in noise, nobody knows before the lines that are dead have left.
+        let is_noise = case.known.windows.is_empty();
         match summary.filter(|_| is_summarised(conversation)) {
+            Some(summary) if is_noise => prop_assert!(summary.messages > 0),
             Some(summary) => {
                 let kept = before - summary.messages;
                 let new = if case.policy.summary.ack.is_empty() || case.format == Format::ClaudeCode
@@ -97,11 +100,8 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
                 prop_assert!(summary.preserved_messages <= kept);
                 prop_assert!(summary.messages > 0);
             }
-            // A conversation leaves with the task that it belonged to; what hangs on it in noise, nobody knows.
-            None => {
-                let is_noise = case.known.windows.is_empty();
-                prop_assert!(after == before || after == 0 || is_noise);
-            }
+            // A conversation leaves with the task that it belonged to.
+            None => prop_assert!(after == before || after == 0 || is_noise),
         }
         let restored = conversation.restored.len();
         let actions = conversation.actions.iter();
