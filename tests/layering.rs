@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms from top to bottom; those on one floor know nothing of each other.
-const FLOORS: [&[&str]; 19] = [
+const FLOORS: [&[&str]; 20] = [
     // What a user meets, then many inputs, then one.
     &["cli"],
     &["batch"],
@@ -17,6 +17,8 @@ const FLOORS: [&[&str]; 19] = [
     // The stages. Edits are made of settled changes, those of what artifacts gathered for a plan.
     &["apply", "verify"],
     &["settle"],
+    // Answers questions that artifacts have.
+    &["http"],
     &["artifacts"],
     &["plan", "store"],
     &["outcome"],
@@ -32,11 +34,12 @@ const FLOORS: [&[&str]; 19] = [
     &["transcript"],
     &["ids"],
     &["scan"],
-    &["error", "text"],
+    &["error", "redact", "text"],
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 17] = [
+const PURE: [&str; 18] = [
+    "redact",
     "apply",
     "verify",
     "settle",

@@ -1,0 +1,179 @@
+//! Small looks at bytes that all detectors share: sets, runs, word edges, escapes.
+//!
+//! Never judges what is a secret.
+
+use std::ops::Range;
+
+/// A set of ASCII bytes that a token is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Set {
+    /// `0-9a-f`, in either case.
+    Hex,
+    /// Letters and digits.
+    Alnum,
+    /// Upper-case letters and digits.
+    Upper,
+    /// Letters, digits, `_` and `-`.
+    Word,
+    /// [`Set::Word`] and the dot.
+    Dotted,
+    /// Both alphabets of base64, with padding and its percent sign.
+    Base64,
+    /// What an authorization may hold.
+    Token68,
+}
+
+impl Set {
+    pub(super) fn has(self, b: u8) -> bool {
+        match self {
+            Set::Hex => b.is_ascii_hexdigit(),
+            Set::Alnum => b.is_ascii_alphanumeric(),
+            Set::Upper => b.is_ascii_uppercase() || b.is_ascii_digit(),
+            Set::Word => is_word(b),
+            Set::Dotted => is_word(b) || b == b'.',
+            Set::Base64 => is_word(b) || matches!(b, b'+' | b'/' | b'=' | b'%'),
+            Set::Token68 => is_word(b) || matches!(b, b'+' | b'/' | b'=' | b'.' | b'~' | b':'),
+        }
+    }
+
+    /// How many bytes from `at` on are of the set; `most + 1` where there are more than `most`.
+    pub(super) fn run(self, text: &[u8], at: usize, most: usize) -> usize {
+        let rest = text.get(at..).unwrap_or_default();
+        let rest = &rest[..rest.len().min(most + 1)];
+        let mut len = rest.iter().take_while(|&&b| self.has(b)).count();
+        // A percent sign belongs to base64 only where it writes one of its marks.
+        if self == Set::Base64
+            && let Some(sign) = rest[..len]
+                .iter()
+                .enumerate()
+                .position(|(i, &b)| b == b'%' && !writes_mark(&rest[i..]))
+        {
+            len = sign;
+        }
+        len
+    }
+
+    /// How many bytes up to `end` are of the set, at most `most`.
+    pub(super) fn run_back(self, text: &[u8], end: usize, most: usize) -> usize {
+        let before = text.get(..end).unwrap_or_default();
+        before
+            .iter()
+            .rev()
+            .take(most)
+            .take_while(|&&b| self.has(b))
+            .count()
+    }
+}
+
+fn writes_mark(escaped: &[u8]) -> bool {
+    matches!(
+        escaped,
+        [b'%', b'2', b'B' | b'b' | b'F' | b'f', ..] | [b'%', b'3', b'D' | b'd', ..]
+    )
+}
+
+/// Letters, digits, `_` and `-`.
+pub(super) fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')
+}
+
+/// Whether a token can begin at `at`: no letter or digit stands before it, unless that belongs to an escape (`\n`, `%3D`,
+/// `\u001b`, a terminal's colour).
+pub(super) fn begins(text: &[u8], at: usize) -> bool {
+    let before = &text[..at];
+    match before {
+        [.., b] if !b.is_ascii_alphanumeric() => true,
+        [] => true,
+        [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,
+        [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => true,
+        [.., b'm'] => {
+            let colour = before[..at - 1]
+                .iter()
+                .rev()
+                .take(8)
+                .position(|b| !b.is_ascii_digit() && *b != b';');
+            colour.is_some_and(|n| before[at - 2 - n] == b'[')
+        }
+        _ => at >= 6 && before[at - 6..at - 4] == *b"\\u",
+    }
+}
+
+/// Whether a token can end at `at`.
+pub(super) fn ends(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|b| !b.is_ascii_alphanumeric())
+}
+
+/// Where the line ends that `at` is in: at a line end, or at one that is written as an escape. At most `most` bytes on.
+pub(super) fn line_end(text: &[u8], at: usize, most: usize) -> usize {
+    let limit = text.len().min(at.saturating_add(most));
+    let mut i = at;
+    while i < limit {
+        match text[i] {
+            b'\n' | b'\r' => return i,
+            b'\\'
+                if matches!(text.get(i + 1), Some(b'n' | b'r')) && text[i - 1.min(i)] != b'\\' =>
+            {
+                return i;
+            }
+            _ => i += 1,
+        }
+    }
+    limit
+}
+
+/// Past the spaces and tabs from `at` on.
+pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
+    let blanks = text[at..]
+        .iter()
+        .take(64)
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .count();
+    at + blanks
+}
+
+/// A quote with the backslashes that escape it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quote {
+    mark: u8,
+    slashes: usize,
+    /// Where what it quotes begins.
+    pub(super) inner: usize,
+}
+
+impl Quote {
+    /// The quote that stands at `at`.
+    pub(super) fn at(text: &[u8], at: usize) -> Option<Quote> {
+        let slashes = text
+            .get(at..)?
+            .iter()
+            .take(16)
+            .take_while(|&&b| b == b'\\')
+            .count();
+        let mark = *text.get(at + slashes)?;
+        matches!(mark, b'"' | b'\'' | b'`').then_some(Quote {
+            mark,
+            slashes,
+            inner: at + slashes + 1,
+        })
+    }
+
+    /// What it quotes, if it is closed on the same line and within `most` bytes.
+    pub(super) fn quoted(self, text: &[u8], most: usize) -> Option<Range<usize>> {
+        let mut slashes = 0;
+        let limit = text.len().min(self.inner + most);
+        for (i, &b) in text[self.inner..limit].iter().enumerate() {
+            match b {
+                b'\\' => slashes += 1,
+                b'\n' => return None,
+                // Fewer backslashes: what this quote is in ends here.
+                _ if b == self.mark && slashes < self.slashes => return None,
+                // Pairs of backslashes before those of the quote are quoted themselves.
+                _ if b == self.mark && slashes % (2 * (self.slashes + 1)) == self.slashes => {
+                    return Some(self.inner..self.inner + i - self.slashes);
+                }
+                _ => slashes = 0,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,131 @@
+//! Finds passwords given to commands: `curl -u user:…`, `mysql -p…`, `sshpass -p …`, `identified by '…'`.
+//!
+//! Never looks past the command's line.
+
+use std::ops::Range;
+
+use super::Found;
+use super::bytes::{Quote, line_end, skip_blanks};
+use super::kind::Kind;
+use super::value::{self, Setting};
+
+/// How much of a command's line is looked at, in bytes.
+const MAX_LINE: usize = 1024;
+
+/// A flag that takes a secret.
+struct Flag {
+    command: &'static str,
+    flag: &'static str,
+    takes: Takes,
+}
+
+/// What a flag takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// `user:password`, as the next word.
+    Login,
+    /// A password as the next word.
+    Word,
+    /// A password within the flag's own word.
+    Attached,
+    /// `name=value`, a cookie, as the next word.
+    Cookie,
+    /// A password in quotes, as SQL has it.
+    Quoted,
+}
+
+const FLAGS: &[Flag] = &[
+    flag("curl ", " -u", Takes::Login),
+    flag("curl ", " --user ", Takes::Login),
+    flag("curl ", " --user=", Takes::Login),
+    flag("curl ", " --proxy-user ", Takes::Login),
+    flag("curl ", " -b ", Takes::Cookie),
+    flag("mongo", " -p ", Takes::Word),
+    flag("mysql", " -p", Takes::Attached),
+    flag("sshpass ", " -p ", Takes::Word),
+    flag("sshpass ", " -p", Takes::Attached),
+    flag("redis-cli ", " -a ", Takes::Word),
+    flag("docker login ", " -p ", Takes::Word),
+    flag("identified by ", " ", Takes::Quoted),
+];
+
+const fn flag(command: &'static str, flag: &'static str, takes: Takes) -> Flag {
+    Flag {
+        command,
+        flag,
+        takes,
+    }
+}
+
+/// Looks at the line that a command begins, up to where the same command stands again. The search goes on behind the
+/// command's name.
+pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
+    let command = &text[anchor.clone()];
+    let line = &text[..line_end(text, anchor.end, MAX_LINE)];
+    let again = line[anchor.end..]
+        .windows(command.len())
+        .position(|part| part == command);
+    let line = &line[..again.map_or(line.len(), |at| anchor.end + at)];
+    // The blank that ends an anchor may begin the first flag.
+    let args = anchor.end - usize::from(command.ends_with(b" "));
+    for flag in FLAGS
+        .iter()
+        .filter(|flag| command.eq_ignore_ascii_case(flag.command.as_bytes()))
+    {
+        let places = line[args..].windows(flag.flag.len()).enumerate();
+        for (i, _) in places.filter(|(_, part)| *part == flag.flag.as_bytes()) {
+            let range = flag.takes.argument(text, args + i + flag.flag.len());
+            found.extend(range.map(|range| Found {
+                range,
+                kind: flag.takes.kind(),
+            }));
+        }
+    }
+    anchor.end
+}
+
+impl Takes {
+    fn kind(self) -> Kind {
+        match self {
+            Takes::Cookie => Kind::SessionCookie,
+            Takes::Login | Takes::Word | Takes::Attached | Takes::Quoted => Kind::Password,
+        }
+    }
+
+    /// The secret in the argument at `at`.
+    fn argument(self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        let at = match self {
+            Takes::Attached => at,
+            Takes::Login | Takes::Word | Takes::Cookie | Takes::Quoted => skip_blanks(text, at),
+        };
+        let word = match Quote::at(text, at) {
+            Some(quote) => quote.quoted(text, MAX_LINE)?,
+            None if self == Takes::Quoted => return None,
+            None => bare_word(text, at),
+        };
+        let behind = |mark: u8| {
+            let at = text[word.clone()].iter().position(|&b| b == mark)?;
+            Some(word.start + at + 1..word.end)
+        };
+        let range = match self {
+            Takes::Login => behind(b':')?,
+            Takes::Cookie => behind(b'=')?,
+            Takes::Word | Takes::Attached | Takes::Quoted => word,
+        };
+        let value = &text[range.clone()];
+        let secret = value::is_machine_made(value, Setting::Literal)
+            || self != Takes::Cookie && value::is_chosen(value, Setting::Literal);
+        secret.then_some(range)
+    }
+}
+
+fn bare_word(text: &[u8], at: usize) -> Range<usize> {
+    let ends =
+        |b: u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|');
+    let len = text[at..]
+        .iter()
+        .take(MAX_LINE)
+        .take_while(|&&b| !ends(b))
+        .count();
+    at..at + len
+}

@@ -1,0 +1,239 @@
+//! Masks secrets in text: each becomes `[REDACTED:<kind>]`, and what stands around it stays.
+//!
+//! Pure: no I/O, no state outside a [`Redactor`]. Finds what it knows by its form (a token's prefix, a key's armour, a
+//! password in an address) or by the name before it, so it is a net with holes, never a proof that nothing is left.
+//! **Invariant:** redacting a redacted text changes nothing, and a text without a find is never copied.
+
+mod assign;
+mod bytes;
+mod command;
+mod header;
+mod kind;
+mod name;
+mod near;
+mod pem;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod url;
+mod value;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind};
+
+pub use kind::Kind;
+
+use shapes::{SHAPES, Shape};
+
+/// What a mask begins with; the kind's name and `]` follow.
+const MASK: &str = "[REDACTED:";
+
+/// How often a text is gone over at most. A mask can lay bare a second find beside it, never many in a row.
+const MAX_PASSES: usize = 8;
+
+/// Finds secrets and masks them. Build it once: it compiles its anchors.
+#[derive(Debug)]
+pub struct Redactor {
+    anchors: AhoCorasick,
+    /// What each anchor may begin, by the anchor's number.
+    roles: Vec<Role>,
+}
+
+/// A text after redaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redacted<'t> {
+    /// The text with masks; borrowed where nothing was found.
+    pub text: Cow<'t, str>,
+    /// How many secrets of each kind were masked, in the order of [`Kind::ALL`].
+    pub counts: BTreeMap<Kind, u64>,
+}
+
+/// A stretch of text to mask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    range: Range<usize>,
+    kind: Kind,
+}
+
+/// What an anchor in the text may begin or stand beside.
+#[derive(Debug, Clone, Copy)]
+enum Role {
+    /// A mask of our own: nothing within it is looked at.
+    Mask,
+    /// A token known by this prefix.
+    Shape(&'static Shape),
+    /// A name that may be given a secret.
+    Name,
+    /// An `Authorization` header, or a name with `auth` in it.
+    Auth,
+    /// A token after `Bearer`.
+    Bearer,
+    /// A cookie's header.
+    Cookie,
+    /// An address.
+    Url,
+    /// The armour of a key.
+    Pem,
+    /// A command that takes a password as an argument.
+    Command,
+    /// A token that only its neighbourhood tells: see [`near`].
+    Near(near::Clue),
+}
+
+/// The anchors that are no token's prefix.
+const CONTEXTS: &[(&str, Role)] = &[
+    (MASK, Role::Mask),
+    ("pass", Role::Name),
+    ("pwd", Role::Name),
+    ("secret", Role::Name),
+    ("token", Role::Name),
+    ("key", Role::Name),
+    ("_pat", Role::Name),
+    ("auth", Role::Auth),
+    ("bearer", Role::Bearer),
+    ("cookie", Role::Cookie),
+    ("://", Role::Url),
+    ("-----begin ", Role::Pem),
+    ("curl ", Role::Command),
+    ("mysql", Role::Command),
+    ("mongo", Role::Command),
+    ("sshpass ", Role::Command),
+    ("redis-cli ", Role::Command),
+    ("docker login ", Role::Command),
+    ("identified by ", Role::Command),
+    ("twilio", Role::Near(near::Clue::Twilio)),
+    ("discord", Role::Near(near::Clue::Discord)),
+    (".login(", Role::Near(near::Clue::Discord)),
+    ("bot.run(", Role::Near(near::Clue::Discord)),
+    ("client.run(", Role::Near(near::Clue::Discord)),
+    (":aa", Role::Near(near::Clue::Telegram)),
+    ("q~", Role::Near(near::Clue::Entra)),
+    ("nral", Role::Near(near::Clue::NewRelic)),
+    (".atlasv1.", Role::Near(near::Clue::Terraform)),
+    ("hooks.slack.com/", Role::Near(near::Clue::SlackWebhook)),
+    ("api/webhooks/", Role::Near(near::Clue::DiscordWebhook)),
+    ("eyj", Role::Near(near::Clue::Jwt)),
+    (":5432:", Role::Near(near::Clue::Pgpass)),
+    ("sig=", Role::Near(near::Clue::Signature)),
+    ("-signature=", Role::Near(near::Clue::Signature)),
+];
+
+impl Redactor {
+    /// Compiles the anchors. Fails only where the automaton would outgrow its numbers, which this fixed list does not.
+    pub fn new() -> Result<Self, BuildError> {
+        let (mut patterns, mut roles) = (Vec::new(), Vec::new());
+        for &(pattern, role) in CONTEXTS {
+            patterns.push(pattern);
+            roles.push(role);
+        }
+        for shape in SHAPES {
+            patterns.push(shape.prefix);
+            roles.push(Role::Shape(shape));
+        }
+        // Leftmost-longest: of `key` and `tskey-`, or `secret` and `secret_`, the one that says more is reported.
+        let anchors = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::LeftmostLongest)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(patterns)?;
+        Ok(Redactor { anchors, roles })
+    }
+
+    /// `text` with its secrets masked.
+    pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
+        let mut redacted = Redacted {
+            text: Cow::Borrowed(text),
+            counts: BTreeMap::new(),
+        };
+        for _ in 0..MAX_PASSES {
+            let found = merge(self.find(redacted.text.as_bytes()));
+            if found.is_empty() {
+                break;
+            }
+            for find in &found {
+                *redacted.counts.entry(find.kind).or_default() += 1;
+            }
+            redacted.text = Cow::Owned(mask(&redacted.text, &found));
+        }
+        redacted
+    }
+
+    fn find(&self, text: &[u8]) -> Vec<Found> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        while let Some(anchor) = self.anchors.find(Input::new(text).range(at..)) {
+            let role = self.roles[anchor.pattern().as_usize()];
+            at = look(role, text, anchor.range(), &mut found);
+        }
+        found
+    }
+}
+
+/// Looks at one anchor; the answer is where to search on. Always behind the anchor's first byte.
+fn look(role: Role, text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
+    match role {
+        Role::Mask => mask_end(text, anchor.end).unwrap_or(anchor.end),
+        // A prefix that begins nothing may hold another anchor.
+        Role::Shape(shape) => match shape.find(text, &anchor) {
+            Some(find) => {
+                let end = find.range.end;
+                if find.kind == Kind::AwsAccessKeyId {
+                    found.extend(near::aws_secret(text, end));
+                }
+                found.push(find);
+                end
+            }
+            None => anchor.start + 1,
+        },
+        Role::Name => assign::find(text, anchor, found),
+        Role::Auth => header::authorization(text, anchor, found),
+        Role::Bearer => header::bearer(text, anchor, found),
+        Role::Cookie => header::cookie(text, anchor, found),
+        Role::Url => url::find(text, anchor, found),
+        Role::Pem => pem::find(text, anchor, found),
+        Role::Command => command::find(text, anchor, found),
+        Role::Near(clue) => near::find(clue, text, anchor, found),
+    }
+}
+
+/// Where the mask ends whose kind's name begins at `at`.
+fn mask_end(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at..];
+    let name = &rest[..rest.iter().take(40).position(|&b| b == b']')?];
+    let known = Kind::ALL.iter().any(|kind| kind.name().as_bytes() == name);
+    known.then_some(at + name.len() + 1)
+}
+
+/// Finds in order, with those that overlap made one.
+fn merge(mut found: Vec<Found>) -> Vec<Found> {
+    found.retain(|find| !find.range.is_empty());
+    found.sort_by_key(|find| (find.range.start, find.range.end));
+    let mut merged: Vec<Found> = Vec::with_capacity(found.len());
+    for find in found {
+        match merged.last_mut() {
+            Some(last) if find.range.start < last.range.end => {
+                last.range.end = last.range.end.max(find.range.end);
+                last.kind = last.kind.min(find.kind);
+            }
+            _ => merged.push(find),
+        }
+    }
+    merged
+}
+
+fn mask(text: &str, found: &[Found]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut kept = 0;
+    for Found { range, kind } in found {
+        out.push_str(&text[kept..range.start]);
+        out.push_str(MASK);
+        out.push_str(kind.name());
+        out.push(']');
+        kept = range.end;
+    }
+    out.push_str(&text[kept..]);
+    out
+}
