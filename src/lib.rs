@@ -7,7 +7,7 @@
 //! ```
 //!
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
-//! is in `artifacts`; writing comes last, in `batch`. A line that is edited differs only inside the edited spans, and is
+//! is in `artifacts` (and in `http`, for those who ask a server); writing comes last, in `batch`. A line that is edited differs only inside the edited spans, and is
 //! read again before it is written, as is every new line, so that what was verified is what is written. The layers that
 //! cost nothing come first; what is over its trigger then is summarised, from the input as it was before them.
 //!
@@ -20,10 +20,12 @@
 //! | [`mod@format`] | which format it is; one reader a format |
 //! | [`policy`] | every key of a policy; the presets |
 //! | [`tokens`] | estimates |
+//! | [`redact`] | secrets in a text, masked |
 //! | [`facts`] | what happened in a conversation, as data |
 //! | [`summarizer`] | a span of messages, told in few tokens |
 //! | [`plan`] | which results each layer looks at |
 //! | [`artifacts`] | what a plan needs from outside |
+//! | [`http`] | servers that write summaries, where one is named |
 //! | [`settle`] | the changes that are made, and the summary that fits, by actual sizes |
 //! | [`apply`] | changes become edits, edits become lines |
 //! | [`verify`] | the providers' rules |
@@ -35,7 +37,7 @@
 //! | [`batch`] | many inputs in parallel |
 //! | [`cli`] | the commands |
 //!
-//! Imports go strictly downward: cli, batch, report, replay, pipeline and stats, then settle, apply, artifacts and verify, then
+//! Imports go strictly downward: cli, batch, report, replay, pipeline and stats, then settle, apply, http, artifacts and verify, then
 //! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, error and text. A test enforces it, and that
 //! pure rooms stay pure.
 //!
@@ -54,11 +56,13 @@ pub mod cli;
 pub mod error;
 pub mod facts;
 pub mod format;
+pub mod http;
 mod ids;
 pub mod outcome;
 pub mod pipeline;
 pub mod plan;
 pub mod policy;
+pub mod redact;
 pub mod replay;
 pub mod report;
 pub mod scan;

@@ -14,7 +14,8 @@ use crate::error::{Error, ErrorKind};
 pub use crate::tokens::Usage;
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, Restored, RestoredFrom, SummaryOutcome, TargetOutcome,
+    Action, ActionKind, ConversationOutcome, Restored, RestoredFrom, Spent, SummaryOutcome,
+    TargetOutcome,
 };
 pub use totals::{Totals, ratio};
 

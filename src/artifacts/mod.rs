@@ -3,6 +3,7 @@
 //! Only reads. Here: the content of results that may be demoted, and the name that the store would give it; in `disk`,
 //! files that come back after a summary. Nothing is written until the result is verified.
 
+mod ask;
 mod disk;
 mod offloaded;
 mod recents;
@@ -18,10 +19,11 @@ use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
+pub use ask::{Ask, Question, Refused, Reply};
 pub use disk::{NotRead, Root};
 pub use offloaded::{offloaded, returned};
 pub use recents::{Unread, recents};
-pub use replies::{Replies, Reply};
+pub use replies::Replies;
 
 /// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
 const WHOLE_BYTES: usize = 1 << 20;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::{Refused, Reply};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::Spent;
 use crate::policy::Summary;
 use crate::summarizer::retry::{Clock, Tried, tries};
 
@@ -20,15 +22,6 @@ pub struct Replies(Vec<std::result::Result<String, String>>);
 struct Line {
     text: Option<String>,
     error: Option<String>,
-}
-
-/// What came of asking for one summary.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
-    /// The summary, or why there is none.
-    pub text: std::result::Result<String, String>,
-    /// How often it was asked for.
-    pub attempts: u64,
 }
 
 impl Replies {
@@ -66,8 +59,11 @@ impl Replies {
             Some(reply.clone())
         });
         Reply {
-            text: answer,
+            text: answer.map_err(Refused::Failed),
             attempts,
+            model: None,
+            spent: Spent::default(),
+            unread: 0,
         }
     }
 }
@@ -96,14 +92,15 @@ mod tests {
         let mut policy = crate::policy::preset("").unwrap().summary;
         policy.tries = 2;
         let first = replies.ask(&mut next, &policy);
-        assert_eq!(first.text, Err("the answer is empty".to_owned()));
+        let failed = |why: &str| Err(Refused::Failed(why.to_owned()));
+        assert_eq!(first.text, failed("the answer is empty"));
         assert_eq!(first.attempts, 2);
         let second = replies.ask(&mut next, &policy);
         assert_eq!(second.text, Ok("so".to_owned()));
         assert_eq!(second.attempts, 1);
         assert_eq!(
             replies.ask(&mut next, &policy).text,
-            Err("no answer is left".to_owned())
+            failed("no answer is left")
         );
     }
 

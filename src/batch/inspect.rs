@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicUsize;
 
 use super::Source;
 use super::input::Input;
-use super::one::{Sum, detect};
+use super::one::detect;
+use super::sum::Sum;
 use crate::error::Result;
 use crate::format::{Detected, Detector, Format, Layout, Warnings};
 use crate::outcome::Outcome;

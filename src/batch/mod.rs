@@ -4,6 +4,7 @@
 //! does not depend on the number of threads. Nothing here decides about content.
 
 mod budget;
+mod clean;
 mod find;
 mod hooks;
 mod input;
@@ -15,6 +16,7 @@ mod replay;
 mod sink;
 mod stats;
 mod stdin;
+mod sum;
 mod target;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,11 +26,13 @@ use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 
-use crate::artifacts::Replies;
+use crate::artifacts::{Ask, Question, Replies, Reply};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
+use crate::http::Places;
 use crate::outcome::{Outcome, Warning};
 use crate::policy::Effective;
+use crate::store::Store;
 
 use hooks::Verdict;
 
@@ -55,6 +59,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// The answers of a scripted summariser.
     pub replies: Replies,
+    /// Who is asked for summaries, where the policy names a provider; and how many requests may be under way.
+    pub server: Option<(Box<dyn Ask>, usize)>,
     /// The user's own commands. A dry run does without them.
     pub hooks: Hooks,
     /// Threads.
@@ -102,11 +108,19 @@ pub fn run(
     if options.effect == Effect::Write {
         targets.sweep();
     }
+    // Who waits for a server lends its turn to others, so that no processor waits with it.
+    let turns = Places::new(options.jobs);
+    let asked = options.server.as_ref().map(|(server, at_once)| Waiting {
+        server: server.as_ref(),
+        turns: &turns,
+        at_once: *at_once,
+    });
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs)
+        .num_threads(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))
         .build()
         .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start threads: {e}")))?;
-    let run = one::Run::new(effective, options)?;
+    let server = asked.as_ref().map(|asked| asked as &dyn Ask);
+    let run = one::Run::new(effective, options, server)?;
     let mut order: Vec<&Target> = targets.list.iter().collect();
     // The largest first, so that no thread is left alone with one at the end.
     order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
@@ -136,6 +150,7 @@ pub fn run(
         };
         let tried = {
             let _share = budget.take(target.bytes);
+            let _turn = turns.take();
             attempt(&run, target)
         };
         progress.done(target.bytes);
@@ -153,7 +168,10 @@ pub fn run(
     for (target, tried) in order.into_iter().zip(tried) {
         let told = match tried {
             Tried::Told(told) => *told,
-            Tried::Again(warnings) => after(target, warnings, attempt(&run, target)),
+            Tried::Again(warnings) => {
+                let _turn = turns.take();
+                after(target, warnings, attempt(&run, target))
+            }
         };
         match told {
             Ok(outcome) => outcomes.push(outcome),
@@ -179,6 +197,20 @@ pub fn run(
     }));
     outcomes.sort_by(|a, b| a.input.cmp(&b.input));
     Ok(outcomes)
+}
+
+/// A server whose answers are waited for by threads that have lent out their turn.
+#[derive(Debug)]
+struct Waiting<'r> {
+    server: &'r dyn Ask,
+    turns: &'r Places,
+    at_once: usize,
+}
+
+impl Ask for Waiting<'_> {
+    fn ask(&self, question: &Question<'_>, store: Option<&Store>) -> Reply {
+        self.turns.lend(|| self.server.ask(question, store))
+    }
 }
 
 /// What came of an input in the workers.

@@ -6,23 +6,23 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
+use super::clean::Released;
 use super::input::{Codec, Input};
 use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
-use super::target::{Kept, followed};
+use super::sum::Sum;
+use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
+use crate::artifacts::Ask;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
-use crate::outcome::{
-    ConversationOutcome, FaultKind, Original, OriginalKind, Outcome, OutcomeError, Status, Warning,
-    path_text,
-};
-use crate::pipeline::{self, Compacted, Part, Pipeline, Rejected};
+use crate::outcome::{Original, OriginalKind, Outcome, path_text};
+use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
-use crate::policy::{Archive, Effective, Layer};
+use crate::policy::{Archive, Effective, Layer, Redact};
 use crate::store::atomic::{
     Durability, Existing, Mode, Replace, Stamp, Written, changed, check_replaceable,
 };
@@ -39,9 +39,11 @@ pub(super) struct Run<'r> {
     archive: Archive,
     /// What a summary tells of that copy.
     naming: Naming,
+    /// Whether outputs are to have no secrets.
+    masks: bool,
     /// What the outputs of this run no longer name in a store, by the names of these outputs there.
-    released: Mutex<Vec<Released>>,
-    options: &'r Options,
+    pub(super) released: Mutex<Vec<Released>>,
+    pub(super) options: &'r Options,
 }
 
 /// Whether summaries name the copy of what they replace.
@@ -53,35 +55,14 @@ enum Naming {
     Unnamed,
 }
 
-/// Offloads that the output of one input does not name any more.
-struct Released {
-    store: Arc<Kept>,
-    /// Its name in the store's records.
-    output: String,
-    /// Its name in the report.
-    path: String,
-    names: Vec<String>,
-}
-
-/// What the transcripts of one input come to.
-#[derive(Default)]
-pub(super) struct Sum {
-    changed: bool,
-    findings_before: u64,
-    findings_after: u64,
-    conversations: Vec<ConversationOutcome>,
-    rejected: Option<Rejected>,
-    offloads: Vec<String>,
-    /// What the output does not name any more.
-    released: Vec<String>,
-    summarised: bool,
-    warnings: Vec<Warning>,
-}
-
 impl<'r> Run<'r> {
-    pub(super) fn new(effective: &'r Effective, options: &'r Options) -> Result<Self> {
+    pub(super) fn new(
+        effective: &'r Effective,
+        options: &'r Options,
+        server: Option<&'r dyn Ask>,
+    ) -> Result<Self> {
         let pipeline = |keeping| {
-            let pipeline = Pipeline::new(&effective.policy, keeping)?;
+            let pipeline = Pipeline::asking(&effective.policy, keeping, server)?;
             Ok::<_, Error>(pipeline.with_replies(options.replies.clone()))
         };
         Ok(Run {
@@ -100,6 +81,7 @@ impl<'r> Run<'r> {
             } else {
                 Naming::Unnamed
             },
+            masks: effective.policy.redact == Redact::Outputs,
             released: Mutex::default(),
             options,
         })
@@ -151,6 +133,13 @@ impl<'r> Run<'r> {
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
         match detected {
+            Detected::Unsupported(_) if self.masks => {
+                return Err(Error::new(
+                    ErrorKind::Config,
+                    "secrets can be masked in supported formats only, and this is none",
+                )
+                .hint("leave the file out, or do without --redact outputs"));
+            }
             Detected::Unsupported(_) => copy(&mut input, &mut sink)?,
             Detected::Known(format, Layout::File) => {
                 while input.more()? {}
@@ -253,7 +242,7 @@ impl<'r> Run<'r> {
         ))
     }
 
-    fn is_in_place(&self) -> bool {
+    pub(super) fn is_in_place(&self) -> bool {
         self.options.destination == Destination::InPlace
     }
 
@@ -398,74 +387,6 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Copies offloads that only this file named, and names no more, into the archive, for undo; they themselves leave when
-    /// the run is over. Only a file that is replaced gives up what it names: any other stays as it is, and so does what it
-    /// needs.
-    fn clean(&self, target: &Target, sum: &mut Sum) -> Result<Vec<manifest::Cleaned>> {
-        let released = std::mem::take(&mut sum.released);
-        let (Some(kept), true, false) = (&target.store, self.is_in_place(), released.is_empty())
-        else {
-            return Ok(Vec::new());
-        };
-        let output = kept.store.name_of(&followed(target.input_path()))?;
-        let ledger = kept.ledger()?;
-        let mut names = Vec::new();
-        let mut cleaned = Vec::new();
-        for name in released {
-            if !ledger.is_offload_of(&name, &output) {
-                continue;
-            }
-            if self.options.effect == Effect::Write {
-                let kept_content = kept.store.read_offload(&name);
-                match kept_content.and_then(|content| kept.store.put_archive(&content)) {
-                    Ok(archived) => cleaned.push(manifest::Cleaned {
-                        name: name.clone(),
-                        archive: archived.name,
-                    }),
-                    Err(error) => {
-                        sum.warnings.push(not_cleaned(&name, &error));
-                        continue;
-                    }
-                }
-            }
-            names.push(name);
-        }
-        if let Some(conversation) = sum.conversations.first_mut() {
-            conversation.deleted_files.clone_from(&names);
-        }
-        if self.options.effect == Effect::Write && !names.is_empty() {
-            let mut all = self.released.lock().unwrap_or_else(PoisonError::into_inner);
-            all.push(Released {
-                store: Arc::clone(kept),
-                output,
-                path: path_text(target.input_path()),
-                names,
-            });
-        }
-        Ok(cleaned)
-    }
-
-    /// Deletes what was copied into the archive, once every record of the run is written: what another output names in the
-    /// meantime stays. Gives a warning for each that could not be deleted, with the input that named it.
-    pub(super) fn clean_up(&self) -> Vec<(String, Warning)> {
-        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut warnings = Vec::new();
-        for Released {
-            store,
-            output,
-            path,
-            names,
-        } in released.drain(..)
-        {
-            for (name, deleted) in store.store.delete_offloads(&names, &output) {
-                if let Err(error) = deleted {
-                    warnings.push((path.clone(), not_cleaned(&name, &error)));
-                }
-            }
-        }
-        warnings
-    }
-
     /// Writes down what the output came from, before it takes its name.
     fn record(
         &self,
@@ -523,57 +444,6 @@ impl<'r> Run<'r> {
     }
 }
 
-impl Sum {
-    /// `base` with what the transcripts came to.
-    pub(super) fn outcome(
-        self,
-        detected: Detected,
-        warnings: Vec<LineWarning>,
-        base: Outcome,
-    ) -> Outcome {
-        let (format, status) = match detected {
-            Detected::Unsupported(name) => (name, Status::Unsupported),
-            Detected::Known(format, _) if self.rejected.is_some() => {
-                (format.name(), Status::Rejected)
-            }
-            Detected::Known(format, _) if self.changed => (format.name(), Status::Compacted),
-            Detected::Known(format, _) => (format.name(), Status::Unchanged),
-        };
-        let error = self.rejected.map(|rejected| OutcomeError {
-            kind: FaultKind::Rejected(rejected.why),
-            message: rejected.message,
-            line: rejected.line,
-            hint: None,
-        });
-        let warnings = warnings.into_iter().map(warning).chain(self.warnings);
-        Outcome {
-            format: Some(format.to_owned()),
-            status,
-            error,
-            findings_before: self.findings_before,
-            findings_after: self.findings_after,
-            warnings: warnings.collect(),
-            conversations: self.conversations,
-            ..base
-        }
-    }
-
-    pub(super) fn add(&mut self, mut compacted: Compacted<'_>) {
-        self.changed |= compacted.is_changed();
-        self.summarised |= compacted.is_summarised();
-        self.warnings.append(&mut compacted.warnings);
-        self.findings_before += compacted.findings_before;
-        self.findings_after += compacted.findings_after;
-        self.offloads
-            .extend(compacted.offloads().map(|(name, _)| name.to_owned()));
-        self.released.extend(compacted.released().iter().cloned());
-        self.conversations.append(&mut compacted.conversations);
-        if self.rejected.is_none() {
-            self.rejected = compacted.rejection.take();
-        }
-    }
-}
-
 /// Puts a file into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
 fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<String> {
     let unreadable = |e| Error::io(path, "read again", e);
@@ -610,20 +480,4 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Det
         }
         (Some(format), _) => Detected::Known(format, Layout::File),
     })
-}
-
-fn not_cleaned(name: &str, error: &Error) -> Warning {
-    Warning {
-        kind: "not_cleaned_up".to_owned(),
-        line: None,
-        message: format!("{name} stays in the store: {}", error.message),
-    }
-}
-
-fn warning(warning: LineWarning) -> Warning {
-    Warning {
-        kind: warning.kind.name().to_owned(),
-        line: Some(warning.line),
-        message: warning.message,
-    }
 }

@@ -10,13 +10,14 @@ use serde_json::json;
 use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
 use super::progress::Bar;
+use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Outcome, path_text};
-use crate::policy::Effective;
+use crate::policy::{Effective, Policy};
 use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, is_report, render, write_table};
 use crate::store::atomic::{Durability, Existing, Mode, Replace};
 use crate::store::folders::create_folders;
@@ -69,6 +70,8 @@ pub(super) struct Compact {
     files_from: Option<PathBuf>,
     #[command(flatten)]
     hooks: HookArgs,
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 impl Compact {
@@ -82,7 +85,7 @@ impl Compact {
             .map(|path| ReportFormat::from_path(path))
             .collect::<Result<Vec<_>>>()?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
-        let options = self.options(context, replies)?;
+        let options = self.options(context, &effective.policy, replies)?;
         for (path, format) in self.planned_reports(&formats) {
             // Better said before hours of work than after.
             self.existing_report(&path, format)?;
@@ -117,7 +120,7 @@ impl Compact {
         Ok(exit.code())
     }
 
-    fn options(&self, context: &Context, replies: Replies) -> Result<Options> {
+    fn options(&self, context: &Context, policy: &Policy, replies: Replies) -> Result<Options> {
         let destination = match (&self.output, &self.out_dir) {
             (Some(path), _) if path == Path::new("-") => Destination::Stdout,
             (Some(path), _) => Destination::File(path.clone()),
@@ -125,7 +128,13 @@ impl Compact {
             (None, None) if self.in_place => Destination::InPlace,
             (None, None) => Destination::Beside,
         };
+        let effect = if self.dry_run {
+            Effect::DryRun
+        } else {
+            Effect::Write
+        };
         Ok(Options {
+            server: self.server.server(policy, effect, &context.stop)?,
             destination,
             store: self.store.clone(),
             overwrite: if self.overwrite {
@@ -133,11 +142,7 @@ impl Compact {
             } else {
                 Overwrite::OwnOnly
             },
-            effect: if self.dry_run {
-                Effect::DryRun
-            } else {
-                Effect::Write
-            },
+            effect,
             format: format_named(self.input_format.as_deref())?,
             replies,
             hooks: self.hooks.hooks(context.voice),

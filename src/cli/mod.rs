@@ -10,6 +10,7 @@ mod hooks;
 mod policy;
 mod progress;
 mod replay;
+mod server;
 mod shorthand;
 mod stats;
 mod undo;

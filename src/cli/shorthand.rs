@@ -19,6 +19,19 @@ pub(super) struct Shorthands {
     /// What the summary must keep; --set summary.instructions=
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
+    /// Who writes summaries: this program, or a model on a server; --set summary.source=
+    #[arg(long, value_name = "NAME", value_parser = ["extractive", "anthropic", "openai"])]
+    summarizer: Option<String>,
+    /// The server's model; without it, the one that the transcript names; --set summary.model=
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The server's address; without it, the provider's own; --set summary.base_url=
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Where secrets (keys, tokens, passwords) are masked: in what is sent to a server, in outputs too, or not at all; --set
+    /// redact=
+    #[arg(long, value_name = "requests|outputs|never", value_parser = ["requests", "outputs", "never"])]
+    redact: Option<String>,
     /// Restore files from below DIR, as they are now, rather than as the transcript shows them; --set restore.root=
     #[arg(long, value_name = "DIR")]
     files_root: Option<String>,
@@ -72,6 +85,10 @@ impl Shorthands {
             ("history", &self.history),
             ("summary.when", &self.summarize),
             ("summary.instructions", &self.instructions),
+            ("redact", &self.redact),
+            ("summary.source", &self.summarizer),
+            ("summary.model", &self.model),
+            ("summary.base_url", &self.base_url),
             ("restore.root", &self.files_root),
         ];
         let texts = texts

@@ -1,13 +1,13 @@
-//! Why a model stopped, where the transcript has kept that.
+//! Which model answered and why it stopped, where the transcript has kept that.
 //!
-//! A second look at the last answer: reading a transcript passes this by, since few ask for it.
+//! A second look at answers: reading a transcript passes this by, since few ask for it.
 
 use super::Format;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, Role, Transcript};
+use crate::transcript::{Conversation, Message, Role, Transcript};
 
-/// The names that providers and agents give to it.
-const NAMES: [&[u8]; 3] = [b"stop_reason", b"finish_reason", b"finishReason"];
+/// The names that providers and agents give to the reason.
+const REASONS: [&[u8]; 3] = [b"stop_reason", b"finish_reason", b"finishReason"];
 
 impl Format {
     /// The recorded reason why the last answer of a conversation ended; `None` where it is not recorded.
@@ -16,37 +16,62 @@ impl Format {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> Option<String> {
-        let messages = conversation.messages.iter();
-        let last = messages
-            .rev()
-            .find(|message| message.role == Role::Assistant)?;
+        let last = answers(conversation).next()?;
+        self.kept(transcript, conversation, last, &REASONS)
+    }
+
+    /// The recorded model of the last answer that a model gave; `None` where it is not recorded.
+    pub fn model(self, transcript: &Transcript<'_>, conversation: &Conversation) -> Option<String> {
+        let model = |answer| self.kept(transcript, conversation, answer, &[b"model"]);
+        // What an agent made up itself has a name in angle brackets, or none.
+        answers(conversation)
+            .filter_map(model)
+            .find(|model| !model.is_empty() && !model.starts_with('<'))
+    }
+
+    /// The string under one of these keys of an answer.
+    fn kept(
+        self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+        names: &[&[u8]],
+    ) -> Option<String> {
         // An answer over several lines has it on the last of them.
-        let line = *conversation.lines(last).last()?;
+        let line = *conversation.lines(answer).last()?;
         let bytes = transcript.line(line);
-        let mut reason = None;
+        let mut value = None;
         let read = match self {
             Format::Anthropic | Format::OpenAi => {
-                let object = last.object;
-                found(&mut Cursor::new(object.of(bytes)), &mut reason)
-                    .map(|()| reason.map(|span: Span| span.of(object.of(bytes))))
+                let object = answer.object;
+                found(&mut Cursor::new(object.of(bytes)), names, &mut value)
+                    .map(|()| value.map(|span: Span| span.of(object.of(bytes))))
             }
             Format::ClaudeCode => Cursor::new(bytes)
                 .object(|key, c| match (key, c.kind()?) {
-                    (b"message", Kind::Object) => found(c, &mut reason),
+                    (b"message", Kind::Object) => found(c, names, &mut value),
                     _ => c.skip().map(drop),
                 })
-                .map(|_| reason.map(|span| span.of(bytes))),
+                .map(|_| value.map(|span| span.of(bytes))),
         };
-        let reason = read.ok()??;
-        Some(String::from_utf8_lossy(reason).into_owned())
+        let value = read.ok()??;
+        Some(String::from_utf8_lossy(value).into_owned())
     }
 }
 
-/// The reason among the keys of a message.
-fn found(c: &mut Cursor<'_>, reason: &mut Option<Span>) -> Parse<()> {
+/// The answers of a conversation, the newest first.
+fn answers(conversation: &Conversation) -> impl Iterator<Item = &Message> {
+    let messages = conversation.messages.iter();
+    messages
+        .rev()
+        .filter(|message| message.role == Role::Assistant)
+}
+
+/// The string under one of these keys of a message.
+fn found(c: &mut Cursor<'_>, names: &[&[u8]], value: &mut Option<Span>) -> Parse<()> {
     c.object(|key, c| {
-        if NAMES.contains(&key) {
-            *reason = c.string_or_skip()?.map(|text| text.span);
+        if names.contains(&key) {
+            *value = c.string_or_skip()?.map(|text| text.span);
         } else {
             c.skip()?;
         }
@@ -81,5 +106,26 @@ mod tests {
         let native = r#"{"type":"assistant","uuid":"1","parentUuid":null,"sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"a"}],"stop_reason":"max_tokens"}}"#;
         let native = reason(Format::ClaudeCode, native);
         assert_eq!(native.as_deref(), Some("max_tokens"));
+    }
+
+    #[test]
+    fn the_model_is_that_of_the_last_answer_that_a_model_gave() {
+        let line = |model: &str| {
+            format!(
+                r#"{{"type":"assistant","uuid":"{model}","sessionId":"s","message":{{"model":"{model}","id":"{model}","role":"assistant","content":[{{"type":"text","text":"a"}}]}}}}"#
+            )
+        };
+        let text = [line("one"), line("<synthetic>")].join("\n");
+        let text = text.replace(r#""uuid":"one","#, r#""uuid":"one","parentUuid":null,"#);
+        let text = text.replace(r#"c>","sessionId"#, r#"c>","parentUuid":"one","sessionId"#);
+        let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+        let model = Format::ClaudeCode.model(&transcript, &transcript.conversations[0]);
+        assert_eq!(model.as_deref(), Some("one"));
+        let plain = r#"{"role":"assistant","content":"a"}"#;
+        let transcript = Format::OpenAi.read(plain.as_bytes(), 1, &mut Warnings::default());
+        assert_eq!(
+            Format::OpenAi.model(&transcript, &transcript.conversations[0]),
+            None
+        );
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Plain data; never decides anything.
 
+use std::ops::AddAssign;
+
 use serde::Serialize;
 
 use crate::tokens::Usage;
@@ -184,6 +186,31 @@ pub struct SummaryOutcome {
     pub user_verbatim: u64,
     /// Typed messages that were clipped.
     pub user_clipped: u64,
+    /// What asking a server took, where one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spent: Option<Spent>,
+}
+
+/// What asking took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Spent {
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Answers that an earlier run had left in the store.
+    pub cached: u64,
+    /// Tokens that the provider counted in what it was sent.
+    pub input_tokens: u64,
+    /// Tokens that the provider counted in its answers.
+    pub output_tokens: u64,
+}
+
+impl AddAssign for Spent {
+    fn add_assign(&mut self, other: Spent) {
+        self.requests += other.requests;
+        self.cached += other.cached;
+        self.input_tokens += other.input_tokens;
+        self.output_tokens += other.output_tokens;
+    }
 }
 
 /// A file whose content was put back.

@@ -7,7 +7,7 @@ use std::ops::AddAssign;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
-use super::{Outcome, Status};
+use super::{Outcome, Spent, Status};
 
 /// Sums over many outcomes. Adding is associative, so that threads may fold in any grouping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct Totals {
     pub tokens_before: u64,
     /// Live tokens after.
     pub tokens_after: u64,
+    /// What asking servers for summaries took, where any was asked.
+    pub spent: Option<Spent>,
 }
 
 impl Totals {
@@ -78,6 +80,10 @@ impl AddAssign<&Outcome> for Totals {
         self.messages_after += outcome.messages_after();
         self.tokens_before += outcome.tokens_before();
         self.tokens_after += outcome.tokens_after();
+        let summaries = outcome.conversations.iter().flat_map(|c| &c.summary);
+        for spent in summaries.filter_map(|summary| summary.spent) {
+            *self.spent.get_or_insert_default() += spent;
+        }
     }
 }
 
@@ -96,13 +102,17 @@ impl AddAssign for Totals {
         self.messages_after += other.messages_after;
         self.tokens_before += other.tokens_before;
         self.tokens_after += other.tokens_after;
+        if let Some(spent) = other.spent {
+            *self.spent.get_or_insert_default() += spent;
+        }
     }
 }
 
 // By hand, because the saving and the ratio are not stored.
 impl Serialize for Totals {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_struct("Totals", 15)?;
+        let mut map =
+            serializer.serialize_struct("Totals", 15 + usize::from(self.spent.is_some()))?;
         map.serialize_field("files", &self.files)?;
         map.serialize_field("compacted", &self.compacted)?;
         map.serialize_field("unchanged", &self.unchanged)?;
@@ -118,6 +128,10 @@ impl Serialize for Totals {
         map.serialize_field("tokens_after", &self.tokens_after)?;
         map.serialize_field("tokens_saved", &self.tokens_saved())?;
         map.serialize_field("ratio", &self.ratio())?;
+        match &self.spent {
+            Some(spent) => map.serialize_field("spent", spent)?,
+            None => map.skip_field("spent")?,
+        }
         map.end()
     }
 }

@@ -5,17 +5,20 @@
 //! stands.
 
 mod account;
+mod asking;
+mod masking;
 mod round;
 mod splice;
 mod summarise;
 
-use crate::artifacts::{Content, Replies, Root};
+use crate::artifacts::{Ask, Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::{Format, Warnings};
 use crate::outcome::{ConversationOutcome, Rejection, Warning};
 use crate::plan::{Keeping, Placeholders};
-use crate::policy::{Layer, Policy, Source, SummaryWhen};
+use crate::policy::{Layer, Policy, Redact, Source, SummaryWhen};
+use crate::redact::Redactor;
 use crate::settle::Change;
 use crate::store::Store;
 use crate::tokens::{Estimator, usage};
@@ -33,8 +36,12 @@ pub struct Pipeline<'p> {
     earlier: Earlier,
     placeholders: Placeholders,
     replies: Replies,
+    /// Who is asked for summaries, where the policy names a provider.
+    server: Option<&'p dyn Ask>,
     /// Where files are read from, if anywhere.
     root: Option<Root>,
+    /// Finds secrets, where any are to be masked.
+    redactor: Option<Redactor>,
 }
 
 /// One transcript as it comes in.
@@ -77,6 +84,8 @@ pub struct Compacted<'a> {
     changes: Vec<Change>,
     /// How many lines have left.
     dropped: usize,
+    /// How many lines had secrets in them.
+    masked: usize,
     /// How many conversations were summarised.
     summarised: usize,
     /// What the output no longer names in the store, and the input did.
@@ -108,10 +117,40 @@ impl<'p> Pipeline<'p> {
     /// A pipeline for one policy.
     ///
     /// # Errors
-    /// Where the policy asks for what is not built in, or for files below a folder that cannot be read.
+    /// Where the policy names a provider, or files below a folder that cannot be read.
     pub fn new(policy: &'p Policy, keeping: Keeping) -> Result<Self> {
-        is_built_in(policy)?;
+        Pipeline::asking(policy, keeping, None)
+    }
+
+    /// A pipeline for one policy, which asks `server` for summaries where the policy names a provider.
+    ///
+    /// # Errors
+    /// Those of [`Pipeline::new`], where there is no server.
+    pub fn asking(
+        policy: &'p Policy,
+        keeping: Keeping,
+        server: Option<&'p dyn Ask>,
+    ) -> Result<Self> {
+        if server.is_none() && asks_a_server(policy) {
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!(
+                    "summary.source is {:?}, and this command sends no requests",
+                    policy.summary.source.name()
+                ),
+            )
+            .hint("take --set summary.source=extractive, or scripted with a file of answers"));
+        }
+        let masks = match policy.redact {
+            Redact::Outputs => true,
+            Redact::Requests => server.is_some(),
+            Redact::Never => false,
+        };
         Ok(Pipeline {
+            redactor: masks.then(Redactor::new).transpose().map_err(|e| {
+                Error::new(ErrorKind::Internal, format!("cannot look for secrets: {e}"))
+            })?,
+            server,
             policy,
             estimator: Estimator::new(&policy.tokens)?,
             keeping,
@@ -131,6 +170,10 @@ impl<'p> Pipeline<'p> {
     /// Compacts one transcript.
     pub fn compact<'a>(&self, input: Input<'a, '_>, warnings: &mut Warnings) -> Compacted<'a> {
         let mut work = Work::read(input, self.estimator.clone(), warnings);
+        let masked = self.mask(input, &mut work.transcript);
+        if !masked.is_empty() {
+            work.begin();
+        }
         let findings = verify(input.format, &work.transcript);
         let mut conversations = self.before(&mut work);
         let round = self.round(&mut work, Gates::OPEN);
@@ -163,16 +206,29 @@ impl<'p> Pipeline<'p> {
         } else {
             &after
         });
+        let mut transcript = work.transcript;
+        if rejection.is_some() && !masked.is_empty() {
+            // The input stands, but for its secrets.
+            transcript = input
+                .format
+                .read(input.bytes, input.first_line, &mut Warnings::default());
+            self.mask(input, &mut transcript);
+        }
         Compacted {
-            transcript: work.transcript,
-            changes,
+            transcript,
+            changes: if rejection.is_some() {
+                Vec::new()
+            } else {
+                changes
+            },
             dropped,
+            masked: masked.len(),
             summarised,
             released,
             warnings: if rejection.is_some() {
-                Vec::new()
+                masked
             } else {
-                telling.warnings
+                masked.into_iter().chain(telling.warnings).collect()
             },
             findings_before: errors(&findings),
             findings_after,
@@ -221,26 +277,20 @@ impl<'p> Pipeline<'p> {
     }
 }
 
-/// Whether all that the policy asks for is built in.
-fn is_built_in(policy: &Policy) -> Result<()> {
-    if !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never {
-        return Ok(());
-    }
-    match policy.summary.source {
-        Source::Extractive | Source::Scripted => Ok(()),
-        Source::Anthropic | Source::Openai => Err(Error::new(
-            ErrorKind::Config,
-            "this version does not know how to do what summary.source asks for",
-        )
-        .hint("take summary.source out of the policy, or set it with --set summary.source=VALUE")),
-    }
+/// Whether a policy has summaries written by a provider.
+pub fn asks_a_server(policy: &Policy) -> bool {
+    let asks = match policy.summary.source {
+        Source::Extractive | Source::Scripted => false,
+        Source::Anthropic | Source::Openai => true,
+    };
+    asks && policy.has(Layer::Summarize) && policy.summary.when != SummaryWhen::Never
 }
 
 impl<'a> Compacted<'a> {
     /// Whether the output differs from the input.
     pub fn is_changed(&self) -> bool {
         let some = !self.changes.is_empty() || self.dropped > 0 || self.is_summarised();
-        self.rejection.is_none() && some
+        self.masked > 0 || self.rejection.is_none() && some
     }
 
     /// Whether a summary stands in the output.

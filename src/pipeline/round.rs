@@ -159,7 +159,7 @@ impl<'a, 's> Work<'a, 's> {
     }
 
     /// From now on the transcript as it is counts as the input.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());
         self.numbers = ids().zip(0..).collect();
         self.moved = (0..self.transcript.conversations.len() as u32)

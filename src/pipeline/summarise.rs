@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::asking::ToTell;
 use super::round::Words;
 use super::splice::{Made, messages_after};
 use super::{Input, Pipeline, Rejected, Summaries, Work};
@@ -78,7 +79,7 @@ impl Told {
     pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
         match &self.settled {
             Settled::Stays { tried, target, .. } => {
-                outcome.summary.clone_from(tried);
+                outcome.summary = tried.as_deref().cloned();
                 outcome.target = *target;
             }
             Settled::Summarised(summarised) => {
@@ -211,6 +212,7 @@ impl Pipeline<'_> {
             return None;
         }
         let mut original = Original::read(work.input);
+        self.mask(work.input, &mut original.transcript);
         let offload = &self.policy.offload;
         if self.policy.has(Layer::Offload) && offload.restore_before_summary {
             let transcript = &mut original.transcript;
@@ -259,6 +261,8 @@ impl Pipeline<'_> {
             before: before.get(&conversation.id).copied().unwrap_or(0),
             cutter: &cutter,
             reply: None,
+            told: None,
+            invented: 0,
             recents: &[],
             replaced,
             summaries: input.format.summaries(),
@@ -285,11 +289,23 @@ impl Pipeline<'_> {
                 why,
             ),
             Due::Yes(cut, why) => {
-                let reply = summing
-                    .has_work(cut)
-                    .then(|| self.ask(next_reply))
-                    .flatten();
-                summing.reply = reply.as_ref();
+                let is_asked = self.policy.summary.source != Source::Extractive;
+                let to_tell = is_asked.then(|| summing.to_tell(cut)).flatten();
+                let answer = to_tell.and_then(|(tail, tokens)| {
+                    summing.told = Some(tail);
+                    let telling = ToTell {
+                        versions: [(source, was), (transcript, conversation)],
+                        tail,
+                        tokens,
+                        instructions: &instructions,
+                    };
+                    self.ask(*input, next_reply, telling)
+                });
+                if let Some(answer) = &answer {
+                    summing.reply = Some(&answer.reply);
+                    summing.invented = answer.invented;
+                    warnings.extend(unread(*input, &answer.reply));
+                }
                 let (recents, unread) = recents(
                     source,
                     was,
@@ -322,13 +338,6 @@ impl Pipeline<'_> {
             first: (line, first),
             why,
             settled,
-        }
-    }
-
-    fn ask(&self, next: &mut usize) -> Option<Reply> {
-        match self.policy.summary.source {
-            Source::Scripted => Some(self.replies.ask(next, &self.policy.summary)),
-            Source::Extractive | Source::Anthropic | Source::Openai => None,
         }
     }
 
@@ -393,6 +402,18 @@ impl<'a> Original<'a> {
         });
         was.unwrap_or((transcript, conversation))
     }
+}
+
+/// The rounds that a model was not given because they were too much for it.
+fn unread(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
+    (reply.unread > 0).then(|| Warning {
+        kind: "not_summarised".to_owned(),
+        line: Some(input.first_line),
+        message: format!(
+            "the model could not read all at once: its summary does not tell of the oldest {}",
+            count(reply.unread, "round")
+        ),
+    })
 }
 
 fn not_read((path, why): Unread) -> Warning {

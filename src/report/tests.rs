@@ -90,6 +90,7 @@ fn main_conversation() -> ConversationOutcome {
             invented: 0,
             cut_moved: 1,
             user_verbatim: 3,
+            spent: None,
             user_clipped: 0,
         }),
         restored: vec![Restored {

@@ -5,6 +5,7 @@
 //!
 //! Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
 
+mod draft;
 mod summary;
 
 use crate::artifacts::{Artifacts, Stored};

@@ -5,26 +5,19 @@
 //! kept messages down to the last answer, then the user's words but for the last ones. What is still too large then is the
 //! smallest result there is, and the outcome says that the target was not reached.
 
-use crate::artifacts::Reply;
+use super::draft::{Draft, Wrote};
+use crate::artifacts::{Refused, Reply};
 use crate::facts::{Earlier, Left};
 use crate::format::Summaries;
 use crate::ids::IdSet;
-use crate::outcome::{Restored, SummaryOutcome, TargetOutcome};
+use crate::outcome::{Restored, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Cutter, Recent, Section};
-use crate::policy::{
-    Layer, OnFailure, Policy, Role as Speaker, Slot, Substitutions, SummaryWhen, TooLarge,
-    UserWords,
-};
-use crate::summarizer::extractive::{Extract, Source, Summary};
+use crate::policy::{Layer, OnFailure, Policy, Role as Speaker, SummaryWhen, TooLarge};
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
-/// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
-/// needed than it would for the same tokens.
-const TAIL: u64 = 30;
-
 /// So often a summary is asked for again because it came out larger than the room for it.
-const ROUNDS: usize = 6;
+pub(super) const ROUNDS: usize = 6;
 
 /// A conversation that is to be summarised.
 #[derive(Debug)]
@@ -47,6 +40,10 @@ pub struct Summing<'s> {
     pub cutter: &'s Cutter<'s>,
     /// What another summariser has written, if one was asked.
     pub reply: Option<&'s Reply>,
+    /// How many messages it tells.
+    pub told: Option<usize>,
+    /// Names and figures in it that it was not given.
+    pub invented: u64,
     /// The files that may come back, the newest first.
     pub recents: &'s [Recent],
     /// The results that a free layer has replaced.
@@ -73,7 +70,7 @@ pub enum Settled {
         /// Why.
         why: String,
         /// What was tried.
-        tried: Option<SummaryOutcome>,
+        tried: Option<Box<SummaryOutcome>>,
         /// The cap, as far as it was asked for.
         target: Option<TargetOutcome>,
     },
@@ -124,24 +121,6 @@ pub enum Kept {
     Pruned,
 }
 
-/// One way to do it.
-struct Draft {
-    cut: Cut,
-    summary: Summary,
-    source: Wrote,
-    text: String,
-    total: u64,
-}
-
-/// Who wrote a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrote {
-    /// The one that is built in.
-    Extractive,
-    /// The one that was asked.
-    Other,
-}
-
 impl Summing<'_> {
     /// Settles the summary; `asked` is the policy's cut.
     pub fn settle(&self, asked: Cut) -> Settled {
@@ -152,9 +131,12 @@ impl Summing<'_> {
             tried: self.failed(),
             target: cap.map(|cap| TargetOutcome::new(cap, now)),
         };
-        let other = match self.reply.map(|reply| reply.text.as_deref()) {
-            Some(Ok(text)) => Some(text),
-            Some(Err(why)) => {
+        let other = match self.reply.map(|reply| &reply.text) {
+            Some(Ok(text)) => Some(text.as_str()),
+            Some(Err(Refused::Pending)) => {
+                return stays("pending: a dry run asks no server, and no earlier answer is kept");
+            }
+            Some(Err(Refused::Failed(why))) => {
                 let why = format!("no summary could be had: {why}");
                 match self.policy.summary.on_failure {
                     OnFailure::Extractive => None,
@@ -233,33 +215,6 @@ impl Summing<'_> {
         })))
     }
 
-    /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
-    /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
-    /// be, and what cannot be summarised now could not be later, when results are cleared.
-    fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
-        let writers = match other {
-            Some(text) if cap.is_some() => vec![Some(text), None],
-            Some(text) => vec![Some(text)],
-            None => vec![None],
-        };
-        let limit = cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1));
-        let ways = self.ways(asked, cap);
-        let mut tried = Vec::new();
-        for writer in writers {
-            for (cut, words) in ways.iter().copied() {
-                let draft = self.written(cut, words, limit, writer);
-                if draft.total <= limit {
-                    return Some(draft);
-                }
-                tried.push(draft);
-            }
-        }
-        let last = tried.pop()?;
-        let smallest = tried.into_iter().min_by_key(|draft| draft.total);
-        let smaller = smallest.filter(|draft| draft.total < last.total);
-        Some(smaller.filter(|_| last.total >= self.now()).unwrap_or(last))
-    }
-
     /// Why nothing is summarised where nothing new stands before the kept messages.
     fn lack(&self) -> &'static str {
         let is_earlier = |left: &Left| *left != Left::Nothing;
@@ -270,128 +225,9 @@ impl Summing<'_> {
         }
     }
 
-    /// Whether there is anything to summarise; `asked` is the policy's cut.
-    pub fn has_work(&self, asked: Cut) -> bool {
-        !self
-            .ways(asked, self.policy.target.cap(self.before))
-            .is_empty()
-    }
-
-    /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
-    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
-        let words = self.policy.summary.user_words;
-        let mut ways = match cap {
-            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
-            // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-            Some(_) | None => vec![(asked, words)],
-        };
-        ways.retain(|(cut, _)| self.cutter.has_span(*cut));
-        ways
-    }
-
     /// The live tokens as the free layers have left them.
-    fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         self.estimator.total(self.sizes.iter().copied())
-    }
-
-    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
-        let tokens = self.tokens();
-        let limit = cap.saturating_sub(self.system()) * TAIL / 100;
-        let mut cuts = vec![asked];
-        if tokens[asked.tail..].iter().sum::<u64>() > limit {
-            cuts = vec![self.cutter.within(limit, &tokens)];
-        }
-        let least = self.cutter.least();
-        if least.tail > cuts[0].tail {
-            cuts.push(least);
-        }
-        let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
-        if words == UserWords::Verbatim {
-            ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
-        }
-        ways
-    }
-
-    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
-        let source = Source {
-            transcript: self.transcript,
-            conversation: self.conversation,
-            left: self.left,
-            earlier: self.earlier,
-            first_line: self.first_line,
-            instructions: self.instructions,
-            policy: self.policy,
-        };
-        let extract = Extract::of(source, 0..cut.tail);
-        if let Some(other) = other {
-            // The words that have to be told stand behind what another summariser has written, unless it tells them.
-            let own = extract.summary(0, words, self.estimator);
-            let text = match own.text.as_str() {
-                "" => other.to_owned(),
-                own => format!("{other}\n\n{own}"),
-            };
-            return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
-        }
-        let span = self.span(cut);
-        let mut size = self.policy.summary.size(span);
-        let mut rounds = ROUNDS;
-        loop {
-            let summary = extract.summary(size, words, self.estimator);
-            // What it did not use of its size is nothing to be saved.
-            let used = size.min(summary.counted);
-            let draft = self.drafted(cut, summary, Wrote::Extractive);
-            let excess = draft.total.saturating_sub(limit);
-            if excess == 0 || size == 0 {
-                return draft;
-            }
-            rounds -= 1;
-            size = if rounds == 0 {
-                0
-            } else {
-                used.saturating_sub(excess)
-            };
-        }
-    }
-
-    fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {
-        let text = self.rendered(&summary.text);
-        let total = self.total(cut, &text);
-        Draft {
-            cut,
-            summary,
-            source,
-            text,
-            total,
-        }
-    }
-
-    /// The summary's message, without what is put back.
-    fn rendered(&self, summary: &str) -> String {
-        let template = &self.policy.summary.text;
-        // What stands before the summary is not put there twice.
-        let summary = summary
-            .strip_prefix(template.prefix())
-            .filter(|_| !template.holds(Slot::Name))
-            .unwrap_or(summary);
-        template.render(&Substitutions {
-            summary,
-            name: self.archive,
-            ..Substitutions::default()
-        })
-    }
-
-    /// The live tokens with this summary and what is kept beside it.
-    fn total(&self, cut: Cut, text: &str) -> u64 {
-        let ack = self.acknowledgement(cut);
-        let kept = self
-            .sizes
-            .iter()
-            .enumerate()
-            .filter(|(n, _)| *n >= cut.tail || self.is_system(*n));
-        let summary = self.estimator.message(self.role(), text);
-        let ack = (!ack.is_empty()).then(|| self.estimator.message(Role::Assistant, ack));
-        self.estimator
-            .total(kept.map(|(_, size)| *size).chain([summary]).chain(ack))
     }
 
     fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
@@ -494,28 +330,32 @@ impl Summing<'_> {
     }
 
     /// The outcome of an attempt that led to nothing, if there was one.
-    fn failed(&self) -> Option<SummaryOutcome> {
-        self.reply.map(|_| self.tried())
+    fn failed(&self) -> Option<Box<SummaryOutcome>> {
+        self.reply.map(|_| Box::new(self.tried()))
     }
 
     fn tried(&self) -> SummaryOutcome {
         SummaryOutcome {
             source: self.policy.summary.source.name().to_owned(),
-            model: None,
+            model: self.reply.and_then(|reply| reply.model.clone()),
             success: false,
             messages: 0,
             preserved_messages: self.sizes.len() as u64,
             tokens: 0,
             attempts: self.reply.map_or(1, |reply| reply.attempts),
             fallback: None,
-            invented: 0,
+            invented: self.invented,
             cut_moved: 0,
             user_verbatim: 0,
             user_clipped: 0,
+            spent: self
+                .reply
+                .map(|reply| reply.spent)
+                .filter(|spent| *spent != Spent::default()),
         }
     }
 
-    fn role(&self) -> Role {
+    pub(super) fn role(&self) -> Role {
         use crate::format::Opening;
         match (self.policy.summary.role, self.summaries) {
             (Speaker::Assistant, Summaries::Message(Opening::Any)) => Role::Assistant,
@@ -524,7 +364,7 @@ impl Summing<'_> {
     }
 
     /// The answer to the summary: none in a native record, nor before an answer that begins with thinking.
-    fn acknowledgement(&self, cut: Cut) -> &str {
+    pub(super) fn acknowledgement(&self, cut: Cut) -> &str {
         let follows = self.conversation.messages.get(cut.tail);
         let thinks = follows.is_some_and(|message| {
             let first = self.conversation.blocks(message).first();
@@ -538,7 +378,7 @@ impl Summing<'_> {
         }
     }
 
-    fn is_system(&self, number: usize) -> bool {
+    pub(super) fn is_system(&self, number: usize) -> bool {
         self.conversation.messages[number].role == Role::System
     }
 
@@ -561,7 +401,7 @@ impl Summing<'_> {
     }
 
     /// The tokens of the messages before a cut.
-    fn span(&self, cut: Cut) -> u64 {
+    pub(super) fn span(&self, cut: Cut) -> u64 {
         self.tokens()[..cut.tail].iter().sum()
     }
 }

@@ -1,7 +1,7 @@
 //! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files at all.
 //!
-//! One folder holds compressed originals (`archive/`), tool outputs that left a transcript (`offloaded/`), and
-//! who came from what (`manifests/`, one file a finished run; `journal/`, one file a run that has not finished).
+//! One folder holds compressed originals (`archive/`), tool outputs that left a transcript (`offloaded/`), answers of
+//! servers that were paid for (`cache/`), and who came from what (`manifests/`, one file a finished run; `journal/`, one file a run that has not finished).
 //! Names are BLAKE3 hashes of content. Knows nothing of transcripts or policies; creates nothing before the
 //! first write; no text from a transcript ever becomes part of a path, save a name that has exactly our own form
 //! (see [`Store::read_offload`]).
@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, ErrorKind, Result};
 
+mod answers;
 mod archive;
 pub mod atomic;
 pub mod folders;
@@ -21,6 +22,7 @@ pub mod manifest;
 mod offload;
 pub mod undo;
 
+pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name};
 pub use offload::{OffloadHash, is_offload_name, offload_name};
 

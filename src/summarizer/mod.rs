@@ -4,6 +4,8 @@
 //! summarised, nor where a summary goes.
 
 pub mod extractive;
+pub mod gate;
 pub mod input;
 pub mod prompt;
+pub mod reading;
 pub mod retry;

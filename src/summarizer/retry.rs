@@ -63,8 +63,8 @@ pub fn tries(
     }
 }
 
-/// The time between try `attempt` (from 1) and the next one.
-fn pause(policy: &Summary, attempt: u64, chance: f64) -> Duration {
+/// The time between try `attempt` (from 1) and the next one; `chance` is from 0 up to 1.
+pub fn pause(policy: &Summary, attempt: u64, chance: f64) -> Duration {
     let first = policy.wait_ms;
     let millis = match policy.wait {
         Wait::Linear => first.saturating_mul(attempt),

@@ -13,12 +13,15 @@ mod gc;
 mod harness;
 #[cfg(unix)]
 mod hooks;
+mod http;
 mod inplace;
 mod inputs;
 mod outputs;
 mod policy;
 mod replay;
+
 mod reports;
+mod secrets;
 mod signals;
 mod stats;
 mod streams;

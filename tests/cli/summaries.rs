@@ -199,5 +199,5 @@ fn scripted_answers_stand_beside_the_policy() {
     place
         .run("compact in.jsonl --set summary.source=openai")
         .exits(2)
-        .says(&["summary.source"]);
+        .says(&["OPENAI_API_KEY is not set"]);
 }

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use super::clip::clip_to_tokens;
+use super::entities::{Class, scan};
 use super::form::{Labels, Row, Section, write};
 use super::units::{Claim, Origin, Unit};
 use super::{Extract, Summary};
@@ -44,6 +45,44 @@ pub(super) fn choose(
         choice.cover(100, |claim| claim != Claim::State);
     }
     choice.summary()
+}
+
+/// What a summary that somebody else wrote has to be completed by: the user's words that have to be told, and of what is to
+/// be done, of the files that were changed and of the errors' last one, what it does not tell.
+pub(super) fn complete(
+    extract: &Extract,
+    told: &str,
+    words: UserWords,
+    estimator: &Estimator,
+) -> Summary {
+    let mut choice = Choice::new(extract, u64::MAX, estimator);
+    choice.requests(words);
+    let mut part = choice.part(100);
+    for (number, unit) in choice.units() {
+        if matches!(unit.claim, Claim::Plan | Claim::Changed) && !is_told(&unit.row, told) {
+            choice.take(number, &mut part);
+        }
+    }
+    let is_error = |unit: &Unit| unit.row.section == Section::Errors;
+    let last = choice.units().rev().find(|(_, unit)| is_error(unit));
+    if let Some((number, _)) = last.filter(|(_, unit)| !is_told(&unit.row, told)) {
+        choice.take(number, &mut part);
+    }
+    choice.summary()
+}
+
+/// Whether a text tells what a row tells: in its words, or by the name of its file.
+fn is_told(row: &Row, text: &str) -> bool {
+    let mut files = Vec::new();
+    if row.section == Section::Files {
+        scan(&row.text, |class, name| {
+            if class == Class::Path {
+                files.push(name.rsplit('/').next().unwrap_or(name));
+            }
+        });
+    }
+    text.contains(row.text.trim())
+        || !files.is_empty() && files.iter().all(|file| text.contains(file))
 }
 
 struct Choice<'c> {

@@ -25,6 +25,7 @@ mod requests;
 mod state;
 mod units;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::facts::{Earlier, Left};
@@ -131,6 +132,24 @@ impl Extract {
     pub fn summary(&self, tokens: u64, words: UserWords, estimator: &Estimator) -> Summary {
         choose::choose(self, tokens, words, estimator)
     }
+
+    /// What the summary `told`, which somebody else wrote, leaves out and must not: the words that [`Extract::summary`]
+    /// tells with 0 tokens, what is to be done, the files that were changed, and the last error.
+    pub fn completing(&self, told: &str, words: UserWords, estimator: &Estimator) -> Summary {
+        choose::complete(self, told, words, estimator)
+    }
+}
+
+/// The paths, symbols, addresses, ids and figures in a text, each once, in its order.
+pub fn names(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut seen = BTreeSet::new();
+    entities::scan(text, |_, name| {
+        if seen.insert(name) {
+            names.push(name);
+        }
+    });
+    names
 }
 
 #[cfg(test)]

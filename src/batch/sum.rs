@@ -1,0 +1,79 @@
+//! What the transcripts of one input come to together.
+
+use crate::format::{Detected, LineWarning};
+use crate::outcome::{ConversationOutcome, FaultKind, Outcome, OutcomeError, Status, Warning};
+use crate::pipeline::{Compacted, Rejected};
+
+/// What the transcripts of one input come to.
+#[derive(Default)]
+pub(super) struct Sum {
+    pub(super) changed: bool,
+    findings_before: u64,
+    findings_after: u64,
+    pub(super) conversations: Vec<ConversationOutcome>,
+    rejected: Option<Rejected>,
+    pub(super) offloads: Vec<String>,
+    /// What the output does not name any more.
+    pub(super) released: Vec<String>,
+    pub(super) summarised: bool,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Sum {
+    /// `base` with what the transcripts came to.
+    pub(super) fn outcome(
+        self,
+        detected: Detected,
+        warnings: Vec<LineWarning>,
+        base: Outcome,
+    ) -> Outcome {
+        let (format, status) = match detected {
+            Detected::Unsupported(name) => (name, Status::Unsupported),
+            Detected::Known(format, _) if self.rejected.is_some() => {
+                (format.name(), Status::Rejected)
+            }
+            Detected::Known(format, _) if self.changed => (format.name(), Status::Compacted),
+            Detected::Known(format, _) => (format.name(), Status::Unchanged),
+        };
+        let error = self.rejected.map(|rejected| OutcomeError {
+            kind: FaultKind::Rejected(rejected.why),
+            message: rejected.message,
+            line: rejected.line,
+            hint: None,
+        });
+        let warnings = warnings.into_iter().map(warning).chain(self.warnings);
+        Outcome {
+            format: Some(format.to_owned()),
+            status,
+            error,
+            findings_before: self.findings_before,
+            findings_after: self.findings_after,
+            warnings: warnings.collect(),
+            conversations: self.conversations,
+            ..base
+        }
+    }
+
+    pub(super) fn add(&mut self, mut compacted: Compacted<'_>) {
+        self.changed |= compacted.is_changed();
+        self.summarised |= compacted.is_summarised();
+        self.warnings.append(&mut compacted.warnings);
+        self.findings_before += compacted.findings_before;
+        self.findings_after += compacted.findings_after;
+        self.offloads
+            .extend(compacted.offloads().map(|(name, _)| name.to_owned()));
+        self.released.extend(compacted.released().iter().cloned());
+        self.conversations.append(&mut compacted.conversations);
+        if self.rejected.is_none() {
+            self.rejected = compacted.rejection.take();
+        }
+    }
+}
+
+fn warning(warning: LineWarning) -> Warning {
+    Warning {
+        kind: warning.kind.name().to_owned(),
+        line: Some(warning.line),
+        message: warning.message,
+    }
+}

@@ -1,0 +1,91 @@
+//! Flags that say how a server is asked for summaries, and the key from the environment.
+//!
+//! None of them changes what a summary says, so none is a key of the policy. A key never comes from a flag, where every
+//! user of the machine could read it, nor from a policy file, which is handed on.
+
+use std::env;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::artifacts::Ask;
+use crate::batch::Effect;
+use crate::error::{Error, ErrorKind, Result};
+use crate::http::{Endpoint, Key, Limits, Network, Plain, Provider, Server};
+use crate::pipeline::asks_a_server;
+use crate::policy::{Policy, Source};
+
+/// Flags for requests.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Requests (with --summarizer anthropic or openai)")]
+pub(super) struct ServerArgs {
+    /// Requests under way at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    max_concurrency: u16,
+    /// Send no more than N requests; what is over is done as summary.on_failure says
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+    /// Send no more than about N tokens in all
+    #[arg(long, value_name = "N")]
+    max_input_tokens: Option<u64>,
+    /// Wait no longer than this for one answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    request_timeout: u64,
+    /// Let requests go to http:// addresses outside of this machine
+    #[arg(long)]
+    allow_http: bool,
+}
+
+impl ServerArgs {
+    /// Whoever writes summaries by this policy, if it is a server, and how many requests may be under way.
+    pub(super) fn server(
+        &self,
+        policy: &Policy,
+        effect: Effect,
+        stop: &Arc<AtomicUsize>,
+    ) -> Result<Option<(Box<dyn Ask>, usize)>> {
+        if !asks_a_server(policy) {
+            return Ok(None);
+        }
+        let provider = match policy.summary.source {
+            Source::Anthropic => Provider::Anthropic,
+            Source::Openai => Provider::Openai,
+            Source::Extractive | Source::Scripted => return Ok(None),
+        };
+        let plain = if self.allow_http {
+            Plain::Anywhere
+        } else {
+            Plain::Loopback
+        };
+        let endpoint = Endpoint::new(provider, &policy.summary.base_url, key(provider)?, plain)?;
+        let at_once = usize::from(self.max_concurrency);
+        let limits = Limits {
+            at_once,
+            requests: self.max_requests,
+            input_tokens: self.max_input_tokens,
+            patience: Duration::from_secs(self.request_timeout),
+        };
+        let network = match effect {
+            Effect::Write => Network::Open,
+            Effect::DryRun => Network::Closed,
+        };
+        let breaker = policy.summary.breaker;
+        let server = Server::new(endpoint, breaker, limits, network, stop.clone());
+        Ok(Some((Box::new(server), at_once)))
+    }
+}
+
+/// The provider's key, where the environment has one.
+fn key(provider: Provider) -> Result<Option<Key>> {
+    let variable = provider.key_variable();
+    let Some(value) = env::var_os(variable).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let value = value.into_string().map_err(|_| {
+        let message = format!("{variable} holds no key: it is no Unicode text");
+        Error::new(ErrorKind::Config, message)
+    })?;
+    Key::new(&value, variable).map(Some)
+}

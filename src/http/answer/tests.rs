@@ -1,0 +1,265 @@
+//! What servers say, in their own words.
+
+use super::*;
+
+fn arrived(status: u16, body: &str) -> Arrived {
+    Arrived {
+        status,
+        body: body.as_bytes().to_owned(),
+        ..Arrived::default()
+    }
+}
+
+fn anthropic(status: u16, body: &str) -> Result<Answer, Failure> {
+    read(Provider::Anthropic, &arrived(status, body))
+}
+
+fn openai(status: u16, body: &str) -> Result<Answer, Failure> {
+    read(Provider::Openai, &arrived(status, body))
+}
+
+fn why(result: Result<Answer, Failure>) -> String {
+    match result.unwrap_err() {
+        Failure::Busy { why, .. } => format!("busy: {why}"),
+        Failure::Passing(why) => format!("passing: {why}"),
+        Failure::Refused(why) => format!("refused: {why}"),
+        Failure::Lost(why) => format!("lost: {why}"),
+        Failure::TooLong { why, gap } => format!("too long, {gap:?}: {why}"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_summary_is_read_with_what_it_took() {
+    let answer = anthropic(
+        200,
+        r#"{"type":"message","model":"m","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":" a"},{"type":"text","text":"b\n"}],
+            "stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":7,"output_tokens":3}}"#,
+    );
+    let expected = Answer {
+        text: "ab".to_owned(),
+        model: Some("m".to_owned()),
+        input_tokens: 12,
+        output_tokens: 3,
+    };
+    assert_eq!(answer, Ok(expected));
+    let answer = openai(
+        200,
+        r#"{"choices":[{"message":{"role":"assistant","content":"<think>no</think>\nyes","tool_calls":[]},"finish_reason":"stop"}],
+            "usage":{"prompt_tokens":5,"completion_tokens":3}}"#,
+    );
+    let expected = Answer {
+        text: "yes".to_owned(),
+        model: None,
+        input_tokens: 5,
+        output_tokens: 3,
+    };
+    assert_eq!(answer, Ok(expected));
+}
+
+#[test]
+fn a_success_that_is_no_summary_is_a_failure() {
+    let of = |content: &str, reason: &str| {
+        why(anthropic(
+            200,
+            &format!(r#"{{"content":[{content}],"stop_reason":"{reason}"}}"#),
+        ))
+    };
+    let text = r#"{"type":"text","text":"a"}"#;
+    assert_eq!(of("", "end_turn"), "passing: the answer is empty");
+    assert_eq!(
+        of(r#"{"type":"text","text":" \n"}"#, "end_turn"),
+        "passing: the answer is empty"
+    );
+    assert_eq!(
+        of(text, "max_tokens"),
+        "refused: the answer was cut off at its largest size"
+    );
+    assert_eq!(of(text, "refusal"), "refused: the model refused");
+    assert_eq!(
+        of(text, "tool_use"),
+        "refused: the model called a tool instead of answering"
+    );
+    assert_eq!(
+        of(
+            r#"{"type":"tool_use","id":"1","name":"x","input":{}}"#,
+            "end_turn"
+        ),
+        "refused: the model called a tool instead of answering"
+    );
+    assert_eq!(
+        of(text, "pause"),
+        "refused: the answer ended for a reason that is not known: pause"
+    );
+    let page = "<html><body>Sign in \u{1b}[2J</body></html>";
+    assert_eq!(
+        why(anthropic(200, page)),
+        "passing: the answer is not JSON: <html><body>Sign in \\u{1b}[2J</body></html>"
+    );
+    assert_eq!(
+        why(anthropic(200, r#"{"content":[{"type":"te"#)),
+        "passing: the answer is not JSON: {\"content\":[{\"type\":\"te"
+    );
+    assert_eq!(
+        why(anthropic(200, "")),
+        "passing: the answer is not JSON: (nothing)"
+    );
+    assert_eq!(
+        why(anthropic(200, "{}")),
+        "passing: the answer has no content"
+    );
+}
+
+#[test]
+fn the_same_of_chat_completions() {
+    let of = |message: &str, reason: &str| {
+        why(openai(
+            200,
+            &format!(r#"{{"choices":[{{"message":{message},"finish_reason":"{reason}"}}]}}"#),
+        ))
+    };
+    assert_eq!(
+        of(r#"{"content":null}"#, "stop"),
+        "passing: the answer is empty"
+    );
+    assert_eq!(
+        of(r#"{"content":"a"}"#, "length"),
+        "refused: the answer was cut off at its largest size"
+    );
+    assert_eq!(
+        of(r#"{"content":"a"}"#, "content_filter"),
+        "refused: the model refused"
+    );
+    assert_eq!(
+        of(r#"{"content":"a","refusal":"no"}"#, "stop"),
+        "refused: the model refused"
+    );
+    assert_eq!(
+        of(r#"{"content":"a","tool_calls":[{"id":"1"}]}"#, "stop"),
+        "refused: the model called a tool instead of answering"
+    );
+    assert_eq!(
+        of(r#"{"content":"<think>for ever"}"#, "stop"),
+        "passing: the answer is empty"
+    );
+    assert_eq!(
+        why(openai(200, r#"{"choices":[]}"#)),
+        "passing: the answer has no message"
+    );
+}
+
+#[test]
+fn too_long_is_known_by_every_servers_words() {
+    for (status, body, gap) in [
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            Some((210_000, 200_000)),
+        ),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9,000 tokens.","code":"context_length_exceeded"}}"#,
+            Some((9_000, 8_192)),
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error","n_prompt_tokens":5000,"n_ctx":2048}}"#,
+            Some((5_000, 2_048)),
+        ),
+        (
+            413,
+            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+            None,
+        ),
+        (413, "<html>413</html>", None),
+        (
+            400,
+            r#"{"error":{"message":"Your input exceeds the context window of this model."}}"#,
+            None,
+        ),
+    ] {
+        let Err(Failure::TooLong { gap: found, .. }) = openai(status, body) else {
+            panic!("{body}: {:?}", openai(status, body));
+        };
+        assert_eq!(found.map(|gap| (gap.prompt, gap.most)), gap, "{body}");
+    }
+}
+
+#[test]
+fn money_that_is_gone_ends_it_and_so_does_a_key_that_is_refused() {
+    for (status, body) in [
+        (
+            429,
+            r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}"#,
+        ),
+        (
+            429,
+            r#"{"error":{"message":"limit","code":"project_spend_limit_exceeded"}}"#,
+        ),
+        (
+            429,
+            r#"{"type":"error","error":{"type":"rate_limit_error","message":"limit","details":{"error_code":"enforced_spend_limit_reached"}}}"#,
+        ),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API"}}"#,
+        ),
+        (401, r#"{"error":{"message":"Incorrect API key provided"}}"#),
+        (403, ""),
+        (302, ""),
+        (308, "moved"),
+    ] {
+        let result = openai(status, body);
+        assert!(
+            matches!(result, Err(Failure::Lost(_))),
+            "{status} {body}: {result:?}"
+        );
+    }
+}
+
+#[test]
+fn what_may_pass_and_what_will_not() {
+    let kind = |status: u16, should_retry: Option<&str>| {
+        let arrived = Arrived {
+            should_retry: should_retry.map(str::to_owned),
+            ..arrived(status, "x")
+        };
+        why(read(Provider::Anthropic, &arrived).map(|_| unreachable!()))
+    };
+    for status in [408, 409, 500, 502, 504] {
+        assert_eq!(kind(status, None), format!("passing: status {status}: x"));
+    }
+    for status in [429, 503, 529] {
+        assert_eq!(kind(status, None), format!("busy: status {status}: x"));
+    }
+    for status in [400, 404, 405, 422] {
+        assert_eq!(kind(status, None), format!("refused: status {status}: x"));
+    }
+    assert_eq!(kind(500, Some("false")), "refused: status 500: x");
+    assert_eq!(kind(400, Some("true")), "passing: status 400: x");
+}
+
+#[test]
+fn a_wait_is_read_in_every_form() {
+    let after = |ms: Option<&str>, seconds: Option<&str>| {
+        let own = |text: Option<&str>| text.map(str::to_owned);
+        let arrived = Arrived {
+            retry_after_ms: own(ms),
+            retry_after: own(seconds),
+            date: Some("Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
+            ..arrived(429, "")
+        };
+        arrived.after().map(|after| after.as_millis())
+    };
+    assert_eq!(after(Some("1500"), Some("9")), Some(1_500));
+    assert_eq!(after(None, Some("2")), Some(2_000));
+    assert_eq!(after(None, Some("0.5")), Some(500));
+    assert_eq!(
+        after(None, Some("Sun, 06 Nov 1994 08:50:07 GMT")),
+        Some(30_000)
+    );
+    assert_eq!(after(None, Some("Sun, 06 Nov 1994 08:49:07 GMT")), None);
+    for odd in ["-1", "NaN", "1e300", "soon"] {
+        assert_eq!(after(None, Some(odd)), None, "{odd}");
+    }
+}

@@ -1,0 +1,265 @@
+//! Where requests go, and with which key.
+//!
+//! Refuses what would send a key or a transcript where nobody meant it to go. Reads no environment: whoever does hands the
+//! key in, and it is never shown.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use ureq::http::Uri;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Whose way of talking a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions.
+    Openai,
+}
+
+/// Whether a transcript may go over the network where everybody on the way can read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plain {
+    /// Only within this machine.
+    Loopback,
+    /// Anywhere.
+    Anywhere,
+}
+
+/// A key; shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(String);
+
+/// Where one kind of request goes.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Whose way of talking is spoken there.
+    pub provider: Provider,
+    /// The whole address.
+    pub url: String,
+    /// Name and port of the server, for people.
+    pub host: String,
+    /// Whether it is the provider's own server.
+    pub is_own: bool,
+    /// The key; a server on this machine may need none.
+    pub key: Option<Key>,
+}
+
+impl Provider {
+    /// The variable that holds the key.
+    pub fn key_variable(self) -> &'static str {
+        match self {
+            Provider::Anthropic => "ANTHROPIC_API_KEY",
+            Provider::Openai => "OPENAI_API_KEY",
+        }
+    }
+
+    /// The provider's own server.
+    fn own(self) -> &'static str {
+        match self {
+            Provider::Anthropic => "https://api.anthropic.com",
+            Provider::Openai => "https://api.openai.com/v1",
+        }
+    }
+}
+
+impl Key {
+    /// A key as a user has it; a line end behind it is none of it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`]: characters that no header can hold. The message does not show them.
+    pub fn new(text: &str, variable: &str) -> Result<Self> {
+        let key = text.trim();
+        if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!(
+                    "{variable} holds no key: it is empty, or has characters that a key cannot have"
+                ),
+            )
+            .hint("set it to the key alone, without quotes, blanks or line ends"));
+        }
+        Ok(Key(key.to_owned()))
+    }
+
+    /// The key, for the one header that carries it.
+    pub(super) fn secret(&self) -> &str {
+        &self.0
+    }
+
+    /// `text` without the key, where a server has repeated it.
+    pub(super) fn cut_out(&self, text: &str) -> String {
+        text.replace(&self.0, "[key]")
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+impl Endpoint {
+    /// The address below `base` ("" = the provider's own server).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`]: no address, one with a user's name or a query in it, one without encryption outside of this
+    /// machine, or the provider's own server without a key.
+    pub fn new(provider: Provider, base: &str, key: Option<Key>, plain: Plain) -> Result<Self> {
+        let is_own = base.is_empty();
+        let base = if is_own { provider.own() } else { base };
+        let wrong = |why: &str, hint: &str| {
+            // What stands before an @ may be a password.
+            let shown = base.rsplit('@').next().unwrap_or_default();
+            let shown = crate::text::printable(shown).into_owned();
+            Err(Error::new(
+                ErrorKind::Config,
+                format!("summary.base_url {shown}: {why}"),
+            )
+            .hint(hint))
+        };
+        let form = "an address is https://HOST[:PORT][/PATH]";
+        let Ok(uri) = base.parse::<Uri>() else {
+            return wrong("it is no address", form);
+        };
+        let (Some(scheme), Some(host), Some(authority)) =
+            (uri.scheme_str(), uri.host(), uri.authority())
+        else {
+            return wrong("it is no address", form);
+        };
+        if authority.as_str().contains('@') {
+            return wrong(
+                "it holds a user's name or password",
+                "keys come from the environment, never from an address",
+            );
+        }
+        if uri.query().is_some() || base.contains('#') {
+            return wrong("it holds a query or a fragment", form);
+        }
+        match (scheme, plain) {
+            ("https", _) | ("http", Plain::Anywhere) => {}
+            ("http", Plain::Loopback) if is_loopback(host) => {}
+            ("http", Plain::Loopback) => {
+                return wrong(
+                    "without encryption everybody on the way reads the transcript and the key",
+                    "use https://, or --allow-http where the network is your own",
+                );
+            }
+            _ => return wrong("it is neither https:// nor http://", form),
+        }
+        if key.is_none() && is_own {
+            let variable = provider.key_variable();
+            return Err(
+                Error::new(ErrorKind::Config, format!("{variable} is not set"))
+                    .hint("set it to your key; a server of your own is named with --base-url"),
+            );
+        }
+        let path = uri.path().trim_end_matches('/');
+        let path = match (provider, path) {
+            (Provider::Anthropic, path) if path.ends_with("/v1") => format!("{path}/messages"),
+            (Provider::Anthropic, path) => format!("{path}/v1/messages"),
+            (Provider::Openai, "") => "/v1/chat/completions".to_owned(),
+            (Provider::Openai, path) => format!("{path}/chat/completions"),
+        };
+        Ok(Endpoint {
+            provider,
+            url: format!("{scheme}://{authority}{path}"),
+            host: authority.to_string(),
+            is_own,
+            key,
+        })
+    }
+}
+
+/// Whether a host is this machine.
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare.eq_ignore_ascii_case("localhost")
+        || bare
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(provider: Provider, base: &str) -> Result<String> {
+        let key = Key::new("k", "K").unwrap();
+        Endpoint::new(provider, base, Some(key), Plain::Loopback).map(|endpoint| endpoint.url)
+    }
+
+    #[test]
+    fn the_path_of_each_provider_is_added_once() {
+        use Provider::{Anthropic, Openai};
+        for (provider, base, expected) in [
+            (Anthropic, "", "https://api.anthropic.com/v1/messages"),
+            (Anthropic, "https://h/v1", "https://h/v1/messages"),
+            (
+                Anthropic,
+                "http://127.0.0.1:9/anthropic/",
+                "http://127.0.0.1:9/anthropic/v1/messages",
+            ),
+            (Openai, "", "https://api.openai.com/v1/chat/completions"),
+            (
+                Openai,
+                "http://[::1]:9",
+                "http://[::1]:9/v1/chat/completions",
+            ),
+            (
+                Openai,
+                "http://localhost/api/v3",
+                "http://localhost/api/v3/chat/completions",
+            ),
+        ] {
+            assert_eq!(url(provider, base).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_would_leak_is_refused() {
+        for (base, why) in [
+            ("http://example.com", "without encryption"),
+            ("http://127.0.0.1.example.com", "without encryption"),
+            ("http://127.0.0.1@example.com", "user's name"),
+            ("https://me:secret@example.com", "user's name"),
+            ("https://example.com/?key=1", "a query"),
+            ("ftp://example.com", "neither"),
+            ("example.com", "no address"),
+            ("https://", "no address"),
+            ("https://a b", "no address"),
+        ] {
+            let error = url(Provider::Openai, base).unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Config, "{base}");
+            assert!(error.message.contains(why), "{base}: {error}");
+            assert!(!error.message.contains("secret"), "{error}");
+        }
+        let key = Key::new("k", "K").unwrap();
+        let plain = Endpoint::new(Provider::Openai, "http://h", Some(key), Plain::Anywhere);
+        assert_eq!(plain.unwrap().host, "h");
+    }
+
+    #[test]
+    fn only_the_providers_own_server_insists_on_a_key() {
+        let without = |base| Endpoint::new(Provider::Anthropic, base, None, Plain::Loopback);
+        let error = without("").unwrap_err();
+        assert_eq!(error.message, "ANTHROPIC_API_KEY is not set");
+        assert!(without("http://127.0.0.1:1").is_ok());
+    }
+
+    #[test]
+    fn a_key_is_one_word_and_shown_nowhere() {
+        let key = Key::new(" sk-123\n", "K").unwrap();
+        assert_eq!(
+            (key.secret(), format!("{key:?}").as_str()),
+            ("sk-123", "Key(…)")
+        );
+        assert_eq!(key.cut_out("bad key sk-123."), "bad key [key].");
+        for wrong in ["", " ", "a\nb", "a b", "é", "a\u{7f}"] {
+            let error = Key::new(wrong, "K").unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Config, "{wrong:?}");
+        }
+    }
+}

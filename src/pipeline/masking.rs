@@ -1,0 +1,188 @@
+//! Secrets leave a transcript before anything else is done with it, where the policy wants outputs without them.
+//!
+//! Every line is looked at, also those that no model sees, for whoever hands a file on hands all of it on. What only a
+//! provider can read (signatures, encrypted reasoning) and pictures stay as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use memchr::memmem::Finder;
+
+use super::{Input, Pipeline};
+use crate::format::Revision;
+use crate::outcome::Warning;
+use crate::policy::Redact;
+use crate::redact::{Kind, Redactor};
+use crate::transcript::Transcript;
+
+/// Keys of strings that nobody but a provider can read.
+const SEALED: [&[u8]; 4] = [
+    b"\"signature\"",
+    b"\"encrypted_content\"",
+    b"\"thinkingSignature\"",
+    b"\"thoughtSignature\"",
+];
+/// The key of pictures, where its string is at least so long.
+const DATA: &[u8] = b"\"data\"";
+const PICTURE: usize = 1_000;
+
+impl Pipeline<'_> {
+    /// Masks the secrets of a transcript, if the policy wants its outputs without them; a warning for each line that had some.
+    pub(super) fn mask(
+        &self,
+        input: Input<'_, '_>,
+        transcript: &mut Transcript<'_>,
+    ) -> Vec<Warning> {
+        let redactor = match (&self.redactor, self.policy.redact) {
+            (Some(redactor), Redact::Outputs) => redactor,
+            (Some(_) | None, _) => return Vec::new(),
+        };
+        let mut new = BTreeMap::new();
+        let mut warnings = Vec::new();
+        for line in 0..transcript.lines().len() as u32 {
+            let mut counts = BTreeMap::new();
+            if let Some(bytes) = masked(redactor, transcript.line(line), &mut counts) {
+                new.insert(line, bytes);
+                warnings.push(warning(input.first_line + u64::from(line), &counts));
+            }
+        }
+        if !new.is_empty() {
+            let revision = Revision {
+                new,
+                dropped: &BTreeSet::new(),
+                inserted: BTreeMap::new(),
+            };
+            input.format.edit(transcript, revision);
+        }
+        warnings
+    }
+}
+
+fn warning(line: u64, counts: &BTreeMap<Kind, u64>) -> Warning {
+    let kinds = counts
+        .iter()
+        .map(|(kind, count)| format!("{count} {}", kind.name()));
+    Warning {
+        kind: "redacted".to_owned(),
+        line: Some(line),
+        message: format!("secrets masked: {}", kinds.collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A line without its secrets; `None` where it has none.
+fn masked(redactor: &Redactor, line: &[u8], counts: &mut BTreeMap<Kind, u64>) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    let mut pass = |out: &mut Vec<u8>, bytes: &[u8]| {
+        // What is no UTF-8 stays; a secret is ASCII.
+        for chunk in bytes.utf8_chunks() {
+            let redacted = redactor.redact(chunk.valid());
+            for (kind, count) in redacted.counts {
+                *counts.entry(kind).or_default() += count;
+            }
+            out.extend_from_slice(redacted.text.as_bytes());
+            out.extend_from_slice(chunk.invalid());
+        }
+    };
+    for sealed in sealed(line) {
+        pass(&mut out, &line[at..sealed.start]);
+        out.extend_from_slice(&line[sealed.clone()]);
+        at = sealed.end;
+    }
+    pass(&mut out, &line[at..]);
+    (out != line).then_some(out)
+}
+
+/// The strings that stay, between their quotes, in their order.
+fn sealed(line: &[u8]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for key in SEALED.into_iter().chain([DATA]) {
+        for at in Finder::new(key).find_iter(line) {
+            // With a backslash before it, it is a word in a text.
+            if at > 0 && line[at - 1] == b'\\' {
+                continue;
+            }
+            if let Some(string) = string_behind(line, at + key.len())
+                && (key != DATA || string.len() >= PICTURE)
+            {
+                found.push(string);
+            }
+        }
+    }
+    found.sort_by_key(|string| string.start);
+    // One that looks like a key within another one's string.
+    found.dedup_by(|later, earlier| later.start < earlier.end);
+    found
+}
+
+/// The string that is the value of the key which ends at `at`.
+fn string_behind(line: &[u8], at: usize) -> Option<Range<usize>> {
+    let skip = |at: usize| {
+        let blanks = line[at..].iter().take_while(|b| b.is_ascii_whitespace());
+        at + blanks.count()
+    };
+    let colon = skip(at);
+    if line.get(colon) != Some(&b':') {
+        return None;
+    }
+    let quote = skip(colon + 1);
+    if line.get(quote) != Some(&b'"') {
+        return None;
+    }
+    let start = quote + 1;
+    let mut end = start;
+    loop {
+        match line.get(end)? {
+            b'"' => return Some(start..end),
+            b'\\' => end += 2,
+            _ => end += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A token as a server gives it out; nowhere in one piece here.
+    fn token() -> String {
+        format!("gh{}_{}", "p", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    }
+
+    fn line(text: &str) -> Option<(String, u64)> {
+        let mut counts = BTreeMap::new();
+        let masked = masked(&Redactor::new().unwrap(), text.as_bytes(), &mut counts)?;
+        Some((String::from_utf8(masked).unwrap(), counts.values().sum()))
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_it_stands_and_all_else_stays() {
+        let secret = token();
+        let text = format!(
+            r#"{{"a": "x {secret} y",  "toolUseResult":{{"stdout":"{secret}\n"}}, "n": 1.0}}"#
+        );
+        let (masked, count) = line(&text).unwrap();
+        assert_eq!(count, 2);
+        assert!(!masked.contains(&secret));
+        assert_eq!(masked.replace("[REDACTED:github-token]", &secret), text);
+        assert_eq!(line(&masked), None);
+        assert_eq!(line(r#"{"a":"nothing to hide"}"#), None);
+    }
+
+    #[test]
+    fn what_only_a_provider_can_read_stays() {
+        let secret = token();
+        for key in ["signature", "encrypted_content", "thinkingSignature"] {
+            assert_eq!(line(&format!(r#"{{"{key}" : "{secret}"}}"#)), None, "{key}");
+        }
+        let picture = "A".repeat(PICTURE) + &secret;
+        assert_eq!(line(&format!(r#"{{"data":"{picture}"}}"#)), None);
+        // Short data are a text, and so is a key that only somebody speaks of.
+        assert!(line(&format!(r#"{{"data":"{secret}"}}"#)).is_some());
+        assert!(line(&format!(r#"{{"text":"\"signature\":\"{secret}\""}}"#)).is_some());
+        // One of each on a line.
+        let (masked, count) =
+            line(&format!(r#"{{"signature":"{secret}","text":"{secret}"}}"#)).unwrap();
+        assert_eq!((masked.matches(&secret).count(), count), (1, 1));
+    }
+}

@@ -1,0 +1,205 @@
+//! Ways to summarise a conversation, from the one that keeps most to the one that keeps least, until one fits.
+//!
+//! PURE.
+
+use super::summary::{ROUNDS, Summing};
+use crate::plan::Cut;
+use crate::policy::{Slot, Substitutions, UserWords};
+use crate::summarizer::extractive::{Extract, Source, Summary};
+use crate::transcript::Role;
+
+/// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
+/// needed than it would for the same tokens.
+const TAIL: u64 = 30;
+
+/// One way to do it.
+pub(super) struct Draft {
+    pub(super) cut: Cut,
+    pub(super) summary: Summary,
+    pub(super) source: Wrote,
+    pub(super) text: String,
+    pub(super) total: u64,
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrote {
+    /// The one that is built in.
+    Extractive,
+    /// The one that was asked.
+    Other,
+}
+
+impl Summing<'_> {
+    /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
+    /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
+    /// be, and what cannot be summarised now could not be later, when results are cleared.
+    pub(super) fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
+        let writers = match other {
+            Some(text) if cap.is_some() => vec![Some(text), None],
+            Some(text) => vec![Some(text)],
+            None => vec![None],
+        };
+        let limit = self.limit(cap);
+        let ways = self.ways(asked, cap);
+        let mut tried = Vec::new();
+        for writer in writers {
+            // What another one has written tells of the messages that it was given.
+            let told = writer.and(self.told);
+            let is_told = |cut: &Cut| told.is_none_or(|told| cut.tail == told);
+            for (cut, words) in ways.iter().copied().filter(|(cut, _)| is_told(cut)) {
+                let draft = self.written(cut, words, limit, writer);
+                if draft.total <= limit {
+                    return Some(draft);
+                }
+                tried.push(draft);
+            }
+        }
+        let last = tried.pop()?;
+        let smallest = tried.into_iter().min_by_key(|draft| draft.total);
+        let smaller = smallest.filter(|draft| draft.total < last.total);
+        Some(smaller.filter(|_| last.total >= self.now()).unwrap_or(last))
+    }
+
+    /// What another summariser is asked for, if there is anything to summarise: how many messages it tells, and in how many
+    /// tokens. The first way that leaves room for as much as the policy asks for, else the one that leaves most; `asked` is
+    /// the policy's cut.
+    pub fn to_tell(&self, asked: Cut) -> Option<(usize, u64)> {
+        let cap = self.policy.target.cap(self.before);
+        let limit = self.limit(cap);
+        let mut most: Option<(usize, u64)> = None;
+        for (cut, words) in self.ways(asked, cap) {
+            let size = self.policy.summary.size(self.span(cut));
+            let without = self.written(cut, words, limit, Some(""));
+            let room = limit.saturating_sub(without.total).min(size);
+            if most.is_none_or(|(_, most)| room > most) {
+                most = Some((cut.tail, room));
+            }
+            if room == size {
+                break;
+            }
+        }
+        most
+    }
+
+    /// The most live tokens that a result may have: one that saves nothing does not fit.
+    pub(super) fn limit(&self, cap: Option<u64>) -> u64 {
+        cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1))
+    }
+
+    /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
+    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
+        let words = self.policy.summary.user_words;
+        let mut ways = match cap {
+            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
+            // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+            Some(_) | None => vec![(asked, words)],
+        };
+        ways.retain(|(cut, _)| self.cutter.has_span(*cut));
+        ways
+    }
+
+    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
+        let tokens = self.tokens();
+        let limit = cap.saturating_sub(self.system()) * TAIL / 100;
+        let mut cuts = vec![asked];
+        if tokens[asked.tail..].iter().sum::<u64>() > limit {
+            cuts = vec![self.cutter.within(limit, &tokens)];
+        }
+        let least = self.cutter.least();
+        if least.tail > cuts[0].tail {
+            cuts.push(least);
+        }
+        let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
+        if words == UserWords::Verbatim {
+            ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
+        }
+        ways
+    }
+
+    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
+        let source = Source {
+            transcript: self.transcript,
+            conversation: self.conversation,
+            left: self.left,
+            earlier: self.earlier,
+            first_line: self.first_line,
+            instructions: self.instructions,
+            policy: self.policy,
+        };
+        let extract = Extract::of(source, 0..cut.tail);
+        if let Some(other) = other {
+            // The words that have to be told stand behind what another summariser has written, unless it tells them.
+            let own = if self.policy.summary.must_keep {
+                extract.completing(other, words, self.estimator)
+            } else {
+                extract.summary(0, words, self.estimator)
+            };
+            let text = match own.text.as_str() {
+                "" => other.to_owned(),
+                own => format!("{other}\n\n{own}"),
+            };
+            return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
+        }
+        let span = self.span(cut);
+        let mut size = self.policy.summary.size(span);
+        let mut rounds = ROUNDS;
+        loop {
+            let summary = extract.summary(size, words, self.estimator);
+            // What it did not use of its size is nothing to be saved.
+            let used = size.min(summary.counted);
+            let draft = self.drafted(cut, summary, Wrote::Extractive);
+            let excess = draft.total.saturating_sub(limit);
+            if excess == 0 || size == 0 {
+                return draft;
+            }
+            rounds -= 1;
+            size = if rounds == 0 {
+                0
+            } else {
+                used.saturating_sub(excess)
+            };
+        }
+    }
+
+    pub(super) fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {
+        let text = self.rendered(&summary.text);
+        let total = self.total(cut, &text);
+        Draft {
+            cut,
+            summary,
+            source,
+            text,
+            total,
+        }
+    }
+
+    /// The summary's message, without what is put back.
+    pub(super) fn rendered(&self, summary: &str) -> String {
+        let template = &self.policy.summary.text;
+        // What stands before the summary is not put there twice.
+        let summary = summary
+            .strip_prefix(template.prefix())
+            .filter(|_| !template.holds(Slot::Name))
+            .unwrap_or(summary);
+        template.render(&Substitutions {
+            summary,
+            name: self.archive,
+            ..Substitutions::default()
+        })
+    }
+
+    /// The live tokens with this summary and what is kept beside it.
+    pub(super) fn total(&self, cut: Cut, text: &str) -> u64 {
+        let ack = self.acknowledgement(cut);
+        let kept = self
+            .sizes
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| *n >= cut.tail || self.is_system(*n));
+        let summary = self.estimator.message(self.role(), text);
+        let ack = (!ack.is_empty()).then(|| self.estimator.message(Role::Assistant, ack));
+        self.estimator
+            .total(kept.map(|(_, size)| *size).chain([summary]).chain(ack))
+    }
+}

@@ -1,0 +1,81 @@
+//! Answers that were paid for: kept under the hash of what was asked, so that a second run asks nobody.
+//!
+//! Names are hashes of our own making, never words of a transcript. What is damaged counts as not there.
+
+use std::io::{Read, Write};
+
+use super::atomic::{Durability, IfTaken, Mode, Temp};
+use super::{Store, content_name, is_content_name, open_regular};
+use crate::error::{Error, ErrorKind, Result};
+
+pub(super) const CACHE: &str = "cache";
+const ENDING: &str = ".json";
+/// More than any answer has.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The name of the answer to what consists of these parts: `cache/<32hex>.json`, relative to the store. Pure.
+pub fn answer_name(asked: &[&[u8]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in asked {
+        // With their lengths, so that no two lists of parts are the same bytes.
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    content_name(CACHE, &hasher.finalize(), ENDING)
+}
+
+impl Store {
+    /// The answer of that name, if it is kept.
+    pub fn read_answer(&self, name: &str) -> Option<Vec<u8>> {
+        let path = is_content_name(name, CACHE, ENDING).then(|| self.root().join(name))?;
+        let mut bytes = Vec::new();
+        let file = open_regular(&path).ok()?;
+        file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// Keeps an answer, for its owner alone; a later one takes its place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Store`] for a name that [`answer_name`] does not give; [`ErrorKind::Io`] when the system refuses.
+    pub fn put_answer(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        if !is_content_name(name, CACHE, ENDING) {
+            return Err(Error::new(ErrorKind::Store, "no name of an answer").at(name));
+        }
+        let folder = self.folder(CACHE)?;
+        let path = self.root().join(name);
+        let failed = |e| Error::io(&path, "write", e);
+        let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
+        temp.write_all(bytes).map_err(failed)?;
+        // What a power cut takes is asked for again.
+        let named = temp.persist(&path, IfTaken::Replace, Durability::Lazy);
+        named.map(drop).map_err(failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_found_by_what_was_asked_and_by_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::new(dir.path().join(".ctxpack"), Durability::Lazy);
+        let name = answer_name(&[b"a", b"bc"]);
+        assert_ne!(name, answer_name(&[b"ab", b"c"]));
+        assert_eq!(store.read_answer(&name), None);
+        store.put_answer(&name, b"old").unwrap();
+        store.put_answer(&name, b"new").unwrap();
+        assert_eq!(store.read_answer(&name).as_deref(), Some(&b"new"[..]));
+        assert_eq!(store.read_answer(&answer_name(&[b"a"])), None);
+        assert_eq!(store.read_answer("cache/../lock"), None);
+        assert!(store.put_answer("cache/x.json", b"").is_err());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let path = store.root().join(&name);
+            let mode = std::fs::metadata(path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+}

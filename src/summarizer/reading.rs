@@ -1,0 +1,224 @@
+//! What a model is given to read when it shall summarise: messages as text, in rounds.
+//!
+//! PURE. A round is what goes together when a part has to be left out: something a person typed, or an answer with the
+//! results of its calls. Reasoning is left out, since it is not what was said or done; of pictures only their place is.
+
+use std::ops::Range;
+
+use super::input::ascii_json;
+use crate::facts::{exchanges, said};
+use crate::ids::IdMap;
+use crate::policy::{Input, Policy};
+use crate::scan::unescape;
+use crate::transcript::{Block, BlockKind, Conversation, Message, Outcome, Role, Transcript};
+
+/// The messages `span` of a conversation as the policy wants them written, no longer than it allows; the oldest first.
+pub fn rounds(
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    span: Range<usize>,
+) -> Vec<String> {
+    let messages = &conversation.messages[span];
+    let messages = messages.iter().filter(|m| m.role != Role::System);
+    let mut rounds: Vec<String> = Vec::new();
+    match policy.summary.input {
+        Input::AsciiJson => {
+            for message in messages {
+                let between = if rounds.is_empty() { "[" } else { ", " };
+                let json = ascii_json(transcript, conversation, message);
+                push(
+                    &mut rounds,
+                    starts(transcript, conversation, message),
+                    between,
+                    &json,
+                );
+            }
+            if let Some(last) = rounds.last_mut() {
+                last.push(']');
+            }
+        }
+        Input::Blocks => {
+            let mut tools = IdMap::default();
+            for exchange in exchanges(transcript, conversation, &policy.tools) {
+                if let Some(result) = exchange.result {
+                    tools.insert(result.block, exchange.tool(transcript).into_owned());
+                }
+            }
+            for message in messages {
+                let text = in_words(transcript, conversation, message, &tools);
+                if !text.is_empty() {
+                    push(
+                        &mut rounds,
+                        starts(transcript, conversation, message),
+                        "",
+                        &text,
+                    );
+                }
+            }
+        }
+    }
+    if policy.summary.input_chars > 0 {
+        clip(&mut rounds, policy.summary.input_chars);
+    }
+    rounds
+}
+
+/// Whether a message begins a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Starts {
+    Round,
+    Nothing,
+}
+
+/// Results go with the answer that asked for them.
+fn starts(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> Starts {
+    let mut blocks = conversation.blocks(message).iter();
+    let is_result = |block: &u32| transcript.block(*block).kind == BlockKind::Result;
+    match message.role {
+        Role::Tool => Starts::Nothing,
+        Role::User if blocks.any(is_result) => Starts::Nothing,
+        Role::User | Role::Assistant | Role::System => Starts::Round,
+    }
+}
+
+fn push(rounds: &mut Vec<String>, starts: Starts, between: &str, text: &str) {
+    match rounds.last_mut() {
+        Some(last) if starts == Starts::Nothing => {
+            last.push_str(between);
+            last.push_str(text);
+        }
+        Some(_) | None => rounds.push(format!("{between}{text}")),
+    }
+}
+
+/// A message as its blocks say it, each under its label; empty where nothing was said.
+fn in_words(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    tools: &IdMap<u32, String>,
+) -> String {
+    let mut out = String::new();
+    for number in conversation.blocks(message) {
+        let block = transcript.block(*number);
+        let (label, text) = match block.kind {
+            BlockKind::Text => (message.role.name().to_owned(), said(transcript, block)),
+            BlockKind::Attachment => ("attached".to_owned(), said(transcript, block)),
+            BlockKind::Call => {
+                let tool = lossy(transcript, block, block.tool);
+                (
+                    format!("call {tool}"),
+                    lossy(transcript, block, block.content).into(),
+                )
+            }
+            BlockKind::Result => {
+                let tool = tools.get(number).map_or("", String::as_str);
+                let failed = match block.outcome {
+                    Outcome::Fine => "",
+                    Outcome::Failed => ", failed",
+                };
+                (format!("result {tool}{failed}"), said(transcript, block))
+            }
+            BlockKind::Image => ("image".to_owned(), "".into()),
+            BlockKind::Document => ("document".to_owned(), "".into()),
+            BlockKind::Thinking | BlockKind::Redacted => continue,
+            BlockKind::Server | BlockKind::Other => (
+                "other".to_owned(),
+                lossy(transcript, block, block.value).into(),
+            ),
+        };
+        let text = text.trim();
+        if text.is_empty() && block.kind == BlockKind::Text {
+            continue;
+        }
+        out.push_str(&format!("[{}]\n", label.trim_end()));
+        out.push_str(text);
+        if block.kind == BlockKind::Result && block.images > 0 {
+            out.push_str("\n[image]");
+        }
+        out.push_str("\n\n");
+    }
+    out
+}
+
+fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) -> String {
+    let bytes = transcript.bytes(block.line, span);
+    // A call's input is JSON and stays so; names have no quotes here.
+    let bytes = if bytes.starts_with(b"{") {
+        bytes.into()
+    } else {
+        unescape(bytes)
+    };
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Only the first characters of all rounds together.
+fn clip(rounds: &mut Vec<String>, chars: u64) {
+    let mut left = chars as usize;
+    for round in rounds.iter_mut() {
+        match round.char_indices().nth(left) {
+            Some((end, _)) => {
+                round.truncate(end);
+                left = 0;
+            }
+            None => left -= round.chars().count(),
+        }
+    }
+    rounds.retain(|round| !round.is_empty());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+    use crate::policy::preset;
+
+    const SESSION: &str = concat!(
+        r#"{"role":"user","content":"fix it"}"#,
+        "\n",
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"I look."},{"type":"tool_use","id":"1","name":"Bash","input":{"command":"ls \"a\""}}]}"#,
+        "\n",
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"b\nc","is_error":true}]}"#,
+        "\n",
+        r#"{"role":"assistant","content":"done é"}"#,
+        "\n",
+    );
+
+    fn read(policy: &Policy) -> Vec<String> {
+        let transcript = Format::Anthropic.read(SESSION.as_bytes(), 1, &mut Warnings::default());
+        rounds(policy, &transcript, &transcript.conversations[0], 0..4)
+    }
+
+    #[test]
+    fn an_answer_goes_with_its_results_and_reasoning_is_left_out() {
+        let expected = [
+            "[user]\nfix it\n\n",
+            "[assistant]\nI look.\n\n[call Bash]\n{\"command\":\"ls \\\"a\\\"\"}\n\n[result Bash, failed]\nb\nc\n\n",
+            "[assistant]\ndone é\n\n",
+        ];
+        assert_eq!(read(&preset("auto").unwrap()), expected);
+    }
+
+    #[test]
+    fn only_the_first_characters_are_read() {
+        let mut policy = preset("auto").unwrap();
+        policy.summary.input_chars = 18;
+        assert_eq!(read(&policy), ["[user]\nfix it\n\n", "[as"]);
+        policy.summary.input_chars = 15;
+        assert_eq!(read(&policy), ["[user]\nfix it\n\n"]);
+    }
+
+    #[test]
+    fn the_form_of_python_is_one_list() {
+        let policy = preset("reset").unwrap();
+        let whole = read(&policy).concat();
+        assert!(
+            whole.starts_with(r#"[{"role": "user", "content": "fix it"}, {"role": "assistant""#)
+        );
+        assert!(
+            whole.ends_with(r#", {"role": "assistant", "content": "done \u00e9"}]"#),
+            "{whole}"
+        );
+    }
+}
