@@ -125,7 +125,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         let block = transcript.block(result.block);
         let is_text = block.images == 0 && block.documents == 0 && block.others == 0;
         let may_be_one = matches!(exchange.kind, ToolKind::Read | ToolKind::Edit)
-            && matches!(block.shape, Shape::String | Shape::List)
+            && matches!(block.shape, Shape::String | Shape::List | Shape::Parts)
             && block.outcome == Outcome::Fine
             && is_text;
         if !may_be_one {

@@ -30,6 +30,8 @@ impl Format {
                 found(&mut Cursor::new(object.of(bytes)), &mut reason)
                     .map(|()| reason.map(|span: Span| span.of(object.of(bytes))))
             }
+            // Nothing is said about it.
+            Format::Codex => return None,
             Format::ClaudeCode => Cursor::new(bytes)
                 .object(|key, c| match (key, c.kind()?) {
                     (b"message", Kind::Object) => found(c, &mut reason),

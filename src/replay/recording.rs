@@ -5,6 +5,7 @@
 //! sent along by itself becomes a user message in the reminder's tags that the agents put around it, behind the results of
 //! the same request, where they send it. Nothing is decided here, and nothing is counted.
 
+use crate::facts;
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, RawLine, Span, lines};
 use crate::text::push_json_string;
@@ -65,7 +66,7 @@ pub fn recordings(
             };
             let plain = match format {
                 Format::Anthropic | Format::ClaudeCode => Format::Anthropic,
-                Format::OpenAi => Format::OpenAi,
+                Format::OpenAi | Format::Codex => Format::OpenAi,
             };
             let messages = in_order(transcript, conversation);
             let mut bytes = Vec::new();
@@ -143,6 +144,7 @@ fn push(
         Format::Anthropic | Format::OpenAi => {
             out.extend_from_slice(transcript.bytes(lines[0], message.object));
         }
+        Format::Codex => items(transcript, conversation, message, out),
         Format::ClaudeCode => {
             out.extend_from_slice(br#"{"role":"#);
             push_json_string(out, message.role.name());
@@ -163,6 +165,75 @@ fn push(
             out.push(b'}');
         }
     }
+}
+
+/// Writes items of the Responses API as the chat message that says the same.
+fn items(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    out: &mut Vec<u8>,
+) {
+    let (mut thoughts, mut said, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    let mut answers: &[u8] = b"";
+    for block in conversation.blocks(message) {
+        let block = transcript.block(*block);
+        let bytes = |span: Span| transcript.bytes(block.line, span);
+        match block.kind {
+            BlockKind::Thinking => thoughts.push(facts::said(transcript, block).into_owned()),
+            BlockKind::Call => {
+                let mut call = [br#"{"id":""#, bytes(block.call_id)].concat();
+                call.extend_from_slice(br#"","type":"function","function":{"name":""#);
+                call.extend_from_slice(bytes(block.tool));
+                call.extend_from_slice(br#"","arguments":"#);
+                match block.shape {
+                    Shape::String => call.extend_from_slice(bytes(block.content)),
+                    Shape::List | Shape::Parts | Shape::Absent | Shape::Other => {
+                        push_json_string(&mut call, &String::from_utf8_lossy(bytes(block.content)));
+                    }
+                }
+                call.extend_from_slice(b"}}");
+                calls.push(call);
+            }
+            BlockKind::Result => {
+                answers = bytes(block.call_id);
+                said.push(bytes(block.content).to_vec());
+            }
+            BlockKind::Text
+            | BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Redacted
+            | BlockKind::Server
+            | BlockKind::Attachment
+            | BlockKind::Other => said.push(bytes(block.value).to_vec()),
+        }
+    }
+    out.extend_from_slice(br#"{"role":"#);
+    push_json_string(out, message.role.name());
+    if message.role == Role::Tool {
+        out.extend_from_slice(&[br#","tool_call_id":""#, answers, b"\""].concat());
+    }
+    out.extend_from_slice(br#","content":"#);
+    match &said[..] {
+        [] => out.extend_from_slice(b"null"),
+        [only] if !only.starts_with(b"{") => out.extend_from_slice(only),
+        parts => {
+            let part = |part: &Vec<u8>| match part.first() {
+                Some(b'"') => [br#"{"type":"text","text":"#, &part[..], b"}"].concat(),
+                _ => part.clone(),
+            };
+            let parts: Vec<Vec<u8>> = parts.iter().map(part).collect();
+            out.extend_from_slice(&[b"[", &parts.join(&b',')[..], b"]"].concat());
+        }
+    }
+    if !thoughts.is_empty() {
+        out.extend_from_slice(br#","reasoning_content":"#);
+        push_json_string(out, &thoughts.join("\n"));
+    }
+    if !calls.is_empty() {
+        out.extend_from_slice(&[br#","tool_calls":["#, &calls.join(&b',')[..], b"]"].concat());
+    }
+    out.push(b'}');
 }
 
 /// A message's content: a string where it is one, else its blocks.
