@@ -28,8 +28,19 @@ pub(super) fn header(raw: &[u8]) -> usize {
     memchr::memmem::find(near, END).map_or(0, |at| at + END.len())
 }
 
+/// How the agent answers a call that it did not carry out.
+const NOT_DONE: [&[u8]; 4] = [
+    b"unsupported call: ",
+    b"unsupported custom tool call: ",
+    b"execution error: ",
+    b"aborted by user",
+];
+
 /// Whether an output says that its command failed.
 pub(super) fn outcome(raw: &[u8], header: usize) -> Outcome {
+    if NOT_DONE.iter().any(|begin| raw.starts_with(begin)) {
+        return Outcome::Failed;
+    }
     let status = match header {
         0 if raw.starts_with(b"{\\\"output\\\":") => {
             let found = memchr::memmem::rfind(raw, OLD_STATUS);
@@ -93,6 +104,7 @@ mod tests {
             &br"Exit code: 101\nWall time: 1 seconds\nOutput:\nx"[..],
             br"Chunk ID: a\nProcess exited with code -1\nOutput:\nx",
             br#"{\"output\":\"exit_code\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"#,
+            b"unsupported call: shell",
         ] {
             assert_eq!(of(failed), Outcome::Failed);
         }
