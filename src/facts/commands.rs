@@ -1,8 +1,9 @@
 //! Commands that were run, and how they ended as far as that is said.
 
 use super::input::Input;
-use super::{Exchange, Place, said};
+use super::{Exchange, Place, lossy, said};
 use crate::policy::ToolKind;
+use crate::scan::unescape;
 use crate::transcript::{BlockKind, Outcome, Transcript};
 
 /// A command.
@@ -79,8 +80,10 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
             return Exit::Running;
         }
     }
-    let said = said(transcript, block);
-    let code = code(&said);
+    let code = match lossy(unescape(transcript.header(block))) {
+        header if !header.is_empty() => code(&header),
+        _ => code(&said(transcript, block)),
+    };
     match (block.outcome, code) {
         (Outcome::Failed, Some(0)) => Exit::Badly,
         (_, Some(code)) => Exit::Code(code),

@@ -238,7 +238,7 @@ pub(super) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Blo
             record.text(text);
             BlockKind::Text
         }
-        (Some(b"image" | b"image_url"), _) => BlockKind::Image,
+        (Some(b"image" | b"image_url" | b"input_image"), _) => BlockKind::Image,
         (Some(b"document" | b"file"), _) => BlockKind::Document,
         _ => BlockKind::Other,
     })

@@ -10,7 +10,7 @@ use crate::format::Format;
 use crate::scan::{Cursor, Kind, RawLine, Span, lines};
 use crate::text::push_json_string;
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, Marks, Message, Role, Shape, Transcript, Typed,
+    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript, Typed,
 };
 
 /// A session as it was lived.
@@ -65,8 +65,8 @@ pub fn recordings(
                 None => conversation.id.to_string(),
             };
             let plain = match format {
-                Format::Anthropic | Format::ClaudeCode => Format::Anthropic,
-                Format::OpenAi | Format::Codex => Format::OpenAi,
+                Format::Anthropic | Format::ClaudeCode | Format::Codex => Format::Anthropic,
+                Format::OpenAi => Format::OpenAi,
             };
             let messages = in_order(transcript, conversation);
             let mut bytes = Vec::new();
@@ -167,37 +167,52 @@ fn push(
     }
 }
 
-/// Writes items of the Responses API as the chat message that says the same.
+/// Writes items of the Responses API as the message that says the same.
 fn items(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     message: &Message,
     out: &mut Vec<u8>,
 ) {
-    let (mut thoughts, mut said, mut calls) = (Vec::new(), Vec::new(), Vec::new());
-    let mut answers: &[u8] = b"";
-    for block in conversation.blocks(message) {
+    let blocks = conversation.blocks(message);
+    // Results stand in the user's messages here.
+    let role = match message.role {
+        Role::Assistant => Role::Assistant,
+        Role::User | Role::Tool | Role::System => Role::User,
+    };
+    out.extend_from_slice(br#"{"role":"#);
+    push_json_string(out, role.name());
+    out.extend_from_slice(br#","content":["#);
+    for (n, block) in blocks.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
         let block = transcript.block(*block);
         let bytes = |span: Span| transcript.bytes(block.line, span);
+        let id = bytes(block.call_id);
         match block.kind {
-            BlockKind::Thinking => thoughts.push(facts::said(transcript, block).into_owned()),
+            BlockKind::Text if block.value == block.content && block.shape == Shape::String => {
+                out.extend_from_slice(&[br#"{"type":"text","text":"#, bytes(block.value)].concat());
+                out.push(b'}');
+            }
+            BlockKind::Thinking => {
+                out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
+                push_json_string(out, &facts::said(transcript, block));
+                out.extend_from_slice(br#","signature":"-"}"#);
+            }
             BlockKind::Call => {
-                let mut call = [br#"{"id":""#, bytes(block.call_id)].concat();
-                call.extend_from_slice(br#"","type":"function","function":{"name":""#);
-                call.extend_from_slice(bytes(block.tool));
-                call.extend_from_slice(br#"","arguments":"#);
-                match block.shape {
-                    Shape::String => call.extend_from_slice(bytes(block.content)),
-                    Shape::List | Shape::Parts | Shape::Absent | Shape::Other => {
-                        push_json_string(&mut call, &String::from_utf8_lossy(bytes(block.content)));
-                    }
-                }
-                call.extend_from_slice(b"}}");
-                calls.push(call);
+                out.extend_from_slice(&[br#"{"type":"tool_use","id":""#, id].concat());
+                let (name, input) = (bytes(block.tool), bytes(block.content));
+                let input = if input.is_empty() { b"null" } else { input };
+                out.extend_from_slice(&[br#"","name":""#, name, br#"","input":"#].concat());
+                out.extend_from_slice(&[input, b"}"].concat());
             }
             BlockKind::Result => {
-                answers = bytes(block.call_id);
-                said.push(bytes(block.content).to_vec());
+                let content = bytes(block.content);
+                out.extend_from_slice(&[br#"{"type":"tool_result","tool_use_id":""#, id].concat());
+                out.extend_from_slice(&[br#"","content":"#, content].concat());
+                let is_error = block.outcome == Outcome::Failed;
+                out.extend_from_slice(format!(",\"is_error\":{is_error}}}").as_bytes());
             }
             BlockKind::Text
             | BlockKind::Image
@@ -205,33 +220,12 @@ fn items(
             | BlockKind::Redacted
             | BlockKind::Server
             | BlockKind::Attachment
-            | BlockKind::Other => said.push(bytes(block.value).to_vec()),
+            | BlockKind::Other => out.extend_from_slice(bytes(block.value)),
         }
     }
-    out.extend_from_slice(br#"{"role":"#);
-    push_json_string(out, message.role.name());
-    if message.role == Role::Tool {
-        out.extend_from_slice(&[br#","tool_call_id":""#, answers, b"\""].concat());
-    }
-    out.extend_from_slice(br#","content":"#);
-    match &said[..] {
-        [] => out.extend_from_slice(b"null"),
-        [only] if !only.starts_with(b"{") => out.extend_from_slice(only),
-        parts => {
-            let part = |part: &Vec<u8>| match part.first() {
-                Some(b'"') => [br#"{"type":"text","text":"#, &part[..], b"}"].concat(),
-                _ => part.clone(),
-            };
-            let parts: Vec<Vec<u8>> = parts.iter().map(part).collect();
-            out.extend_from_slice(&[b"[", &parts.join(&b',')[..], b"]"].concat());
-        }
-    }
-    if !thoughts.is_empty() {
-        out.extend_from_slice(br#","reasoning_content":"#);
-        push_json_string(out, &thoughts.join("\n"));
-    }
-    if !calls.is_empty() {
-        out.extend_from_slice(&[br#","tool_calls":["#, &calls.join(&b',')[..], b"]"].concat());
+    out.push(b']');
+    if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes {
+        out.extend_from_slice(br#","isMeta":true"#);
     }
     out.push(b'}');
 }
