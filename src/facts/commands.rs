@@ -52,7 +52,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
 }
 
 /// The command: a string, or a list of arguments.
-fn text(input: &Input<'_>) -> Option<String> {
+pub(super) fn text(input: &Input<'_>) -> Option<String> {
     const KEYS: [&str; 2] = ["command", "cmd"];
     if let Some(text) = input.text(&KEYS) {
         return Some(text.into_owned());

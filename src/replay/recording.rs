@@ -191,9 +191,19 @@ fn items(
         let bytes = |span: Span| transcript.bytes(block.line, span);
         let id = bytes(block.call_id);
         match block.kind {
-            BlockKind::Text if block.value == block.content && block.shape == Shape::String => {
-                out.extend_from_slice(&[br#"{"type":"text","text":"#, bytes(block.value)].concat());
+            BlockKind::Text => {
+                out.extend_from_slice(br#"{"type":"text","text":"#);
+                push_json_string(out, &facts::said(transcript, block));
                 out.push(b'}');
+            }
+            BlockKind::Image | BlockKind::Document => {
+                let kind = if block.kind == BlockKind::Image {
+                    "image"
+                } else {
+                    "document"
+                };
+                out.extend_from_slice(format!("{{\"type\":\"{kind}\",\"source\":").as_bytes());
+                out.extend_from_slice(&[bytes(block.value), b"}"].concat());
             }
             BlockKind::Thinking => {
                 out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
@@ -214,10 +224,7 @@ fn items(
                 let is_error = block.outcome == Outcome::Failed;
                 out.extend_from_slice(format!(",\"is_error\":{is_error}}}").as_bytes());
             }
-            BlockKind::Text
-            | BlockKind::Image
-            | BlockKind::Document
-            | BlockKind::Redacted
+            BlockKind::Redacted
             | BlockKind::Server
             | BlockKind::Attachment
             | BlockKind::Other => out.extend_from_slice(bytes(block.value)),
