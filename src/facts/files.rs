@@ -165,9 +165,18 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         let block = transcript.block(result.block);
         // A picture is shown whole.
         let is_picture = block.images > 0 || block.documents > 0;
-        let shown = reading.shown(&said(transcript, block), result.block);
+        let said = said(transcript, block);
+        let shown = reading.shown(&said, result.block);
         shown
-            .map(|shown| shown.lines())
+            .map(|shown| match exchange.kind {
+                ToolKind::Shell => shown.lines().up_to_the_end(&said),
+                ToolKind::Read
+                | ToolKind::Write
+                | ToolKind::Edit
+                | ToolKind::Search
+                | ToolKind::Web
+                | ToolKind::Other => shown.lines(),
+            })
             .or(is_picture.then_some(Lines::ALL))
     });
     vec![match shown {

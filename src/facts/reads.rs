@@ -40,6 +40,16 @@ impl Lines {
         last: None,
     };
 
+    /// The same without an end, where a command that was asked for them has printed fewer: there are no more.
+    pub(super) fn up_to_the_end(self, printed: &str) -> Lines {
+        let asked = self.last.map(|last| last.saturating_sub(self.first) + 1);
+        let is_all = asked.is_some_and(|asked| (printed.lines().count() as u64) < asked);
+        Lines {
+            last: self.last.filter(|_| !is_all),
+            ..self
+        }
+    }
+
     /// Whether all of `other` is among these.
     pub fn hold(self, other: Lines) -> bool {
         let to_the_end = match (self.last, other.last) {

@@ -13,6 +13,7 @@ const NAMES: [(ToolKind, &[&str]); 6] = [
             "exec_command",
             "shell_command",
             "container.exec",
+            "exec",
             "write_stdin",
             "local_shell",
             "run_terminal_cmd",
