@@ -28,8 +28,12 @@ pub struct Edit {
 pub enum With {
     /// A JSON string that says this.
     Text(String),
+    /// The rest of a JSON string: its last words and the quote that ends it.
+    Rest(String),
     /// A list of one text block that says this.
     TextBlock(String),
+    /// The same in the words of the Responses API.
+    InputText(String),
     /// An empty list.
     EmptyList,
     /// A JSON value as it is to stand.
@@ -40,8 +44,18 @@ impl With {
     fn push(&self, out: &mut Vec<u8>) {
         match self {
             With::Text(text) => push_json_string(out, text),
+            With::Rest(text) => {
+                let start = out.len();
+                push_json_string(out, text);
+                out.remove(start);
+            }
             With::TextBlock(text) => {
                 out.extend_from_slice(br#"[{"type":"text","text":"#);
+                push_json_string(out, text);
+                out.extend_from_slice(b"}]");
+            }
+            With::InputText(text) => {
+                out.extend_from_slice(br#"[{"type":"input_text","text":"#);
                 push_json_string(out, text);
                 out.extend_from_slice(b"}]");
             }
@@ -132,15 +146,29 @@ fn copies(transcript: &Transcript<'_>, changes: &[Change]) -> IdMap<u32, Vec<u32
     copies
 }
 
-/// The content of a result becomes `text`, in the shape that it has.
+/// The content of a result becomes `text`, in the shape that it has and behind the header that it has.
 fn replaced(block: &Block, text: &str) -> Edit {
+    let text = text.to_owned();
     let with = match block.shape {
-        Shape::List => With::TextBlock(text.to_owned()),
-        Shape::String | Shape::Absent | Shape::Other => With::Text(text.to_owned()),
+        Shape::List => With::TextBlock(text),
+        Shape::Parts => With::InputText(text),
+        Shape::String if block.header > 0 => With::Rest(text),
+        Shape::String | Shape::Absent | Shape::Other => With::Text(text),
+    };
+    let kept = match with {
+        With::Rest(_) => 1 + block.header,
+        With::Text(_)
+        | With::TextBlock(_)
+        | With::InputText(_)
+        | With::EmptyList
+        | With::Raw(_) => 0,
     };
     Edit {
         line: block.line,
-        span: block.content,
+        span: Span {
+            start: block.content.start + kept,
+            len: block.content.len - kept,
+        },
         with,
     }
 }

@@ -1,8 +1,9 @@
 //! Commands that were run, and how they ended as far as that is said.
 
 use super::input::Input;
-use super::{Exchange, Place, said};
+use super::{Exchange, Place, lossy, said};
 use crate::policy::ToolKind;
+use crate::scan::unescape;
 use crate::transcript::{BlockKind, Outcome, Transcript};
 
 /// A command.
@@ -51,7 +52,7 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
 }
 
 /// The command: a string, or a list of arguments.
-fn text(input: &Input<'_>) -> Option<String> {
+pub(super) fn text(input: &Input<'_>) -> Option<String> {
     const KEYS: [&str; 2] = ["command", "cmd"];
     if let Some(text) = input.text(&KEYS) {
         return Some(text.into_owned());
@@ -79,8 +80,10 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
             return Exit::Running;
         }
     }
-    let said = said(transcript, block);
-    let code = code(&said);
+    let code = match lossy(unescape(transcript.header(block))) {
+        header if !header.is_empty() => code(&header),
+        _ => code(&said(transcript, block)),
+    };
     match (block.outcome, code) {
         (Outcome::Failed, Some(0)) => Exit::Badly,
         (_, Some(code)) => Exit::Code(code),

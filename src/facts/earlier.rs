@@ -4,6 +4,7 @@
 //! ships with the program. Never says what a summary tells.
 
 use crate::error::Result;
+use crate::format::SUMMARY_BEGINS;
 use crate::policy::{Policy, Template, presets};
 use crate::transcript::{BlockKind, Conversation, Marks, Message, Transcript};
 
@@ -106,7 +107,8 @@ impl Earlier {
         let block = transcript.block(*first);
         block.kind == BlockKind::Text && {
             let said = said(transcript, block);
-            self.summaries.iter().any(|s| said.starts_with(s.prefix()))
+            let is_ours = self.summaries.iter().any(|s| said.starts_with(s.prefix()));
+            is_ours || said.starts_with(SUMMARY_BEGINS)
         }
     }
 

@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::numbered::{Numbered, Style};
-use super::reads::{Lines, Reading};
+use super::reads::{Lines, Reading, says_that_there_is_more};
+use super::shell::{Showing, is_shell, showing};
 use super::{Exchange, Place, patch, path, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
@@ -77,6 +78,8 @@ pub struct Replacement {
 pub enum At {
     /// The only one.
     Once,
+    /// The only one where it is whole lines.
+    Lines,
     /// All of them.
     Everywhere,
 }
@@ -112,8 +115,8 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
 /// What one call does to files: to one of them, but for a patch, which may change many.
 fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, Operation)> {
     let is_known = match exchange.kind {
-        ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
-        ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other => false,
+        ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::Shell => true,
+        ToolKind::Search | ToolKind::Web | ToolKind::Other => false,
     };
     if !is_known {
         return Vec::new();
@@ -133,7 +136,20 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         )
     };
     let done = done(transcript, exchange);
-    let Some((_, written)) = path::of(&input) else {
+    let (written, reading) = match exchange.kind {
+        ToolKind::Shell => match showing(transcript, exchange, &input) {
+            Some(Showing { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
+            None if is_shell(transcript, exchange) => (None, Reading::asking(Lines::ALL)),
+            None => return Vec::new(),
+        },
+        ToolKind::Read
+        | ToolKind::Write
+        | ToolKind::Edit
+        | ToolKind::Search
+        | ToolKind::Web
+        | ToolKind::Other => (path::of(&input).map(|(_, path)| path), Reading::of(&input)),
+    };
+    let Some(written) = written else {
         let patch = patch::of(&input);
         let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
         return parts
@@ -145,14 +161,22 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
     if !matches!(what, What::Read(_)) {
         return vec![operation(&written, what, done)];
     }
-    let reading = Reading::of(&input);
     let shown = exchange.result.filter(|_| done == Done::Yes).map(|result| {
         let block = transcript.block(result.block);
         // A picture is shown whole.
         let is_picture = block.images > 0 || block.documents > 0;
-        let shown = reading.shown(&said(transcript, block), result.block);
+        let said = said(transcript, block);
+        let shown = reading.shown(&said, result.block);
         shown
-            .map(|shown| shown.lines())
+            .map(|shown| match exchange.kind {
+                ToolKind::Shell => shown.lines().up_to_the_end(&said),
+                ToolKind::Read
+                | ToolKind::Write
+                | ToolKind::Edit
+                | ToolKind::Search
+                | ToolKind::Web
+                | ToolKind::Other => shown.lines(),
+            })
             .or(is_picture.then_some(Lines::ALL))
     });
     vec![match shown {
@@ -165,7 +189,9 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
 /// What a call of a tool of that kind does; one tool has a command for each.
 fn what(kind: ToolKind, input: &Input<'_>) -> What {
     match (kind, input.text(&["command"]).as_deref()) {
-        (ToolKind::Read, _) | (ToolKind::Edit, Some("view")) => What::Read(Lines::ALL),
+        (ToolKind::Read | ToolKind::Shell, _) | (ToolKind::Edit, Some("view")) => {
+            What::Read(Lines::ALL)
+        }
         (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => What::Write,
         _ => What::Edit,
     }
@@ -230,7 +256,14 @@ impl Operation {
                 let edits: Option<Vec<Replacement>> = edits.iter().map(replacement).collect();
                 edits.unwrap_or_default()
             }
-            None => replacement(&input).into_iter().collect(),
+            None => match patch::of(&input) {
+                Some(patch) => {
+                    let parts = patch::parts(&patch).into_iter();
+                    let own = parts.filter(|part| part.path == self.written);
+                    own.flat_map(|part| part.replacements()).collect()
+                }
+                None => replacement(&input).into_iter().collect(),
+            },
         }
     }
 
@@ -254,6 +287,8 @@ impl Operation {
             }
             // This tool always numbers a file's lines; what it shows without numbers is no file's text.
             None if tool == b"Read" || said.starts_with("<file") => return None,
+            // The agent says so where it has left out a part of what a command printed.
+            None if result.header > 0 && says_that_there_is_more(&said) => return None,
             None => said.into_owned(),
         };
         Some(Content { text, lines })
@@ -280,12 +315,21 @@ impl Replacement {
         if self.old.is_empty() {
             return text.is_empty().then(|| self.new.clone());
         }
+        if self.at == At::Lines {
+            let places = text.match_indices(&self.old).map(|(at, _)| at);
+            let mut places = places.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n');
+            let (place, None) = (places.next()?, places.next()) else {
+                return None;
+            };
+            let (before, rest) = text.split_at(place);
+            return Some([before, &self.new, &rest[self.old.len()..]].concat());
+        }
         let first = text.find(&self.old)?;
         let behind = first + self.old.chars().next().map_or(1, char::len_utf8);
         match self.at {
             At::Everywhere => Some(text.replace(&self.old, &self.new)),
             At::Once if text[behind..].contains(&self.old) => None,
-            At::Once => Some(text.replacen(&self.old, &self.new, 1)),
+            At::Once | At::Lines => Some(text.replacen(&self.old, &self.new, 1)),
         }
     }
 }

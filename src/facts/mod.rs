@@ -16,6 +16,7 @@ mod numbered;
 mod patch;
 mod path;
 mod reads;
+mod shell;
 mod todos;
 mod tools;
 

@@ -1,10 +1,11 @@
 //! Patches in the form of `apply_patch`: which files they change.
 //!
-//! Never applies one: a hunk says where it belongs by its surroundings, and only who has the file can tell.
+//! Never applies one: a hunk says where it belongs by its surroundings, and only who has the file can tell. So a hunk is a
+//! replacement that fits in one place, or not at all.
 
 use std::borrow::Cow;
 
-use super::files::What;
+use super::files::{At, Replacement, What};
 use super::input::Input;
 
 /// What a patch does to one file.
@@ -21,14 +22,41 @@ impl Part<'_> {
         let added = self.body.iter().filter_map(|line| line.strip_prefix('+'));
         added.map(|line| format!("{line}\n")).collect()
     }
+
+    /// What its hunks replace, in order.
+    pub(super) fn replacements(&self) -> Vec<Replacement> {
+        let hunks = self.body.split(|line| line.starts_with("@@"));
+        let hunks = hunks.filter(|hunk| !hunk.is_empty());
+        let side = |hunk: &[&str], other: char| {
+            let lines = hunk.iter().filter(|line| !line.starts_with("***"));
+            let lines = lines.filter(|line| !line.starts_with(other));
+            lines
+                .map(|line| format!("{}\n", line.get(1..).unwrap_or_default()))
+                .collect::<String>()
+        };
+        hunks
+            .map(|hunk| Replacement {
+                old: side(hunk, '+'),
+                new: side(hunk, '-'),
+                at: At::Lines,
+            })
+            .collect()
+    }
 }
 
 /// The patch in a call's input: under a key, or the input itself.
 pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<Cow<'i, str>> {
-    let patch = input
-        .text(&["input", "patch"])
-        .unwrap_or_else(|| input.plain());
-    patch.contains("*** Begin Patch").then_some(patch)
+    const BEGIN: &str = "*** Begin Patch";
+    let is_one = |text: &Cow<'_, str>| text.contains(BEGIN);
+    let own = input.text(&["input", "patch"]).filter(is_one);
+    // A shell may be given one, too.
+    let command = || input.text(&["command", "cmd"]).filter(is_one);
+    let argument = || {
+        let mut arguments = input.texts(&["command", "cmd"])?.into_iter();
+        arguments.find(|text| text.contains(BEGIN)).map(Cow::Owned)
+    };
+    let plain = || Some(input.plain()).filter(is_one);
+    own.or_else(command).or_else(argument).or_else(plain)
 }
 
 /// The files of a patch, in its order.
@@ -56,6 +84,8 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
                 what: What::Edit,
                 body: Vec::new(),
             });
+        } else if line.starts_with("*** End Patch") {
+            break;
         } else if let Some(part) = parts.last_mut() {
             part.body.push(line);
         }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::input::Input;
 use super::{Place, lossy};
 use crate::scan::{Cursor, Span, unescape};
-use crate::transcript::Transcript;
+use crate::transcript::{Marks, Transcript};
 
 /// The names that tools have for the path in their inputs.
 const KEYS: [&str; 6] = [
@@ -77,8 +77,20 @@ fn folder(transcript: &Transcript<'_>, line: u32) -> Option<String> {
         }
         Ok(())
     });
-    let folder = lossy(unescape(transcript.bytes(line, folder)));
+    let folder = match folder {
+        folder if !folder.is_empty() => transcript.bytes(line, folder),
+        _ => said_above(transcript, line)?,
+    };
+    let folder = lossy(unescape(folder));
     (read.is_ok() && !folder.is_empty()).then(|| folder.into_owned())
+}
+
+/// The folder that the nearest line above says, in formats that have lines for that.
+fn said_above<'t>(transcript: &'t Transcript<'_>, line: u32) -> Option<&'t [u8]> {
+    let links = transcript.links();
+    let mut above = (0..line.min(links.len() as u32)).rev();
+    let at = above.find(|at| links[*at as usize].marks.has(Marks::PLACE))?;
+    Some(transcript.bytes(at, links[at as usize].content))
 }
 
 #[cfg(test)]

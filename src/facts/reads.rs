@@ -5,6 +5,7 @@
 
 use super::input::Input;
 use super::numbered::Numbered;
+use super::shell::{Showing, showing};
 use super::{Exchange, Place, path, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
@@ -38,6 +39,16 @@ impl Lines {
         first: 1,
         last: None,
     };
+
+    /// The same without an end, where a command that was asked for them has printed fewer: there are no more.
+    pub(super) fn up_to_the_end(self, printed: &str) -> Lines {
+        let asked = self.last.map(|last| last.saturating_sub(self.first) + 1);
+        let is_all = asked.is_some_and(|asked| (printed.lines().count() as u64) < asked);
+        Lines {
+            last: self.last.filter(|_| !is_all),
+            ..self
+        }
+    }
 
     /// Whether all of `other` is among these.
     pub fn hold(self, other: Lines) -> bool {
@@ -124,14 +135,26 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         let result = exchange.result?;
         let block = transcript.block(result.block);
         let is_text = block.images == 0 && block.documents == 0 && block.others == 0;
-        let may_be_one = matches!(exchange.kind, ToolKind::Read | ToolKind::Edit)
-            && matches!(block.shape, Shape::String | Shape::List)
+        let may_be_one = matches!(
+            exchange.kind,
+            ToolKind::Read | ToolKind::Edit | ToolKind::Shell
+        ) && matches!(block.shape, Shape::String | Shape::List | Shape::Parts)
             && block.outcome == Outcome::Fine
             && is_text;
         if !may_be_one {
             return None;
         }
         let input = Input::of(transcript, transcript.block(exchange.call.block));
+        if exchange.kind == ToolKind::Shell {
+            let Showing { path, lines } = showing(transcript, exchange, &input)?;
+            return Some(Read {
+                call: exchange.call,
+                result,
+                path: path::in_one_spelling(transcript, exchange.call, &path),
+                options: Vec::new(),
+                reading: Reading::asking(lines),
+            });
+        }
         // One tool for reading and changing has a command for each.
         if exchange.kind == ToolKind::Edit && input.text(&["command"])? != "view" {
             return None;
@@ -185,6 +208,14 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// A read that asks for these lines in words of its own.
+    pub(super) fn asking(lines: Lines) -> Reading {
+        Reading {
+            lines,
+            keys: Vec::new(),
+        }
+    }
+
     pub(super) fn of(input: &Input<'_>) -> Reading {
         let mut asked = Reading {
             lines: Lines::ALL,
@@ -267,7 +298,7 @@ fn is_reminder(after: &str) -> bool {
         && !after.contains("offset")
 }
 
-fn says_that_there_is_more(text: &str) -> bool {
+pub(super) fn says_that_there_is_more(text: &str) -> bool {
     const HINTS: [&str; 5] = [
         "truncated",
         "Truncated",

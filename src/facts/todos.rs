@@ -52,13 +52,13 @@ pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todo
     let written = exchanges.iter().rev().find_map(|exchange| {
         let is_todos = matches!(
             &*exchange.tool(transcript),
-            "TodoWrite" | "todo_write" | "write_todos"
+            "TodoWrite" | "todo_write" | "write_todos" | "update_plan"
         );
         if !is_todos || answer(transcript, exchange) == Done::Failed {
             return None;
         }
         let input = Input::of(transcript, transcript.block(exchange.call.block));
-        let items = input.objects("todos")?;
+        let items = input.objects("todos").or_else(|| input.objects("plan"))?;
         Some(Todos {
             call: exchange.call,
             items: items.iter().filter_map(todo).collect(),
@@ -68,7 +68,7 @@ pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todo
 }
 
 fn todo(input: &Input<'_>) -> Option<Todo> {
-    let text = input.text(&["content", "description", "text"])?;
+    let text = input.text(&["content", "description", "text", "step"])?;
     let state = match input.text(&["status", "state"]).as_deref() {
         Some("in_progress") => TodoState::InProgress,
         Some("completed" | "done") => TodoState::Completed,

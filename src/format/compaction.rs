@@ -146,7 +146,7 @@ pub(super) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> Vec<Span> {
 }
 
 /// Whether a message is one of a list on its line, and not the line itself.
-fn is_listed(transcript: &Transcript<'_>, unit: &Unit) -> bool {
+pub(super) fn is_listed(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let line = transcript.line(unit.line);
     let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
     !blank(&line[..unit.object.start as usize]) || !blank(&line[unit.object.end()..])

@@ -73,7 +73,29 @@ struct MessageHints<'a> {
     openai: bool,
     anthropic: bool,
     ai_sdk: bool,
+    responses: bool,
 }
+
+/// What stands in the envelopes of Codex rollouts.
+const ENVELOPES: [&[u8]; 8] = [
+    b"session_meta",
+    b"response_item",
+    b"event_msg",
+    b"turn_context",
+    b"compacted",
+    b"world_state",
+    b"inter_agent_communication",
+    b"token_usage_record",
+];
+
+/// Items of the Responses API that belong to a call.
+const ITEMS: [&[u8]; 5] = [
+    b"function_call",
+    b"function_call_output",
+    b"custom_tool_call",
+    b"custom_tool_call_output",
+    b"local_shell_call",
+];
 
 const PAYLOAD: u32 = 1;
 const PARENT_UUID: u32 = 1 << 1;
@@ -169,8 +191,14 @@ impl<'a> Hints<'a> {
         {
             return Some(Detected::Known(Format::ClaudeCode, Layout::File));
         }
-        if self.has(PAYLOAD) || self.has(RECORD_TYPE) || self.has(CALL_ID) {
-            return unsupported("codex");
+        let is_item = ITEMS.contains(&self.kind) && self.has(CALL_ID);
+        let is_said = m.responses && self.kind == b"message";
+        if self.has(PAYLOAD) && ENVELOPES.contains(&self.kind)
+            || self.has(RECORD_TYPE)
+            || is_item
+            || is_said
+        {
+            return Some(Detected::Known(Format::Codex, Layout::File));
         }
         if self.kind == b"session" || self.has(PARENT_ID) && self.has(MESSAGE) {
             return unsupported("pi");
@@ -259,6 +287,7 @@ impl<'a> MessageHints<'a> {
                         self.anthropic = true;
                     }
                     b"tool-call" | b"tool-result" => self.ai_sdk = true,
+                    b"input_text" | b"output_text" | b"input_image" => self.responses = true,
                     b"image_url" | b"input_audio" | b"refusal" | b"file" => self.openai = true,
                     _ => {}
                 }

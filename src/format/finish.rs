@@ -47,6 +47,8 @@ impl Format {
                 found(&mut Cursor::new(object.of(bytes)), names, &mut value)
                     .map(|()| value.map(|span: Span| span.of(object.of(bytes))))
             }
+            // Nothing is said about it.
+            Format::Codex => return None,
             Format::ClaudeCode => Cursor::new(bytes)
                 .object(|key, c| match (key, c.kind()?) {
                     (b"message", Kind::Object) => found(c, names, &mut value),

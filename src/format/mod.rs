@@ -8,6 +8,7 @@
 mod anthropic;
 mod blocks;
 mod claude_code;
+mod codex;
 mod compaction;
 mod detect;
 mod finish;
@@ -23,6 +24,7 @@ use crate::scan::{RawLine, lines};
 use crate::transcript::{Conversation, ConversationId, LineKind, Record, Transcript};
 
 pub use claude_code::{Dead, Figure, MirrorCut, Relink, mirror_cuts};
+pub use codex::SUMMARY_BEGINS;
 pub use compaction::{Patch, Splice, Summary};
 pub use detect::{Detected, Detector, Layout};
 pub use line::{LineWarning, WarningKind, Warnings};
@@ -36,6 +38,8 @@ pub enum Format {
     OpenAi,
     /// Claude Code session files.
     ClaudeCode,
+    /// Codex CLI rollouts.
+    Codex,
 }
 
 /// What becomes of the lines of a transcript.
@@ -69,7 +73,12 @@ pub enum Opening {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 3] = [Format::Anthropic, Format::OpenAi, Format::ClaudeCode];
+    pub const ALL: [Format; 4] = [
+        Format::Anthropic,
+        Format::OpenAi,
+        Format::ClaudeCode,
+        Format::Codex,
+    ];
 
     /// The name that flags and reports use.
     pub fn name(self) -> &'static str {
@@ -77,6 +86,7 @@ impl Format {
             Format::Anthropic => "anthropic",
             Format::OpenAi => "openai",
             Format::ClaudeCode => "claude-code",
+            Format::Codex => "codex",
         }
     }
 
@@ -114,6 +124,7 @@ impl Format {
                 vec![transcript.conversation_of_units(ConversationId::Main)]
             }
             Format::ClaudeCode => claude_code::lived(transcript),
+            Format::Codex => codex::lived(transcript),
         }
     }
 
@@ -122,6 +133,7 @@ impl Format {
         match self {
             Format::Anthropic | Format::OpenAi => Dead::default(),
             Format::ClaudeCode => claude_code::dead(transcript),
+            Format::Codex => codex::dead(transcript),
         }
     }
 
@@ -135,6 +147,7 @@ impl Format {
         match self {
             Format::Anthropic | Format::OpenAi => Vec::new(),
             Format::ClaudeCode => claude_code::corrected(transcript, conversation, saved),
+            Format::Codex => codex::corrected(transcript, saved),
         }
     }
 
@@ -152,6 +165,7 @@ impl Format {
                 Some(compaction::splice(transcript, conversation, tail, summary))
             }
             Format::ClaudeCode => claude_code::splice(transcript, conversation, tail, summary),
+            Format::Codex => codex::splice(transcript, tail, summary),
         }
     }
 
@@ -165,6 +179,7 @@ impl Format {
         match self {
             Format::Anthropic | Format::OpenAi => removal::without(transcript, blocks),
             Format::ClaudeCode => claude_code::without(transcript, conversation, blocks),
+            Format::Codex => codex::without(transcript, blocks),
         }
     }
 
@@ -173,7 +188,7 @@ impl Format {
         match self {
             Format::Anthropic => Summaries::Message(Opening::User),
             Format::OpenAi => Summaries::Message(Opening::Any),
-            Format::ClaudeCode => Summaries::Native,
+            Format::ClaudeCode | Format::Codex => Summaries::Native,
         }
     }
 
@@ -198,6 +213,7 @@ impl Format {
             Format::Anthropic => anthropic::line(cursor, record),
             Format::OpenAi => openai::line(cursor, record),
             Format::ClaudeCode => claude_code::line(cursor, record),
+            Format::Codex => codex::line(cursor, record),
         });
         record.oddities(oddities);
         kind
@@ -210,6 +226,7 @@ impl Format {
                 vec![transcript.conversation_of_units(ConversationId::Main)]
             }
             Format::ClaudeCode => claude_code::link(transcript),
+            Format::Codex => codex::link(transcript),
         };
     }
 }

@@ -49,7 +49,20 @@ fn every_shape_is_told_by_its_content() {
         ),
         (
             r#"{"timestamp":"t","type":"session_meta","payload":{}}"#,
-            Detected::Unsupported("codex"),
+            file(Format::Codex),
+        ),
+        (r#"{"record_type":"state"}"#, file(Format::Codex)),
+        (
+            r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}"#,
+            file(Format::Codex),
+        ),
+        (
+            r#"{"type":"function_call","name":"f","arguments":"{}","call_id":"c"}"#,
+            file(Format::Codex),
+        ),
+        (
+            r#"{"type":"metric","payload":{}}"#,
+            Detected::Unsupported("unknown"),
         ),
         (
             r#"{"type":"session","version":3,"id":"i"}"#,

@@ -2,7 +2,7 @@
 //!
 //! A second look at the lines that need it: reading a transcript passes the figures by, since few ask for them.
 
-use super::Format;
+use super::{Format, codex};
 use crate::scan::{Cursor, Kind, Parse};
 use crate::transcript::{Conversation, Marks, Message, Role, Transcript};
 
@@ -29,9 +29,14 @@ impl Format {
         if message.role != Role::Assistant {
             return None;
         }
+        if self == Format::Codex {
+            return codex::recorded(transcript, conversation, message).filter(|tokens| *tokens > 0);
+        }
         let lines = conversation.lines(message).iter().rev();
         let tokens = lines.copied().find_map(|line| match self {
-            Format::Anthropic | Format::OpenAi => usage(transcript.bytes(line, message.object)),
+            Format::Anthropic | Format::OpenAi | Format::Codex => {
+                usage(transcript.bytes(line, message.object))
+            }
             Format::ClaudeCode => {
                 let link = transcript.links().get(line as usize)?;
                 // An answer that the agent made up was no request.

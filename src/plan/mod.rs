@@ -230,7 +230,7 @@ fn calls<'t>(transcript: &'t Transcript<'_>, conversation: &Conversation) -> IdM
 /// Whether a result may go to the store: it is all text, and no agent has moved it anywhere itself.
 fn may_leave(transcript: &Transcript<'_>, result: &Block) -> bool {
     let whole = result.images == 0 && result.documents == 0 && result.others == 0;
-    let is_text = whole && matches!(result.shape, Shape::String | Shape::List);
+    let is_text = whole && matches!(result.shape, Shape::String | Shape::List | Shape::Parts);
     is_text && !is_persisted(transcript, result)
 }
 
@@ -240,7 +240,7 @@ const PERSISTED: &[u8] = b"<persisted-output>";
 fn may_clear(transcript: &Transcript<'_>, result: &Block, policy: &Policy) -> bool {
     let shape = match result.shape {
         Shape::String => ClearShape::String,
-        Shape::List => ClearShape::List,
+        Shape::List | Shape::Parts => ClearShape::List,
         Shape::Absent | Shape::Other => return false,
     };
     // Parts of unknown kinds (references to loaded tools) mean something to the agent.

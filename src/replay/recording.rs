@@ -5,11 +5,12 @@
 //! sent along by itself becomes a user message in the reminder's tags that the agents put around it, behind the results of
 //! the same request, where they send it. Nothing is decided here, and nothing is counted.
 
+use crate::facts;
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, RawLine, Span, lines};
 use crate::text::push_json_string;
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, Marks, Message, Role, Shape, Transcript, Typed,
+    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript, Typed,
 };
 
 /// A session as it was lived.
@@ -64,7 +65,7 @@ pub fn recordings(
                 None => conversation.id.to_string(),
             };
             let plain = match format {
-                Format::Anthropic | Format::ClaudeCode => Format::Anthropic,
+                Format::Anthropic | Format::ClaudeCode | Format::Codex => Format::Anthropic,
                 Format::OpenAi => Format::OpenAi,
             };
             let messages = in_order(transcript, conversation);
@@ -143,6 +144,7 @@ fn push(
         Format::Anthropic | Format::OpenAi => {
             out.extend_from_slice(transcript.bytes(lines[0], message.object));
         }
+        Format::Codex => items(transcript, conversation, message, out),
         Format::ClaudeCode => {
             out.extend_from_slice(br#"{"role":"#);
             push_json_string(out, message.role.name());
@@ -163,6 +165,76 @@ fn push(
             out.push(b'}');
         }
     }
+}
+
+/// Writes items of the Responses API as the message that says the same.
+fn items(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    out: &mut Vec<u8>,
+) {
+    let blocks = conversation.blocks(message);
+    // Results stand in the user's messages here.
+    let role = match message.role {
+        Role::Assistant => Role::Assistant,
+        Role::User | Role::Tool | Role::System => Role::User,
+    };
+    out.extend_from_slice(br#"{"role":"#);
+    push_json_string(out, role.name());
+    out.extend_from_slice(br#","content":["#);
+    for (n, block) in blocks.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        let block = transcript.block(*block);
+        let bytes = |span: Span| transcript.bytes(block.line, span);
+        let id = bytes(block.call_id);
+        match block.kind {
+            BlockKind::Text => {
+                out.extend_from_slice(br#"{"type":"text","text":"#);
+                push_json_string(out, &facts::said(transcript, block));
+                out.push(b'}');
+            }
+            BlockKind::Image | BlockKind::Document => {
+                let kind = if block.kind == BlockKind::Image {
+                    "image"
+                } else {
+                    "document"
+                };
+                out.extend_from_slice(format!("{{\"type\":\"{kind}\",\"source\":").as_bytes());
+                out.extend_from_slice(&[bytes(block.value), b"}"].concat());
+            }
+            BlockKind::Thinking => {
+                out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
+                push_json_string(out, &facts::said(transcript, block));
+                out.extend_from_slice(br#","signature":"-"}"#);
+            }
+            BlockKind::Call => {
+                out.extend_from_slice(&[br#"{"type":"tool_use","id":""#, id].concat());
+                let (name, input) = (bytes(block.tool), bytes(block.content));
+                let input = if input.is_empty() { b"null" } else { input };
+                out.extend_from_slice(&[br#"","name":""#, name, br#"","input":"#].concat());
+                out.extend_from_slice(&[input, b"}"].concat());
+            }
+            BlockKind::Result => {
+                let content = bytes(block.content);
+                out.extend_from_slice(&[br#"{"type":"tool_result","tool_use_id":""#, id].concat());
+                out.extend_from_slice(&[br#"","content":"#, content].concat());
+                let is_error = block.outcome == Outcome::Failed;
+                out.extend_from_slice(format!(",\"is_error\":{is_error}}}").as_bytes());
+            }
+            BlockKind::Redacted
+            | BlockKind::Server
+            | BlockKind::Attachment
+            | BlockKind::Other => out.extend_from_slice(bytes(block.value)),
+        }
+    }
+    out.push(b']');
+    if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes {
+        out.extend_from_slice(br#","isMeta":true"#);
+    }
+    out.push(b'}');
 }
 
 /// A message's content: a string where it is one, else its blocks.

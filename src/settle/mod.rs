@@ -14,7 +14,7 @@ use crate::ids::IdMap;
 use crate::plan::{Clear, Plan, ResultPlan, Superseded};
 use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
-use crate::transcript::{Shape, Transcript};
+use crate::transcript::{Block, Transcript};
 
 pub use summary::{Kept, Says, Settled, Summarised, Summing};
 
@@ -162,13 +162,13 @@ impl Settle<'_, '_> {
                 .sum(),
         };
         let before = again
-            .and_then(|again| self.superseded(result, block.shape, &now, again))
-            .or_else(|| self.demote(result, block.shape, &now))
-            .or_else(|| self.offload(result, block.shape, &now));
+            .and_then(|again| self.superseded(result, &now, again))
+            .or_else(|| self.demote(result, &now))
+            .or_else(|| self.offload(result, &now));
         let between = before
             .as_ref()
-            .map_or(now, |change| self.said(&change.text, block.shape));
-        match self.clear(result, block.shape, &between) {
+            .map_or(now, |change| self.said(&change.text, block));
+        match self.clear(result, &between) {
             // What clearing saved, it saved against what was there at first.
             Some(cleared) => Some(Change {
                 tokens_before: self.sizes.estimator().tokens(now.size),
@@ -181,7 +181,6 @@ impl Settle<'_, '_> {
     fn superseded(
         &self,
         result: &ResultPlan,
-        shape: Shape,
         now: &Content,
         Again { line, message }: Again,
     ) -> Option<Change> {
@@ -190,10 +189,10 @@ impl Settle<'_, '_> {
             ..Substitutions::default()
         });
         let why = Why::Superseded { line, message };
-        self.change(result, why, text, shape, now)
+        self.change(result, why, text, now)
     }
 
-    fn demote(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
+    fn demote(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
         let demoted = self.artifacts.demoted.get(&result.block)?;
         let values = Substitutions {
             name: &demoted.stored.name,
@@ -205,14 +204,14 @@ impl Settle<'_, '_> {
         let why = Why::Oversize {
             limit: self.policy.demote.min_tokens,
         };
-        let change = self.change(result, why, text, shape, now)?;
+        let change = self.change(result, why, text, now)?;
         Some(Change {
             stored: Some(demoted.stored.clone()),
             ..change
         })
     }
 
-    fn offload(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
+    fn offload(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
         let stored = self.artifacts.offloaded.get(&result.block)?;
         let limit = self.policy.offload.min_chars;
         if limit > 0 && now.chars <= limit {
@@ -223,14 +222,14 @@ impl Settle<'_, '_> {
             tool: &result.tool(self.transcript),
             ..Substitutions::default()
         });
-        let change = self.change(result, Why::Offloaded, text, shape, now)?;
+        let change = self.change(result, Why::Offloaded, text, now)?;
         Some(Change {
             stored: Some(stored.clone()),
             ..change
         })
     }
 
-    fn clear(&self, result: &ResultPlan, shape: Shape, now: &Content) -> Option<Change> {
+    fn clear(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
         let Clear::Candidate { newer } = result.clear else {
             return None;
         };
@@ -245,7 +244,7 @@ impl Settle<'_, '_> {
             tool: &result.tool(self.transcript),
             ..Substitutions::default()
         });
-        self.change(result, Why::Old { newer }, text, shape, now)
+        self.change(result, Why::Old { newer }, text, now)
     }
 
     /// The change to `text`, if it saves something.
@@ -254,11 +253,11 @@ impl Settle<'_, '_> {
         result: &ResultPlan,
         why: Why,
         text: String,
-        shape: Shape,
         now: &Content,
     ) -> Option<Change> {
         let estimator = self.sizes.estimator();
-        let new = estimator.content(&text, shape);
+        let block = self.transcript.block(result.block);
+        let new = estimator.replaced(self.transcript, block, &text);
         let (before, after) = (estimator.tokens(now.size), estimator.tokens(new));
         (after < before).then_some(Change {
             conversation: result.conversation,
@@ -273,11 +272,12 @@ impl Settle<'_, '_> {
         })
     }
 
-    fn said(&self, text: &str, shape: Shape) -> Content {
+    /// The content of a result between two layers, when it says `text`.
+    fn said(&self, text: &str, block: &Block) -> Content {
         let astral = text.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
         let scalars = text.chars().count() as u32;
         Content {
-            size: self.sizes.estimator().content(text, shape),
+            size: self.sizes.estimator().replaced(self.transcript, block, text),
             chars: self.chars(scalars, astral),
         }
     }

@@ -47,7 +47,7 @@ impl Subject {
                 let inside = input.get(1..input.len().saturating_sub(1));
                 subject.read(&unescape(inside.unwrap_or_default()))
             }
-            Shape::List | Shape::Absent | Shape::Other => subject.read(input),
+            Shape::List | Shape::Parts | Shape::Absent | Shape::Other => subject.read(input),
         };
         subject
     }

@@ -17,7 +17,7 @@ use std::ops::AddAssign;
 use crate::error::Result;
 use crate::ids::IdMap;
 use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
-use crate::scan::{Span, Text};
+use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
 use bpe::Bpe;
@@ -103,18 +103,32 @@ impl Estimator {
 
     /// The size that a result's content would have if it said `text`, written in `shape`.
     pub fn content(&self, text: &str, shape: Shape) -> Size {
+        self.behind(b"", text, shape)
+    }
+
+    /// The size that the content of a result would have if it said `text`, behind the header that it has.
+    pub fn replaced(&self, transcript: &Transcript<'_>, result: &Block, text: &str) -> Size {
+        self.behind(transcript.header(result), text, result.shape)
+    }
+
+    /// The same behind the first bytes of a JSON string.
+    fn behind(&self, header: &[u8], text: &str, shape: Shape) -> Size {
         let mut quoted = Vec::with_capacity(text.len() + 48);
-        let list = shape == Shape::List;
-        if list {
-            quoted.extend_from_slice(br#"[{"type":"text","text":"#);
-        }
+        let list: &[u8] = match shape {
+            Shape::List => br#"[{"type":"text","text":"#,
+            Shape::Parts => br#"[{"type":"input_text","text":"#,
+            Shape::String | Shape::Absent | Shape::Other => b"",
+        };
+        quoted.extend_from_slice(list);
+        let start = quoted.len();
         crate::text::push_json_string(&mut quoted, text);
-        if list {
+        quoted.splice(start + 1..start + 1, header.iter().copied());
+        if !list.is_empty() {
             quoted.extend_from_slice(b"}]");
         }
         let measure = match self.settings.scope {
-            Scope::Strings if list => 0,
-            Scope::Content | Scope::Strings => self.plain(text),
+            Scope::Strings if !list.is_empty() => 0,
+            Scope::Content | Scope::Strings => self.header(header) + self.plain(text),
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => self.json(&quoted),
         };
         Size { measure, flat: 0 }
@@ -196,7 +210,9 @@ impl Estimator {
                 BlockKind::Call => {
                     let input = match block.shape {
                         Shape::String => self.texts(transcript, block),
-                        Shape::List | Shape::Absent | Shape::Other => self.raw(raw(block.content)),
+                        Shape::List | Shape::Parts | Shape::Absent | Shape::Other => {
+                            self.raw(raw(block.content))
+                        }
                     };
                     input + self.raw(raw(block.tool))
                 }
@@ -324,9 +340,16 @@ impl Estimator {
 
     fn texts(&self, transcript: &Transcript<'_>, block: &Block) -> u64 {
         let texts = transcript.texts(block).iter();
-        texts
-            .map(|text| self.written(*text, transcript.bytes(block.line, text.span)))
-            .sum()
+        let texts = texts.map(|text| self.written(*text, transcript.bytes(block.line, text.span)));
+        self.header(transcript.header(block)) + texts.sum::<u64>()
+    }
+
+    /// What stands before an output in its string.
+    fn header(&self, raw: &[u8]) -> u64 {
+        if raw.is_empty() {
+            return 0;
+        }
+        self.raw(&unescape(raw))
     }
 
     /// A JSON string, given by what stands between its quotes.

@@ -145,6 +145,8 @@ pub enum Shape {
     String,
     /// A list of blocks or parts.
     List,
+    /// A list of parts as the Responses API has them: a text is `input_text`.
+    Parts,
     /// No content, or `null`.
     Absent,
     /// Anything else.
@@ -185,6 +187,9 @@ pub struct Block {
     pub call_id: Span,
     /// A call's tool name, between the quotes; a result's where the format repeats it.
     pub tool: Span,
+    /// So many bytes of a content that is a string tell about the output that follows them (how long it took, how it
+    /// ended): they stay when the output is replaced, and are no part of its text.
+    pub header: u32,
     /// Its texts in the transcript's list; [`Record::block`] sets it.
     pub(crate) texts: (u32, u32),
 }
@@ -232,9 +237,9 @@ impl Marks {
     pub const BOUNDARY: Marks = Marks(8);
     /// Says which line is the leaf; its `parent` span holds the leaf's id.
     pub const LEAF: Marks = Marks(16);
-    /// With [`Marks::LEAF`]: the user went back to that leaf.
+    /// With [`Marks::LEAF`]: the user went back to that leaf. Alone: by as many turns as its `content` span says.
     pub const CHOSEN: Marks = Marks(8192);
-    /// `parentUuid` is there and `null`.
+    /// `parentUuid` is there and `null`; with [`Marks::BOUNDARY`] where lines have no parents: nothing before it is seen.
     pub const ROOT: Marks = Marks(32);
     /// The text begins as an echo of a command or an injected reminder does.
     pub const ECHO: Marks = Marks(64);
@@ -250,6 +255,10 @@ impl Marks {
     pub const UNASKED: Marks = Marks(4096);
     /// Of a type at which a conversation can go on.
     pub const NODE: Marks = Marks(1024);
+    /// Says in which folder the agent works from here on: its `content` span.
+    pub const PLACE: Marks = Marks(16384);
+    /// Says what a provider has counted: its `content` span.
+    pub const COUNT: Marks = Marks(32768);
 
     /// Whether `other` is in the set.
     pub fn has(self, other: Marks) -> bool {
@@ -300,6 +309,7 @@ impl Block {
             content: Span::default(),
             call_id: Span::default(),
             tool: Span::default(),
+            header: 0,
             texts: (0, 0),
         }
     }
@@ -347,6 +357,13 @@ impl<'a> Transcript<'a> {
         let before = &self.lines[..line as usize];
         let is_there = |line: &&Line| line.presence != Presence::Inserted;
         before.iter().filter(is_there).count() as u32
+    }
+
+    /// The bytes of a block's content without quotes that stay when it is replaced.
+    pub fn header(&self, block: &Block) -> &[u8] {
+        let start = block.content.start + u32::from(block.header > 0);
+        let len = block.header;
+        self.bytes(block.line, Span { start, len })
     }
 
     /// The bytes of a span of a line.

@@ -9,6 +9,7 @@
 
 mod anthropic;
 mod claude_code;
+mod codex;
 mod openai;
 mod rule;
 
@@ -65,6 +66,10 @@ pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
         Format::ClaudeCode => {
             findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
             claude_code::check(&mut findings);
+        }
+        Format::Codex => {
+            findings.conversations(codex::check);
+            codex::rollout(&mut findings);
         }
     }
     findings.list

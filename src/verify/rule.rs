@@ -61,6 +61,8 @@ pub enum Rule {
     DuplicateUuid,
     /// The leaf that the last `last-prompt` names is in the file.
     LeafMissing,
+    /// The file begins with the header that its agent looks for.
+    HeaderMissing,
 }
 
 impl Rule {
@@ -79,6 +81,7 @@ impl Rule {
         match format {
             Format::Anthropic | Format::ClaudeCode => self.anthropic(),
             Format::OpenAi => self.openai(),
+            Format::Codex => self.responses(),
         }
     }
 
@@ -143,6 +146,10 @@ impl Rule {
             ),
             Rule::DuplicateUuid => ("duplicate-uuid", "two lines have the same uuid"),
             Rule::LeafMissing => ("leaf-missing", "the last prompt's leaf is not in the file"),
+            Rule::HeaderMissing => (
+                "header-missing",
+                "the file does not begin with the header that its agent looks for",
+            ),
         }
     }
 
@@ -182,7 +189,8 @@ impl Rule {
             | Rule::SummaryMalformed
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
-            | Rule::LeafMissing => return None,
+            | Rule::LeafMissing
+            | Rule::HeaderMissing => return None,
         })
     }
 
@@ -220,7 +228,41 @@ impl Rule {
             | Rule::SummaryMalformed
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
-            | Rule::LeafMissing => return None,
+            | Rule::LeafMissing
+            | Rule::HeaderMissing => return None,
+        })
+    }
+
+    fn responses(self) -> Option<&'static str> {
+        Some(match self {
+            Rule::MissingResult => "No tool output found for function call",
+            Rule::OrphanResult => "No tool call found for function call output with call_id",
+            Rule::DuplicateCall
+            | Rule::DuplicateResult
+            | Rule::InvalidId
+            | Rule::ResultsNotFirst
+            | Rule::MissingServerResult
+            | Rule::OrphanServerResult
+            | Rule::ArgumentsNotString
+            | Rule::EmptyText
+            | Rule::EmptyMessage
+            | Rule::UnsignedThinking
+            | Rule::ThinkingLast
+            | Rule::ThinkingNotFirst
+            | Rule::FirstNotUser
+            | Rule::LastNotUser
+            | Rule::MisplacedSystem
+            | Rule::InvalidJson
+            | Rule::NoConversation
+            | Rule::ChainParentMissing
+            | Rule::ChainBroken
+            | Rule::BoundaryAlone
+            | Rule::SummaryNotSent
+            | Rule::SummaryMalformed
+            | Rule::PreservedMissing
+            | Rule::DuplicateUuid
+            | Rule::LeafMissing
+            | Rule::HeaderMissing => return None,
         })
     }
 }

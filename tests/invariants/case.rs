@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use super::known::Known;
 use super::tape::Tape;
 use super::text::Mode;
-use super::{anthropic, claude_code, openai, policies};
+use super::{anthropic, claude_code, codex, openai, policies};
 
 /// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
 const TAPE: usize = 900;
@@ -259,6 +259,14 @@ impl Written {
                 let layout = Layout::File;
                 return Written {
                     layout,
+                    lines,
+                    known,
+                };
+            }
+            Format::Codex => {
+                let (lines, known) = codex::rollout(tape, mode);
+                return Written {
+                    layout: Layout::File,
                     lines,
                     known,
                 };

@@ -116,6 +116,11 @@ impl Node {
         matches!(self.kind, Kind::Text)
     }
 
+    /// Whether it is an object.
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.kind, Kind::Object(_))
+    }
+
     /// Whether it is a list.
     pub(super) fn is_list(&self) -> bool {
         matches!(self.kind, Kind::List(_))

@@ -9,6 +9,7 @@
 mod anthropic;
 mod case;
 mod claude_code;
+mod codex;
 mod history;
 mod json;
 mod known;
@@ -87,6 +88,11 @@ macro_rules! every_format {
                 fn claude_code(case in Case::of(Format::ClaudeCode, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn codex(case in Case::of(Format::Codex, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -111,9 +117,14 @@ every_format! {
 proptest! {
     #![proptest_config(config())]
 
-    /// The only format that has them.
+    /// The formats that have them.
     #[test]
     fn mirrors_follow_their_results(case in Case::of(Format::ClaudeCode, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+
+    #[test]
+    fn events_follow_their_results(case in Case::of(Format::Codex, Kind::Valid)) {
         mirrors(&case)?;
     }
 }
@@ -247,6 +258,7 @@ fn mirrors(case: &Case) -> TestCaseResult {
             let goes = match &mirror.of {
                 None => here > 0 && here == old.results.len(),
                 // Where history was written again, the same id has a dead copy with progress lines of its own.
+                Some(of) if case.format == Format::Codex => changed.iter().any(|c| c.id == *of),
                 Some(of) => hangs_on(&lines, line).is_some_and(|owner| {
                     let mut windows = case.known.windows.iter();
                     let window = windows.find(|window| window.lines.contains(&owner));
@@ -574,6 +586,11 @@ mod isolated {
 
         #[test]
         fn claude_code(both in both(Format::ClaudeCode)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn codex(both in both(Format::Codex)) {
             check(both)?;
         }
     }

@@ -131,6 +131,8 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     let path = input.get("file_path").or(input.get("path"))?.as_str()?;
     let folder = match case.format {
         Format::ClaudeCode => "/w",
+        Format::Codex if split(&case.bytes).1.iter().any(|(line, _)| is_header(line)) => "/w",
+        Format::Codex => "",
         Format::Anthropic | Format::OpenAi => "",
     };
     let path = Path::new(folder)
@@ -151,6 +153,11 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     let last = number("end_line").or(number("limit").map(|limit| first + limit - 1));
     let file = (path, input.get("encoding").cloned());
     is_read.then_some((file, (first, last.unwrap_or(END))))
+}
+
+/// Whether a line says in which folder a rollout's agent works.
+fn is_header(line: &[u8]) -> bool {
+    line.windows(12).any(|word| word == b"session_meta")
 }
 
 /// The lines that a result has numbers for.

@@ -41,6 +41,11 @@ macro_rules! every_format {
                 fn claude_code(case in Case::of_system(Format::ClaudeCode, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn codex(case in Case::of_system(Format::Codex, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};

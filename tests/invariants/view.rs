@@ -94,6 +94,7 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
             Some(_) | None => view.openai(line, &root),
         },
         Format::ClaudeCode => view.claude_code(line, &root),
+        Format::Codex => view.codex(line, &root),
     }
     Some(view)
 }
@@ -207,6 +208,67 @@ impl LineView {
         }
     }
 
+    fn codex(&mut self, line: &[u8], root: &Node) {
+        let Some(payload) = root.get("payload").filter(|node| node.is_object()) else {
+            return self.item(line, root);
+        };
+        match say(line, root, "type").as_str() {
+            "response_item" => self.item(line, payload),
+            "compacted" => match payload.get("replacement_history") {
+                Some(items) => items.list().iter().for_each(|item| self.item(line, item)),
+                None => self.said.push(payload.span.clone()),
+            },
+            "event_msg" => {
+                if say(line, payload, "type") == "token_count" {
+                    let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
+                    let keys = ["cached_input_tokens", "input_tokens", "total_tokens"];
+                    let figures = keys.iter().filter_map(|key| usage?.get(key)).cloned();
+                    self.figures = figures.filter(|f| f.number(line).is_some()).collect();
+                }
+                let (event, id) = match payload.get("item") {
+                    Some(item) => (item, "id"),
+                    None => (payload, "call_id"),
+                };
+                let of = say(line, event, id);
+                for key in ["stdout", "stderr", "aggregated_output", "formatted_output", "result"] {
+                    if let Some(output) = event.get(key).filter(|_| !of.is_empty()) {
+                        self.mirror(output, Some(&of));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An item of the Responses API.
+    fn item(&mut self, line: &[u8], item: &Node) {
+        let id = say(line, item, "call_id");
+        match say(line, item, "type").as_str() {
+            "function_call" | "custom_tool_call" => {
+                self.call(line, id, item, &["arguments", "input"]);
+                self.said.push(item.span.clone());
+            }
+            "local_shell_call" => {
+                self.calls.push((id, "local_shell".to_owned()));
+                self.said.push(item.span.clone());
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                let output = item.get("output").filter(|o| o.is_text() || o.is_list());
+                let Some(output) = output else {
+                    return;
+                };
+                let (content, outcome) = body(line, output);
+                self.results.push(ResultView {
+                    id,
+                    tool: String::new(),
+                    content: Some(content),
+                    outcome,
+                });
+            }
+            _ => self.said.push(item.span.clone()),
+        }
+    }
+
     /// Takes the figures out of what was said.
     fn forget_figures(&mut self) {
         for figure in &self.figures {
@@ -233,6 +295,33 @@ impl LineView {
             Kind::Plain => {}
         }
     }
+}
+
+/// An output without what the agent tells of it first. The last letter of that stands for the quote before the output.
+fn body(line: &[u8], output: &Node) -> (Node, Outcome) {
+    let mut node = output.clone();
+    let raw = String::from_utf8_lossy(output.of(line)).into_owned();
+    let begins = ["\"Chunk ID: ", "\"Wall time: ", "\"Exit code: "];
+    let end = raw.find("\\nOutput:\\n").filter(|at| *at < 500);
+    let header = end.filter(|_| begins.iter().any(|begin| raw.starts_with(begin)));
+    let mut failed = ["\"unsupported call: ", "\"aborted by user"]
+        .iter()
+        .any(|begin| raw.starts_with(begin));
+    if let Some(end) = header {
+        node.span.start += end + "\\nOutput:\\".len();
+        let status = raw[..end].split("exited with code ").nth(1);
+        let status = status.or(raw.strip_prefix("\"Exit code: "));
+        failed |= status.is_some_and(|status| !status.starts_with('0'));
+    } else if raw.starts_with("\"{\\\"output\\\":") {
+        let status = raw.rsplit("\\\"exit_code\\\":").next();
+        failed |= status.is_some_and(|status| !status.trim_start().starts_with('0'));
+    }
+    let outcome = if failed {
+        Outcome::Failed
+    } else {
+        Outcome::Fine
+    };
+    (node, outcome)
 }
 
 /// What a result says: its texts, a line each where there are several.

@@ -4,6 +4,7 @@
 //! here a second time ([`spliced`]) and compared. There are 200 cases for each property and
 //! format, or `PROPTEST_CASES`.
 
+mod rollout;
 mod spliced;
 mod words;
 
@@ -39,6 +40,11 @@ macro_rules! every_format {
 
                 #[test]
                 fn claude_code(case in Case::summarised(Format::ClaudeCode, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn codex(case in Case::summarised(Format::Codex, Kind::$kind)) {
                     super::$property(&case)?;
                 }
             }
@@ -87,8 +93,8 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
             Some(summary) if is_noise => prop_assert!(summary.messages > 0),
             Some(summary) => {
                 let kept = before - summary.messages;
-                let new = if case.policy.summary.ack.is_empty() || case.format == Format::ClaudeCode
-                {
+                let is_native = matches!(case.format, Format::ClaudeCode | Format::Codex);
+                let new = if case.policy.summary.ack.is_empty() || is_native {
                     1..=1
                 } else {
                     1..=2
@@ -191,6 +197,7 @@ fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
     match run.detected {
         None => prop_assert!(run.bytes == free.bytes),
         Some((Format::ClaudeCode, _)) => spliced::session(case, &free, &run)?,
+        Some((Format::Codex, _)) => rollout::check(case, &free, &run)?,
         Some((format, Layout::File)) => spliced::file(case, format, &free, &run)?,
         Some((format, Layout::Line)) => spliced::lines(case, format, &free, &run)?,
     }
@@ -246,7 +253,7 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
         if let Some((format, Layout::File)) = run.detected
             && !reached
             && !is_kept
-            && format != Format::ClaudeCode
+            && !matches!(format, Format::ClaudeCode | Format::Codex)
         {
             // Where the policy keeps less, a message that had to be told can be smaller than its summary.
             let kept = |summary: &SummaryOutcome| summary.preserved_messages;
@@ -319,9 +326,8 @@ fn summaries_are_exercised() {
             }
         }
         for (what, times) in times {
-            let never = format != Format::ClaudeCode
-                && what == "summarised aside"
-                && format != Format::OpenAi;
+            let has_one = matches!(format, Format::Anthropic | Format::Codex);
+            let never = has_one && what == "summarised aside";
             let least = if what == "summarised" { 100 } else { 5 };
             assert!(times >= least || never, "{format:?}: {what} {times} times");
         }

@@ -25,9 +25,9 @@ pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     let mut texts = Vec::new();
     for block in content.list() {
         match say(block, "type").as_str() {
-            "text" => texts.push(say(block, "text")),
+            "text" | "input_text" => texts.push(say(block, "text")),
             // A picture, which says nothing.
-            "image" | "image_url" => texts.push(String::new()),
+            "image" | "image_url" | "input_image" => texts.push(String::new()),
             _ => return None,
         }
     }
@@ -40,10 +40,15 @@ pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// Whether an agent wrote it; of all such beginnings these two are generated.
+/// Whether an agent wrote it; of all such beginnings these are generated.
 fn is_echo(text: &str) -> bool {
-    let text = text.trim_start();
-    text.starts_with("<system-reminder>") || text.starts_with("<command-name>")
+    let begins = [
+        "<system-reminder>",
+        "<command-name>",
+        "<environment_context>",
+        "Another language model started to solve this problem and produced a summary",
+    ];
+    begins.iter().any(|begin| text.trim_start().starts_with(begin))
 }
 
 /// The typed messages of each conversation of the input.
@@ -67,6 +72,18 @@ pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
                     .into_iter()
                     .collect()
             }
+            (Format::Codex, _) => {
+                let payload = root.get("payload").unwrap_or(&root);
+                let items = match payload.get("replacement_history").map(Node::list) {
+                    // An only message is what a compaction tells.
+                    Some([_]) => &[],
+                    Some(items) => items,
+                    None => std::slice::from_ref(payload),
+                };
+                let is_said = |item: &&Node| say_type(line, item) == "message";
+                let said = items.iter().filter(is_said);
+                said.filter_map(|m| typed_in(line, m)).collect()
+            }
             (_, Layout::Line) => {
                 let messages = root.get("messages").map(Node::list).unwrap_or_default();
                 messages.iter().filter_map(|m| typed_in(line, m)).collect()
@@ -80,11 +97,15 @@ pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
         .collect()
 }
 
+fn say_type(line: &[u8], item: &Node) -> String {
+    item.get("type").map(|n| n.said(line)).unwrap_or_default()
+}
+
 /// All that a model would read of an output, as it reads.
 pub(super) fn live(case: &Case, run: &Run) -> Vec<String> {
     let (_, lines) = split(&run.bytes);
-    let numbers: Vec<usize> = if case.format == Format::ClaudeCode {
-        let transcript = Format::ClaudeCode.read(&run.bytes, 1, &mut Warnings::default());
+    let numbers: Vec<usize> = if matches!(case.format, Format::ClaudeCode | Format::Codex) {
+        let transcript = case.format.read(&run.bytes, 1, &mut Warnings::default());
         let paths = transcript.conversations.iter().flat_map(|c| &c.path);
         paths.map(|line| *line as usize).collect()
     } else {
@@ -289,11 +310,20 @@ pub(super) fn new_texts(run: &Run, known: &Known) -> Vec<String> {
     let is_session = run
         .detected
         .is_some_and(|(format, _)| format == Format::ClaudeCode);
+    let is_rollout = run
+        .detected
+        .is_some_and(|(format, _)| format == Format::Codex);
     let mut texts = Vec::new();
     for (line, _) in split(&run.bytes).1 {
         let Some(root) = json::object(line) else {
             continue;
         };
+        if let Some(payload) = root.get("payload").filter(|_| is_rollout) {
+            if let Some(message) = payload.get("message") {
+                collect_all(line, message, &mut texts);
+            }
+            continue;
+        }
         match root.get("message") {
             Some(message) if is_session => collect_all(line, message, &mut texts),
             Some(_) | None if is_session => {}

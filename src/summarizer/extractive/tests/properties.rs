@@ -75,8 +75,34 @@ fn json(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
+/// The steps as items of a rollout.
+fn items(steps: &[Step]) -> String {
+    let message = |role: &str, kind: &str, text: &str| {
+        let text = json(text);
+        format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":{text}}}]}}"#)
+    };
+    let mut items = Vec::new();
+    for (n, step) in steps.iter().enumerate() {
+        match step {
+            Step::User(text) => items.push(message("user", "input_text", text)),
+            Step::Assistant(text) => items.push(message("assistant", "output_text", text)),
+            Step::Call(tool, key, input, said, failed) => {
+                let input = json(&format!("{{{}:{}}}", json(key), json(input)));
+                let said = json(&format!("Exit code: {}\nOutput:\n{said}", u8::from(*failed)));
+                items.push(format!(r#"{{"type":"function_call","name":"{tool}","arguments":{input},"call_id":"c{n}"}}"#));
+                items.push(format!(r#"{{"type":"function_call_output","call_id":"c{n}","output":{said}}}"#));
+            }
+        }
+    }
+    let line = |item| format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{item}}}\n");
+    items.into_iter().map(line).collect()
+}
+
 /// The steps as lines of a format.
 fn written(format: Format, steps: &[Step]) -> String {
+    if format == Format::Codex {
+        return items(steps);
+    }
     let mut lines: Vec<(&str, String)> = Vec::new();
     for (n, step) in steps.iter().enumerate() {
         match (step, format) {
@@ -104,7 +130,7 @@ fn written(format: Format, steps: &[Step]) -> String {
     let line = |(n, (role, content)): (usize, (&str, String))| {
         let message = format!("{{\"role\":\"{role}\",\"content\":{content}}}");
         match format {
-            Format::Anthropic | Format::OpenAi => format!("{message}\n"),
+            Format::Anthropic | Format::OpenAi | Format::Codex => format!("{message}\n"),
             Format::ClaudeCode => {
                 let parent = if n == 0 {
                     "null".to_owned()

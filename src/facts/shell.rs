@@ -1,0 +1,167 @@
+//! Commands that do no more than show a file, as agents without a tool for reading give them to a shell.
+//!
+//! One plain command and nothing else: what goes through a pipe, is chosen by a pattern or written elsewhere shows no one
+//! knows what.
+
+use super::input::Input;
+use super::reads::Lines;
+use super::{Exchange, commands};
+use crate::policy::ToolKind;
+use crate::transcript::Transcript;
+
+/// The tools of agents that have none for reading.
+const SHELLS: [&str; 5] = [
+    "exec_command",
+    "shell_command",
+    "shell",
+    "local_shell",
+    "container.exec",
+];
+
+/// Whether a call is one of these.
+pub(super) fn is_shell(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
+    exchange.kind == ToolKind::Shell && SHELLS.contains(&&*exchange.tool(transcript))
+}
+
+/// What a command shows of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Showing {
+    /// The file, below the folder that the call names.
+    pub(super) path: String,
+    /// The lines that it asks for.
+    pub(super) lines: Lines,
+}
+
+/// What a call of a shell shows, if that is a file and nothing else.
+pub(super) fn showing(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    input: &Input<'_>,
+) -> Option<Showing> {
+    let command = commands::text(input).filter(|_| is_shell(transcript, exchange))?;
+    let words = words(&command)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (path, lines) = shown(&words)?;
+    let folder = input.text(&["workdir", "cwd", "working_directory"]);
+    let path = match folder {
+        Some(folder) if !path.starts_with('/') && !path.starts_with('~') => {
+            format!("{folder}/{path}")
+        }
+        Some(_) | None => path.to_owned(),
+    };
+    Some(Showing { path, lines })
+}
+
+/// What a command of these words shows.
+fn shown<'w>(words: &[&'w str]) -> Option<(&'w str, Lines)> {
+    let (path, lines) = match words {
+        ["cat", "--" | "-n", path] | ["nl", "-ba", path] | ["cat", path] => (*path, Lines::ALL),
+        ["sed", "-n", range, path] => (*path, printed(range)?),
+        ["head", "-n", number, path] => (*path, first(number)?),
+        ["head", number, path] => {
+            let number = number.strip_prefix("-n").or(number.strip_prefix('-'))?;
+            (*path, first(number)?)
+        }
+        ["tail", "-n", from, path] => {
+            let first = from.strip_prefix('+')?.parse().ok()?;
+            (*path, Lines { first, last: None })
+        }
+        _ => return None,
+    };
+    (!path.starts_with('-')).then_some((path, lines))
+}
+
+fn first(number: &str) -> Option<Lines> {
+    let last = number.parse().ok().filter(|last| *last > 0);
+    last.map(|last| Lines {
+        first: 1,
+        last: Some(last),
+    })
+}
+
+/// The lines that `sed` prints: `3p`, `3,7p`, `3,$p`.
+fn printed(range: &str) -> Option<Lines> {
+    let range = range.strip_suffix('p')?;
+    let (first, last) = range.split_once(',').unwrap_or((range, range));
+    let first = first.parse().ok().filter(|first| *first > 0)?;
+    let last = match last {
+        "$" => None,
+        last => Some(last.parse().ok().filter(|last| *last >= first)?),
+    };
+    Some(Lines { first, last })
+}
+
+/// The words of one plain command; nothing where a shell would do more than run it.
+fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in command.trim().chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('"'), '$' | '`' | '\\') => return None,
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                word.get_or_insert_default();
+                quote = Some(c);
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, '|' | '&' | ';' | '<' | '>' | '$' | '`' | '\\' | '(' | ')' | '\n') => return None,
+            (None, '*' | '?' | '[' | '{' | '#' | '!') => return None,
+            (None, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(command: &str) -> Option<(String, u64, Option<u64>)> {
+        let words = words(command)?;
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let (path, lines) = shown(&words)?;
+        Some((path.to_owned(), lines.first, lines.last))
+    }
+
+    #[test]
+    fn plain_commands_show_a_file() {
+        let file = |path: &str, first, last| Some((path.to_owned(), first, last));
+        assert_eq!(of("cat src/a.rs"), file("src/a.rs", 1, None));
+        assert_eq!(of(" cat -- 'a b.rs' "), file("a b.rs", 1, None));
+        assert_eq!(of("nl -ba a"), file("a", 1, None));
+        assert_eq!(of("sed -n '3,7p' a"), file("a", 3, Some(7)));
+        assert_eq!(of("sed -n 3p a"), file("a", 3, Some(3)));
+        assert_eq!(of("sed -n '3,$p' a"), file("a", 3, None));
+        assert_eq!(of("head -n 20 a"), file("a", 1, Some(20)));
+        assert_eq!(of("head -20 \"a\""), file("a", 1, Some(20)));
+        assert_eq!(of("tail -n +5 a"), file("a", 5, None));
+    }
+
+    #[test]
+    fn other_commands_do_not() {
+        for command in [
+            "",
+            "cat",
+            "cat a b",
+            "cat a | head",
+            "cat a; ls",
+            "cat a > b",
+            "cat $F",
+            "cat \"$F\"",
+            "cat *.rs",
+            "cat 'a",
+            "cat a\ncat b",
+            "sed -n '7,3p' a",
+            "sed -n '/x/p' a",
+            "sed -i s/a/b/ a",
+            "head -c 10 a",
+            "tail -n 5 a",
+            "rg x a",
+        ] {
+            assert_eq!(of(command), None, "{command}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! A summary as Codex writes it: a `compacted` line whose `replacement_history` is the summary, and what stays behind it.
+//!
+//! The agent begins anew with that line and tells the model its own context again. It belongs before the event that begins
+//! the first turn that stays: a user who goes back before that turn later would else take the summary back with it. Items
+//! without envelopes are not resumed by any agent: there a summary is a bare message, and what it replaces leaves. What is
+//! dead afterwards is for `history` to say.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::compaction::{Patch, Splice, Summary, cuts};
+use super::link::{is_bare, live_messages};
+use super::{is_blank, string, type_of};
+use crate::ids::IdSet;
+use crate::scan::{Cursor, Kind, Span};
+use crate::text::push_json_string;
+use crate::transcript::{LineKind, Marks, Role, Transcript, Unit};
+
+/// Puts a summary, or nothing, in the place of the messages before `tail`.
+pub(in super::super) fn splice(
+    transcript: &Transcript<'_>,
+    tail: usize,
+    summary: Option<Summary<'_>>,
+) -> Option<Splice> {
+    let units = transcript.units();
+    let messages = live_messages(transcript);
+    let (old, stays) = messages.split_at(tail.min(messages.len()));
+    let (opaque, gone): (Vec<usize>, Vec<usize>) = old
+        .iter()
+        .flatten()
+        .partition(|unit| units[**unit].role == Role::System);
+    let last = &units[*gone.last()?];
+    let first = stays.first().map(|message| &units[message[0]]);
+    let item = summary.map(|summary| item(summary.text));
+    if is_bare(transcript, last) {
+        let mut splice = leave(transcript, &gone.into_iter().collect());
+        let place = first.map_or(last.line + 1, |unit| unit.line);
+        if let Some(item) = item {
+            splice.inserted.insert(place, vec![item]);
+        }
+        return Some(splice);
+    }
+    if let Some(first) = first.filter(|unit| is_in_history(transcript, unit)) {
+        // Some of what an earlier compaction kept stays: the summary comes before that, in its list.
+        let mut splice = leave(transcript, &gone.into_iter().collect());
+        splice.dropped.clear();
+        if let Some(item) = item {
+            splice.patches.push(Patch {
+                line: first.line,
+                span: Span::new(first.object.start as usize, first.object.start as usize),
+                with: [&item[..], b","].concat(),
+            });
+        }
+        return Some(splice);
+    }
+    // What only the provider can read goes on standing before what comes later.
+    let opaque = opaque.iter().map(|unit| {
+        let Unit { line, object, .. } = units[*unit];
+        transcript.bytes(line, object).to_vec()
+    });
+    let items: Vec<Vec<u8>> = opaque.chain(item).collect();
+    let end = transcript.lines().len() as u32;
+    let place = first.map_or(end, |unit| before_turn(transcript, unit.line));
+    let record = record(transcript, last.line, place, &items, summary);
+    Some(Splice {
+        inserted: BTreeMap::from([(place, vec![record])]),
+        ..Splice::default()
+    })
+}
+
+/// Takes blocks out of a rollout, with the items that they are.
+pub(in super::super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Splice {
+    let units = transcript.units().iter().enumerate();
+    let goes = units.filter(|(_, unit)| {
+        let mut own = unit.blocks.0..unit.blocks.1;
+        own.any(|block| blocks.contains(&block))
+    });
+    leave(transcript, &goes.map(|(number, _)| number).collect())
+}
+
+/// Takes items out: with their lines, or out of the history that they stand in.
+fn leave(transcript: &Transcript<'_>, gone: &IdSet<usize>) -> Splice {
+    let mut splice = Splice::default();
+    let mut listed: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for unit in gone.iter().map(|unit| &transcript.units()[*unit]) {
+        if is_in_history(transcript, unit) {
+            let places = listed.entry(unit.line).or_default();
+            places.insert(unit.object.start);
+        } else {
+            splice.dropped.insert(unit.line);
+        }
+    }
+    for (line, places) in listed {
+        let items = items_on(transcript.line(line));
+        let cuts = cuts(&items, |at| places.contains(&items[at].start));
+        splice.patches.extend(cuts.into_iter().map(|span| Patch {
+            line,
+            span,
+            with: Vec::new(),
+        }));
+    }
+    splice
+}
+
+/// Whether an item is one of the history that a compaction began anew with.
+fn is_in_history(transcript: &Transcript<'_>, unit: &Unit) -> bool {
+    let link = transcript.links().get(unit.line as usize);
+    link.is_some_and(|link| link.marks.has(Marks::BOUNDARY.and(Marks::ROOT)))
+}
+
+/// The items of the history on a line.
+fn items_on(line: &[u8]) -> Vec<Span> {
+    let mut items = Vec::new();
+    // The line was read before; should it fail all the same, what was found is there.
+    let _ = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
+        (b"payload", Kind::Object) => c
+            .object(|key, c| match (key, c.kind()?) {
+                (b"replacement_history", Kind::Array) => {
+                    items.clear();
+                    c.array(|c| {
+                        items.push(c.skip()?);
+                        Ok(())
+                    })
+                    .map(drop)
+                }
+                _ => c.skip().map(drop),
+            })
+            .map(drop),
+        _ => c.skip().map(drop),
+    });
+    items
+}
+
+/// The place before the event that begins the turn of a line, where nothing of the conversation stands between the two.
+fn before_turn(transcript: &Transcript<'_>, line: u32) -> u32 {
+    let is_item = |line: &u32| transcript.lines()[*line as usize].kind == LineKind::Message;
+    let mut above = (0..line).rev().take_while(|line| !is_item(line));
+    above
+        .find(|line| begins_turn(transcript.line(*line)))
+        .unwrap_or(line)
+}
+
+fn begins_turn(line: &[u8]) -> bool {
+    let mut begins = false;
+    let read = Cursor::new(line).object(|key, c| {
+        if key == b"payload" && c.kind()? == Kind::Object {
+            begins = matches!(type_of(c)?, b"task_started" | b"turn_started");
+        }
+        c.skip().map(drop)
+    });
+    read.is_ok() && begins
+}
+
+/// A message of the user that says `text`.
+fn item(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 128);
+    out.extend_from_slice(br#"{"type":"message","role":"user","content":[{"type":"input_text","text":"#);
+    push_json_string(&mut out, text);
+    out.extend_from_slice(b"}]}");
+    out
+}
+
+/// The new line, of the time of the line `model`.
+fn record(
+    transcript: &Transcript<'_>,
+    model: u32,
+    place: u32,
+    items: &[Vec<u8>],
+    summary: Option<Summary<'_>>,
+) -> Vec<u8> {
+    let text = summary.map(|summary| summary.text).unwrap_or_default();
+    let mut out = b"{\"timestamp\":\"".to_vec();
+    out.extend_from_slice(&timestamp(transcript, model));
+    out.push(b'"');
+    // In files whose lines are numbered the agent wants to know the last number.
+    if let Some(last) = ordinal(transcript).filter(|_| is_last(transcript, place)) {
+        out.extend_from_slice(format!(",\"ordinal\":{}", last + 1).as_bytes());
+    }
+    out.extend_from_slice(br#","type":"compacted","payload":{"message":"#);
+    push_json_string(&mut out, text);
+    out.extend_from_slice(br#","replacement_history":["#);
+    out.extend_from_slice(&items.join(&b','));
+    out.extend_from_slice(b"]}}");
+    out
+}
+
+/// The time of a line, or of the nearest one before it that has one.
+fn timestamp(transcript: &Transcript<'_>, line: u32) -> Vec<u8> {
+    let times = (0..=line).rev().find_map(|line| {
+        let bytes = transcript.line(line);
+        let mut time = Span::default();
+        let read = Cursor::new(bytes).object(|key, c| {
+            if key == b"timestamp" {
+                time = string(c)?;
+            } else {
+                c.skip()?;
+            }
+            Ok(())
+        });
+        (read.is_ok() && !time.is_empty()).then(|| time.of(bytes).to_vec())
+    });
+    times.unwrap_or_else(|| b"1970-01-01T00:00:00.000Z".to_vec())
+}
+
+/// Whether nothing comes behind a place.
+fn is_last(transcript: &Transcript<'_>, place: u32) -> bool {
+    let behind = place..transcript.lines().len() as u32;
+    behind
+        .filter(|line| transcript.is_there(*line))
+        .all(|line| is_blank(transcript.line(line)))
+}
+
+/// The number of the last line that has one.
+fn ordinal(transcript: &Transcript<'_>) -> Option<u64> {
+    let lines = (0..transcript.lines().len() as u32).rev();
+    let mut there = lines.filter(|line| transcript.is_there(*line));
+    let last = there.find(|line| !is_blank(transcript.line(*line)))?;
+    let bytes = transcript.line(last);
+    let mut ordinal = None;
+    let read = Cursor::new(bytes).object(|key, c| {
+        let value = c.skip()?;
+        if key == b"ordinal" {
+            let number = std::str::from_utf8(value.of(bytes)).ok();
+            ordinal = number.and_then(|number| number.parse().ok());
+        }
+        Ok(())
+    });
+    read.ok().and(ordinal)
+}

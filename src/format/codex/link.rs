@@ -1,0 +1,207 @@
+//! Which items of a rollout form the live window, and what messages they form.
+//!
+//! The file is gone through once, as the agent does when it resumes: a compaction takes the place of what was before it, and
+//! where the user went back by some turns, all is as it was before the first of them, compactions too. What the agent
+//! answered between two outputs is one message, thoughts and calls together.
+
+use super::super::compaction::is_listed;
+use crate::ids::IdSet;
+use crate::scan::Span;
+use crate::transcript::{
+    BlockKind, Conversation, ConversationId, LineKind, Link, Marks, Role, Transcript, Typed, Unit,
+};
+
+/// The conversation of a rollout.
+pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
+    let History { now, .. } = History::of(transcript, Compactions::Apply);
+    let mut conversation = conversation(transcript, &now.live);
+    conversation.mirrors = mirrors(transcript, &conversation);
+    vec![conversation]
+}
+
+/// The conversation as it was lived: across compactions, without what they wrote.
+pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+    let History { mut now, .. } = History::of(transcript, Compactions::PassOver);
+    now.live
+        .retain(|unit| transcript.units()[*unit].role != Role::System);
+    vec![conversation(transcript, &now.live)]
+}
+
+/// What becomes of recorded compactions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compactions {
+    /// They take the place of what was before them.
+    Apply,
+    /// They are as if they had never been.
+    PassOver,
+}
+
+/// What is seen at some place of the file.
+#[derive(Clone, Default)]
+pub(super) struct Seen {
+    /// The units, in order.
+    pub(super) live: Vec<usize>,
+    /// The last compaction that began anew.
+    pub(super) restart: Option<u32>,
+    /// The last one that kept the user's words.
+    pub(super) rebuilt: Option<u32>,
+}
+
+/// How a rollout came to what is seen at its end.
+#[derive(Default)]
+pub(super) struct History {
+    pub(super) now: Seen,
+    /// The first and the last line of turns that were taken back.
+    pub(super) taken_back: Vec<(u32, u32)>,
+}
+
+impl History {
+    pub(super) fn of(transcript: &Transcript<'_>, compactions: Compactions) -> Self {
+        let links = transcript.links();
+        let units = transcript.units();
+        let has = |line: u32, marks| {
+            let link = links.get(line as usize);
+            link.is_some_and(|link: &Link| link.marks.has(marks))
+        };
+        // What was seen before each turn is kept only where somebody went back.
+        let goes_back = |link: &Link| link.marks.has(Marks::CHOSEN);
+        let may_go_back = links.iter().any(goes_back);
+        let mut turns: Vec<(u32, Seen)> = Vec::new();
+        let mut history = History::default();
+        let mut next = 0;
+        for line in 0..transcript.lines().len() as u32 {
+            let first = next;
+            while units.get(next).is_some_and(|unit| unit.line == line) {
+                next += 1;
+            }
+            if has(line, Marks::CHOSEN) {
+                history.go_back(transcript, line, &mut turns);
+            } else if has(line, Marks::BOUNDARY) {
+                if compactions == Compactions::Apply {
+                    let is_new = has(line, Marks::ROOT);
+                    history.now.compact(units, line, first..next, is_new);
+                }
+            } else {
+                let now = &mut history.now;
+                if may_go_back && units[first..next].iter().any(is_turn) {
+                    turns.push((line, now.clone()));
+                }
+                now.live.extend(first..next);
+            }
+        }
+        history
+    }
+
+    /// Takes back as many turns as a line says.
+    fn go_back(&mut self, transcript: &Transcript<'_>, line: u32, turns: &mut Vec<(u32, Seen)>) {
+        let number = transcript.bytes(line, transcript.links()[line as usize].content);
+        let number = std::str::from_utf8(number).ok();
+        let number: usize = number.and_then(|n| n.parse().ok()).unwrap_or(0);
+        let at = turns.len().saturating_sub(number);
+        let Some((first, mut before)) = turns.drain(at..).next() else {
+            return;
+        };
+        // What the agent put before the turn goes with it, but not what it put before the first one.
+        if at > 0 {
+            let units = transcript.units();
+            let is_injected = |unit: &&usize| units[**unit].echo.has(Marks::ECHO);
+            let injected = before.live.iter().rev().take_while(is_injected).count();
+            before.live.truncate(before.live.len() - injected);
+        }
+        self.now = before;
+        self.taken_back.push((first, line));
+    }
+}
+
+impl Seen {
+    fn compact(
+        &mut self,
+        units: &[Unit],
+        line: u32,
+        own: std::ops::Range<usize>,
+        is_new: bool,
+    ) {
+        if is_new {
+            self.live.clear();
+            (self.restart, self.rebuilt) = (Some(line), None);
+        } else {
+            self.live.retain(|unit| {
+                let unit = &units[*unit];
+                unit.role == Role::User && !unit.echo.has(Marks::ECHO)
+            });
+            self.rebuilt = Some(line);
+        }
+        self.live.extend(own);
+    }
+}
+
+/// Whether a unit begins a turn: everything said in the user's name but what the agent has put there.
+fn is_turn(unit: &Unit) -> bool {
+    unit.role == Role::User && !unit.echo.has(Marks::ECHO)
+}
+
+/// The units of each message: answers of the agent are taken together.
+pub(super) fn messages(transcript: &Transcript<'_>, live: &[usize]) -> Vec<Vec<usize>> {
+    let units = transcript.units();
+    let is_answer = |unit: &usize| units[*unit].role == Role::Assistant;
+    let groups = live.chunk_by(|a, b| is_answer(a) && is_answer(b));
+    groups.map(<[usize]>::to_vec).collect()
+}
+
+/// The units of each message of the live window.
+pub(super) fn live_messages(transcript: &Transcript<'_>) -> Vec<Vec<usize>> {
+    let History { now, .. } = History::of(transcript, Compactions::Apply);
+    messages(transcript, &now.live)
+}
+
+fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
+    let units = transcript.units();
+    let mut conversation = Conversation::new(ConversationId::Main);
+    for group in messages(transcript, live) {
+        let first = &units[group[0]];
+        let content = if group.len() == 1 {
+            first.content
+        } else {
+            Span::default()
+        };
+        let message = conversation.push(first.role, Span::default(), content);
+        if !first.echo.has(Marks::ECHO) && !first.echo.has(Marks::SUMMARY) {
+            let blocks: Vec<u32> = (first.blocks.0..first.blocks.1).collect();
+            conversation.messages[message].typed = transcript.is_typed(first.role, &blocks);
+        } else {
+            conversation.messages[message].typed = Typed::No;
+        }
+        for unit in group.iter().map(|unit| &units[*unit]) {
+            conversation.extend(unit.line, unit.blocks.0..unit.blocks.1);
+        }
+    }
+    conversation.path = live.iter().map(|unit| units[*unit].line).collect();
+    conversation.path.dedup();
+    conversation
+}
+
+/// The events that repeat what live calls and outputs hold.
+fn mirrors(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32> {
+    if transcript.mirrors().is_empty() {
+        return Vec::new();
+    }
+    let live: IdSet<&[u8]> = conversation
+        .all_blocks()
+        .map(|(_, block)| transcript.block(block))
+        .filter(|block| matches!(block.kind, BlockKind::Call | BlockKind::Result))
+        .map(|block| transcript.bytes(block.line, block.call_id))
+        .collect();
+    let mirrors = transcript.mirrors().iter();
+    let mut lines: Vec<u32> = mirrors
+        .filter(|mirror| live.contains(transcript.bytes(mirror.line, mirror.of)))
+        .map(|mirror| mirror.line)
+        .collect();
+    lines.dedup();
+    lines
+}
+
+/// Whether the items of a rollout stand in no envelopes, as far as this one can tell.
+pub(super) fn is_bare(transcript: &Transcript<'_>, unit: &Unit) -> bool {
+    transcript.lines()[unit.line as usize].kind == LineKind::Message
+        && !is_listed(transcript, unit)
+}

@@ -1,0 +1,129 @@
+//! What an output begins with: when it was, how long it took, how it ended.
+//!
+//! Codex writes a few lines of its own before what a command printed, and `Output:` between the two. These stay when the
+//! output goes: they say that the command ran, and how that went. Older versions wrote a JSON object in a string, which
+//! has no such beginning.
+
+use crate::scan::{Text, unescape};
+use crate::transcript::Outcome;
+
+/// How such lines begin.
+const BEGINNINGS: [&[u8]; 4] = [b"Chunk ID: ", b"Wall time: ", b"Exit code: ", b"Script "];
+/// What ends them, as a JSON string has it.
+const END: &[u8] = b"\\nOutput:\\n";
+/// They take no more than this, in bytes.
+const LONGEST: usize = 600;
+
+/// What stands before an exit status.
+const STATUS: [&[u8]; 2] = [b"Process exited with code ", b"Exit code: "];
+/// The same in an older output; its quotes are escaped.
+const OLD_STATUS: &[u8] = b"\\\"exit_code\\\":";
+
+/// How many bytes of the string `raw` (as it stands between its quotes) come before the output itself.
+pub(super) fn header(raw: &[u8]) -> usize {
+    if !BEGINNINGS.iter().any(|begin| raw.starts_with(begin)) {
+        return 0;
+    }
+    let near = &raw[..raw.len().min(LONGEST)];
+    memchr::memmem::find(near, END).map_or(0, |at| at + END.len())
+}
+
+/// How the agent answers a call that it did not carry out.
+const NOT_DONE: [&[u8]; 4] = [
+    b"unsupported call: ",
+    b"unsupported custom tool call: ",
+    b"execution error: ",
+    b"aborted by user",
+];
+
+/// Whether an output says that its command failed.
+pub(super) fn outcome(raw: &[u8], header: usize) -> Outcome {
+    if NOT_DONE.iter().any(|begin| raw.starts_with(begin)) {
+        return Outcome::Failed;
+    }
+    let status = match header {
+        0 if raw.starts_with(b"{\\\"output\\\":") => {
+            let found = memchr::memmem::rfind(raw, OLD_STATUS);
+            found.map(|at| &raw[at + OLD_STATUS.len()..])
+        }
+        header => STATUS.iter().find_map(|before| {
+            let at = memchr::memmem::find(&raw[..header], before)?;
+            Some(&raw[at + before.len()..])
+        }),
+    };
+    let is_sign = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
+    let status = status.unwrap_or_default().trim_ascii_start();
+    let mut digits = status.iter().take_while(is_sign);
+    // No status at all is a zero, too.
+    if digits.any(|digit| !matches!(digit, b'0' | b'-')) {
+        Outcome::Failed
+    } else {
+        Outcome::Fine
+    }
+}
+
+/// The text without its first `header` bytes.
+pub(super) fn body(text: Text, line: &[u8], header: usize) -> Text {
+    if header == 0 {
+        return text;
+    }
+    let mut rest = text;
+    let said = unescape(&text.span.of(line)[..header]);
+    let said = String::from_utf8_lossy(&said);
+    rest.span.start += header as u32;
+    rest.span.len -= header as u32;
+    rest.scalars -= said.chars().count() as u32;
+    rest.astral -= said.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_ends_with_its_last_line() {
+        let raw = br"Chunk ID: 30d4c1\nWall time: 0.0 seconds\nProcess exited with code 0\nOriginal token count: 3\nOutput:\n1\nOutput:\n2";
+        assert_eq!(&raw[header(raw)..], br"1\nOutput:\n2");
+        let raw = br"Exit code: 1\nWall time: 2 seconds\nOutput:\nno";
+        assert_eq!(&raw[header(raw)..], b"no");
+        for other in [
+            &b"execution error: Io"[..],
+            b"Chunk ID: 1",
+            br"a\nOutput:\nb",
+            b"",
+        ] {
+            assert_eq!(header(other), 0);
+        }
+    }
+
+    #[test]
+    fn a_status_other_than_zero_is_a_failure() {
+        let of = |raw: &[u8]| outcome(raw, header(raw));
+        for failed in [
+            &br"Exit code: 101\nWall time: 1 seconds\nOutput:\nx"[..],
+            br"Chunk ID: a\nProcess exited with code -1\nOutput:\nx",
+            br#"{\"output\":\"exit_code\",\"metadata\":{\"exit_code\":2,\"duration_seconds\":0.1}}"#,
+            b"unsupported call: shell",
+        ] {
+            assert_eq!(of(failed), Outcome::Failed);
+        }
+        for fine in [
+            &br"Exit code: 0\nWall time: 1 seconds\nOutput:\nExit code: 1"[..],
+            br"Chunk ID: a\nProcess running with session ID 7\nOutput:\nx",
+            br#"{\"output\":\"\",\"metadata\":{\"exit_code\":0}}"#,
+            b"Exit code: 1",
+        ] {
+            assert_eq!(of(fine), Outcome::Fine);
+        }
+    }
+
+    #[test]
+    fn a_body_is_as_long_as_what_follows() {
+        let line = r#""Exit code: 0\nOutput:\né🎉""#.as_bytes();
+        let text = crate::scan::Cursor::new(line).string().unwrap();
+        let rest = body(text, line, header(text.span.of(line)));
+        assert_eq!(rest.span.of(line), "é🎉".as_bytes());
+        assert_eq!((rest.scalars, rest.astral), (2, 1));
+    }
+}

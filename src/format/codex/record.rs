@@ -1,0 +1,468 @@
+//! What is on one line of a rollout.
+
+use super::super::blocks::{Content, echo, quoted, result_content};
+use super::events::event;
+use super::{SUMMARY_BEGINS, output, string, type_of};
+use crate::scan::{Cursor, Kind, Parse, Span, Text};
+use crate::transcript::{Block, BlockKind, LineKind, Link, Marks, Outcome, Record, Role, Shape};
+
+/// How messages begin that the agent puts there under the user's name.
+const INJECTED: [&[u8]; 8] = [
+    b"# AGENTS.md instructions",
+    b"<environment_context>",
+    b"<user_instructions>",
+    b"<skill>",
+    b"<user_shell_command>",
+    b"<turn_aborted>",
+    b"<subagent_notification>",
+    b"<hook_prompt",
+];
+
+/// The name of the tool whose call has a type of its own, which begins with it.
+const LOCAL_SHELL: &[u8] = b"local_shell";
+
+/// One line.
+pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    let whole = c.clone();
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let mut link = Link::default();
+    // An object with such a key is an envelope; the search spares bare items a second reading.
+    let mut kind = None;
+    if memchr::memmem::find(c.line(), b"\"payload\"").is_some() {
+        kind = envelope(c, record, &mut link)?;
+    }
+    let kind = match kind {
+        Some(kind) => kind,
+        None => {
+            *c = whole;
+            record.forget(blocks, texts);
+            bare(c, record)?
+        }
+    };
+    record.link(link);
+    Ok(kind)
+}
+
+/// A line with a payload; `None` for one without.
+fn envelope(
+    c: &mut Cursor<'_>,
+    record: &mut Record<'_, '_>,
+    link: &mut Link,
+) -> Parse<Option<LineKind>> {
+    let line = c.line();
+    let mut kind: &[u8] = b"";
+    let mut is_timed = false;
+    let mut payload = None;
+    c.object(|key, c| {
+        match (key, c.kind()?) {
+            (b"type", Kind::String) => kind = c.string()?.span.of(line),
+            (b"timestamp", Kind::String) => {
+                c.skip()?;
+                is_timed = true;
+            }
+            (b"payload", Kind::Object) => {
+                payload = Some(c.clone());
+                c.skip()?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let Some(mut inner) = payload else {
+        return Ok(None);
+    };
+    let found = match kind {
+        b"response_item" => item(&mut inner, record)?,
+        b"event_msg" => event(&mut inner, record, link)?,
+        b"compacted" => compacted(&mut inner, record, link, is_timed)?,
+        b"session_meta" | b"turn_context" => {
+            inner.object(|key, c| {
+                match (key, c.kind()?) {
+                    (b"cwd", Kind::String) => {
+                        link.content = string(c)?;
+                        link.marks.insert(Marks::PLACE);
+                    }
+                    _ => drop(c.skip()?),
+                }
+                Ok(())
+            })?;
+            LineKind::Session
+        }
+        b"world_state" => LineKind::Session,
+        _ => LineKind::Unknown,
+    };
+    c.oddities.insert(inner.oddities);
+    Ok(Some(found))
+}
+
+/// An item without an envelope, the header of the first generation, or a state between two items.
+fn bare(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    if type_of(c)?.is_empty() {
+        c.skip()?;
+        return Ok(LineKind::Session);
+    }
+    item(c, record)
+}
+
+/// What the agent writes when it compacts; without a time or a message it passes the line over.
+fn compacted(
+    c: &mut Cursor<'_>,
+    record: &mut Record<'_, '_>,
+    link: &mut Link,
+    is_timed: bool,
+) -> Parse<LineKind> {
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let (mut message, mut history) = (None, None);
+    c.object(|key, c| {
+        match (key, c.kind()?) {
+            (b"message", _) => message = c.string_or_skip()?,
+            (b"replacement_history", Kind::Array) => {
+                history = Some(c.clone());
+                c.skip()?;
+            }
+            (b"replacement_history", _) => {
+                history = None;
+                c.skip()?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    link.marks.insert(Marks::SUMMARY);
+    let Some(message) = message.filter(|_| is_timed) else {
+        return Ok(LineKind::Unknown);
+    };
+    link.marks.insert(Marks::BOUNDARY);
+    let Some(mut history) = history else {
+        record.text(message);
+        let value = quoted(message);
+        record.block(bare_text(value), texts);
+        record.unit(Role::User, value, value, Marks::SUMMARY, blocks);
+        return Ok(LineKind::Message);
+    };
+    link.marks.insert(Marks::ROOT);
+    let (mut items, mut opaque) = (0, 0);
+    let mut last = Found::Nothing;
+    history.array(|c| {
+        if c.kind()? != Kind::Object {
+            return c.skip().map(drop);
+        }
+        last = read_item(c, record)?;
+        items += 1;
+        opaque += usize::from(last == Found::Opaque);
+        Ok(())
+    })?;
+    c.oddities.insert(history.oddities);
+    // An only message that takes the place of all others tells what they were.
+    if items != opaque + 1 || last != Found::User {
+        link.marks = Marks::BOUNDARY.and(Marks::ROOT);
+    }
+    Ok(LineKind::Message)
+}
+
+/// What an item is to the conversation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// A message of the user, or in its name.
+    User,
+    /// An earlier compaction that only the provider can read.
+    Opaque,
+    /// Another part of it.
+    Part,
+    /// What the agent tells a model again and again.
+    Context,
+    /// No part of it that is known.
+    Nothing,
+}
+
+fn item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    Ok(match read_item(c, record)? {
+        Found::User | Found::Opaque | Found::Part => LineKind::Message,
+        Found::Context => LineKind::Session,
+        Found::Nothing => LineKind::Unknown,
+    })
+}
+
+/// The keys of an item that matter; its texts are in the record.
+#[derive(Default)]
+struct Fields<'a> {
+    object: Span,
+    kind: Span,
+    role: &'a [u8],
+    name: Span,
+    id: Span,
+    call: Span,
+    content: Option<Content>,
+    input: Option<Content>,
+    output: Option<Output>,
+    action: Span,
+}
+
+/// A tool's output.
+#[derive(Clone, Copy)]
+struct Output {
+    content: Content,
+    header: u32,
+    outcome: Outcome,
+}
+
+/// One item of the Responses API; a part of the conversation becomes a unit.
+fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
+    let line = c.line();
+    let kind = type_of(c)?;
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let mut read = Fields::default();
+    read.object = c.object(|key, c| {
+        match (key, kind) {
+            (b"type", _) => read.kind = string(c)?,
+            (b"role", _) => read.role = string(c)?.of(line),
+            (b"name", _) => read.name = string(c)?,
+            (b"id", _) => read.id = string(c)?,
+            (b"call_id", _) => read.call = string(c)?,
+            (b"content", b"message" | b"agent_message") => {
+                record.forget(blocks, texts);
+                read.content = Some(message(c, record)?);
+            }
+            (b"summary" | b"content", b"reasoning") => thoughts(c, record)?,
+            (b"arguments", b"function_call") | (b"input", b"custom_tool_call") => {
+                record.forget_texts(texts);
+                read.input = Some(result_content(c, record)?);
+            }
+            (b"output", b"function_call_output" | b"custom_tool_call_output") => {
+                record.forget_texts(texts);
+                read.output = Some(result(c, record)?);
+            }
+            (b"action", b"local_shell_call") => read.action = c.skip()?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let object = read.object;
+    let mut block = Block::new(match kind {
+        b"message" | b"agent_message" => {
+            let words = record.first_words(blocks, line).unwrap_or_default();
+            let content = read.content.map(|c| c.span).unwrap_or_default();
+            return Ok(match spoken(kind, read.role, words) {
+                (Some(role), marks, found) => {
+                    record.unit(role, object, content, marks, blocks);
+                    found
+                }
+                (None, _, found) => {
+                    record.forget(blocks, texts);
+                    found
+                }
+            });
+        }
+        b"reasoning" => BlockKind::Thinking,
+        b"function_call" | b"custom_tool_call" | b"local_shell_call" => BlockKind::Call,
+        b"function_call_output" | b"custom_tool_call_output" => BlockKind::Result,
+        b"web_search_call"
+        | b"image_generation_call"
+        | b"tool_search_call"
+        | b"tool_search_output" => BlockKind::Server,
+        b"compaction" | b"compaction_summary" | b"context_compaction" => BlockKind::Other,
+        _ => {
+            record.forget(blocks, texts);
+            return Ok(Found::Nothing);
+        }
+    });
+    (block.value, block.content) = (object, object);
+    let role = match block.kind {
+        BlockKind::Call => {
+            (block.call_id, block.tool) = (read.call, read.name);
+            if kind == b"local_shell_call" {
+                let own = if read.call.is_empty() { read.id } else { read.call };
+                let len = LOCAL_SHELL.len() as u32;
+                (block.call_id, block.tool) = (own, Span { len, ..read.kind });
+                (block.content, block.shape) = (read.action, Shape::Other);
+            } else {
+                block.content = Span::default();
+                block.take(read.input);
+            }
+            Role::Assistant
+        }
+        BlockKind::Result => {
+            let Some(output) = read.output.filter(|o| o.content.shape != Shape::Other) else {
+                // The agent passes it over.
+                record.forget(blocks, texts);
+                return Ok(Found::Nothing);
+            };
+            block.call_id = read.call;
+            block.take(Some(output.content));
+            block.value = block.content;
+            (block.header, block.outcome) = (output.header, output.outcome);
+            Role::Tool
+        }
+        BlockKind::Server => {
+            (block.call_id, block.tool) = (read.call, read.kind);
+            Role::Assistant
+        }
+        BlockKind::Thinking => Role::Assistant,
+        BlockKind::Text
+        | BlockKind::Image
+        | BlockKind::Document
+        | BlockKind::Redacted
+        | BlockKind::Attachment
+        | BlockKind::Other => Role::System,
+    };
+    let content = block.content;
+    record.block(block, texts);
+    record.unit(role, object, content, Marks::default(), blocks);
+    Ok(if role == Role::System {
+        Found::Opaque
+    } else {
+        Found::Part
+    })
+}
+
+/// Who says a message that begins with `words`, and what it is.
+fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Marks, Found) {
+    match (kind, role) {
+        // Another agent speaks.
+        (b"agent_message", _) => (Some(Role::User), Marks::ECHO, Found::Part),
+        (_, b"user") => {
+            let bare = words.trim_ascii_start();
+            let mut marks = echo(words);
+            if INJECTED.iter().any(|begin| bare.starts_with(begin)) {
+                marks.insert(Marks::ECHO);
+            }
+            if bare.starts_with(SUMMARY_BEGINS.as_bytes()) {
+                marks.insert(Marks::SUMMARY);
+            }
+            (Some(Role::User), marks, Found::User)
+        }
+        (_, b"assistant") => (Some(Role::Assistant), Marks::default(), Found::Part),
+        (_, b"developer" | b"system") => (None, Marks::default(), Found::Context),
+        (_, _) => (None, Marks::default(), Found::Nothing),
+    }
+}
+
+/// The content of a message: a block for each part. An only text is as good as a bare one.
+fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    if c.kind()? != Kind::Array {
+        let content = result_content(c, record)?;
+        if content.shape == Shape::String {
+            record.block(bare_text(content.span), texts);
+        }
+        return Ok(content);
+    }
+    let mut only = None;
+    let mut count = 0;
+    let mut content = Content::of(Shape::Parts);
+    content.span = c.array(|c| {
+        let texts = record.text_mark();
+        let start = c.place()?;
+        let (kind, text) = part(c)?;
+        let value = Span::new(start, c.place_behind());
+        if let Some(text) = text {
+            record.text(text);
+        }
+        count += 1;
+        only = text.filter(|_| count == 1);
+        record.block(
+            Block {
+                value,
+                content: value,
+                ..Block::new(kind)
+            },
+            texts,
+        );
+        Ok(())
+    })?;
+    if let Some(text) = only.filter(|_| count == 1) {
+        record.forget_blocks(blocks);
+        record.block(bare_text(quoted(text)), texts);
+    }
+    Ok(content)
+}
+
+/// A text that stands for a whole content, by its span with the quotes.
+fn bare_text(value: Span) -> Block {
+    Block {
+        shape: Shape::String,
+        value,
+        content: value,
+        ..Block::new(BlockKind::Text)
+    }
+}
+
+/// What a tool has given back: a string, or a list of parts.
+fn result(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Output> {
+    let line = c.line();
+    let mut output = Output {
+        content: Content::of(Shape::Other),
+        header: 0,
+        outcome: Outcome::Fine,
+    };
+    match c.kind()? {
+        Kind::String => {
+            let text = c.string()?;
+            let raw = text.span.of(line);
+            let header = output::header(raw);
+            output.outcome = output::outcome(raw, header);
+            output.header = header as u32;
+            record.text(output::body(text, line, header));
+            output.content.shape = Shape::String;
+            output.content.span = quoted(text);
+        }
+        Kind::Array => {
+            output.content.shape = Shape::Parts;
+            output.content.span = c.array(|c| {
+                let (kind, text) = part(c)?;
+                if let Some(text) = text {
+                    record.text(text);
+                }
+                output.content.count(kind);
+                Ok(())
+            })?;
+        }
+        Kind::Object | Kind::Number | Kind::Bool | Kind::Null => drop(c.skip()?),
+    }
+    Ok(output)
+}
+
+/// The texts of a list of thoughts.
+fn thoughts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
+    if c.kind()? != Kind::Array {
+        return c.skip().map(drop);
+    }
+    c.array(|c| {
+        if let (_, Some(text)) = part(c)? {
+            record.text(text);
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+/// One part of a list, and its text.
+fn part(c: &mut Cursor<'_>) -> Parse<(BlockKind, Option<Text>)> {
+    match c.kind()? {
+        Kind::Object => {}
+        Kind::String => return Ok((BlockKind::Text, Some(c.string()?))),
+        Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
+            return c.skip().map(|_| (BlockKind::Other, None));
+        }
+    }
+    let line = c.line();
+    let (mut kind, mut text) = (Span::default(), None);
+    c.object(|key, c| {
+        match key {
+            b"type" => kind = string(c)?,
+            b"text" | b"refusal" => text = c.string_or_skip()?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(match (kind.of(line), text) {
+        (
+            b"input_text" | b"output_text" | b"text" | b"summary_text" | b"reasoning_text"
+            | b"refusal",
+            Some(text),
+        ) => (BlockKind::Text, Some(text)),
+        (b"input_image" | b"image" | b"image_url", _) => (BlockKind::Image, None),
+        (b"input_file" | b"file" | b"document", _) => (BlockKind::Document, None),
+        _ => (BlockKind::Other, None),
+    })
+}
