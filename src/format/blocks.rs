@@ -154,6 +154,17 @@ pub(super) struct Content {
 }
 
 impl Content {
+    /// A content of that shape with nothing in it yet.
+    pub(super) fn of(shape: Shape) -> Self {
+        Content {
+            span: Span::default(),
+            shape,
+            images: 0,
+            documents: 0,
+            others: 0,
+        }
+    }
+
     /// Counts a part that is no text.
     pub(super) fn count(&mut self, kind: BlockKind) {
         let count = match kind {
@@ -174,13 +185,7 @@ impl Content {
 
 /// Reads a result's content, string or list of parts, and adds its texts.
 pub(super) fn result_content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
-    let mut content = Content {
-        span: Span::default(),
-        shape: Shape::Absent,
-        images: 0,
-        documents: 0,
-        others: 0,
-    };
+    let mut content = Content::of(Shape::Absent);
     match c.kind()? {
         Kind::String => {
             let text = c.string()?;

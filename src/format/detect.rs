@@ -96,6 +96,8 @@ const PARTS: u32 = 1 << 17;
 const DATA: u32 = 1 << 18;
 const CALL_ID: u32 = 1 << 19;
 const SOURCE: u32 = 1 << 20;
+const CWD: u32 = 1 << 21;
+const MESSAGE_OBJECT: u32 = 1 << 22;
 
 impl<'a> Hints<'a> {
     fn has(&self, keys: u32) -> bool {
@@ -129,6 +131,7 @@ impl<'a> Hints<'a> {
                 b"parts" => PARTS,
                 b"data" => DATA,
                 b"call_id" => CALL_ID,
+                b"cwd" => CWD,
                 b"source" | b"observation" | b"action" => SOURCE,
                 _ => 0,
             };
@@ -142,6 +145,10 @@ impl<'a> Hints<'a> {
                             c.skip().map(drop)
                         }
                     })?;
+                }
+                (b"message", Kind::Object) => {
+                    self.keys |= MESSAGE_OBJECT;
+                    c.skip()?;
                 }
                 _ => self.messages.key(key, c)?,
             }
@@ -172,11 +179,10 @@ impl<'a> Hints<'a> {
         if self.has(PAYLOAD) || self.has(RECORD_TYPE) || self.has(CALL_ID) {
             return unsupported("codex");
         }
-        if self.kind == b"session" || self.has(PARENT_ID) && self.has(MESSAGE) {
-            return unsupported("pi");
-        }
-        if self.kind == b"message" && self.has(MESSAGE) && m.role.is_empty() {
-            return unsupported("pi");
+        let is_header = self.kind == b"session" && (self.has(CWD) || self.has(VERSION));
+        let is_entry = self.kind == b"message" && self.has(MESSAGE_OBJECT) && m.role.is_empty();
+        if is_header || is_entry {
+            return Some(Detected::Known(Format::Pi, Layout::File));
         }
         if self.kind.starts_with(b"context.") {
             return unsupported("kimi");

@@ -7,7 +7,12 @@ use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, Role, Transcript};
 
 /// The names that providers and agents give to it.
-const NAMES: [&[u8]; 3] = [b"stop_reason", b"finish_reason", b"finishReason"];
+const NAMES: [&[u8]; 4] = [
+    b"stop_reason",
+    b"finish_reason",
+    b"finishReason",
+    b"stopReason",
+];
 
 impl Format {
     /// The recorded reason why the last answer of a conversation ended; `None` where it is not recorded.
@@ -30,7 +35,7 @@ impl Format {
                 found(&mut Cursor::new(object.of(bytes)), &mut reason)
                     .map(|()| reason.map(|span: Span| span.of(object.of(bytes))))
             }
-            Format::ClaudeCode => Cursor::new(bytes)
+            Format::ClaudeCode | Format::Pi => Cursor::new(bytes)
                 .object(|key, c| match (key, c.kind()?) {
                     (b"message", Kind::Object) => found(c, &mut reason),
                     _ => c.skip().map(drop),
@@ -67,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_last_answer_says_why_it_ended_under_any_of_its_names() {
-        for name in ["stop_reason", "finish_reason", "finishReason"] {
+        for name in ["stop_reason", "finish_reason", "finishReason", "stopReason"] {
             let text = format!(
                 "{}\n{}\n{}\n",
                 r#"{"role":"assistant","content":"a","stop_reason":"end_turn"}"#,

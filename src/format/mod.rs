@@ -13,6 +13,7 @@ mod detect;
 mod finish;
 mod line;
 mod openai;
+mod pi;
 mod removal;
 mod usage;
 
@@ -26,6 +27,7 @@ pub use claude_code::{Dead, Figure, MirrorCut, Relink, mirror_cuts};
 pub use compaction::{Patch, Splice, Summary};
 pub use detect::{Detected, Detector, Layout};
 pub use line::{LineWarning, WarningKind, Warnings};
+pub(crate) use pi::{Kept as PiKept, Tree as PiTree};
 
 /// A format that ctxpack reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,6 +38,8 @@ pub enum Format {
     OpenAi,
     /// Claude Code session files.
     ClaudeCode,
+    /// pi session files, of all versions.
+    Pi,
 }
 
 /// What becomes of the lines of a transcript.
@@ -69,7 +73,12 @@ pub enum Opening {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 3] = [Format::Anthropic, Format::OpenAi, Format::ClaudeCode];
+    pub const ALL: [Format; 4] = [
+        Format::Anthropic,
+        Format::OpenAi,
+        Format::ClaudeCode,
+        Format::Pi,
+    ];
 
     /// The name that flags and reports use.
     pub fn name(self) -> &'static str {
@@ -77,6 +86,7 @@ impl Format {
             Format::Anthropic => "anthropic",
             Format::OpenAi => "openai",
             Format::ClaudeCode => "claude-code",
+            Format::Pi => "pi",
         }
     }
 
@@ -114,6 +124,7 @@ impl Format {
                 vec![transcript.conversation_of_units(ConversationId::Main)]
             }
             Format::ClaudeCode => claude_code::lived(transcript),
+            Format::Pi => pi::lived(transcript),
         }
     }
 
@@ -122,6 +133,7 @@ impl Format {
         match self {
             Format::Anthropic | Format::OpenAi => Dead::default(),
             Format::ClaudeCode => claude_code::dead(transcript),
+            Format::Pi => pi::dead(transcript),
         }
     }
 
@@ -135,6 +147,7 @@ impl Format {
         match self {
             Format::Anthropic | Format::OpenAi => Vec::new(),
             Format::ClaudeCode => claude_code::corrected(transcript, conversation, saved),
+            Format::Pi => pi::corrected(transcript, conversation, saved),
         }
     }
 
@@ -152,6 +165,7 @@ impl Format {
                 Some(compaction::splice(transcript, conversation, tail, summary))
             }
             Format::ClaudeCode => claude_code::splice(transcript, conversation, tail, summary),
+            Format::Pi => pi::splice(transcript, conversation, tail, summary),
         }
     }
 
@@ -165,6 +179,7 @@ impl Format {
         match self {
             Format::Anthropic | Format::OpenAi => removal::without(transcript, blocks),
             Format::ClaudeCode => claude_code::without(transcript, conversation, blocks),
+            Format::Pi => pi::without(transcript, conversation, blocks),
         }
     }
 
@@ -173,7 +188,7 @@ impl Format {
         match self {
             Format::Anthropic => Summaries::Message(Opening::User),
             Format::OpenAi => Summaries::Message(Opening::Any),
-            Format::ClaudeCode => Summaries::Native,
+            Format::ClaudeCode | Format::Pi => Summaries::Native,
         }
     }
 
@@ -198,6 +213,7 @@ impl Format {
             Format::Anthropic => anthropic::line(cursor, record),
             Format::OpenAi => openai::line(cursor, record),
             Format::ClaudeCode => claude_code::line(cursor, record),
+            Format::Pi => pi::line(cursor, record),
         });
         record.oddities(oddities);
         kind
@@ -210,6 +226,7 @@ impl Format {
                 vec![transcript.conversation_of_units(ConversationId::Main)]
             }
             Format::ClaudeCode => claude_code::link(transcript),
+            Format::Pi => pi::link(transcript),
         };
     }
 }

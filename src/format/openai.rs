@@ -168,13 +168,7 @@ fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Co
         }
         return Ok(content);
     }
-    let mut content = blocks::Content {
-        span: Span::default(),
-        shape: Shape::List,
-        images: 0,
-        documents: 0,
-        others: 0,
-    };
+    let mut content = blocks::Content::of(Shape::List);
     content.span = c.array(|c| {
         let texts = record.text_mark();
         let start = c.place()?;

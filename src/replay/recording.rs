@@ -1,10 +1,11 @@
 //! A transcript becomes the sessions that were lived in it: for each, its messages in order, a plain line each.
 //!
 //! Recorded compactions are gone over: a policy that is replayed makes its own. Message objects (of unit formats) and
-//! content blocks (of Claude Code) are copied byte for byte; several lines of one answer are one message. What the agent
+//! content blocks (of Claude Code) are copied byte for byte, pi's get other names around their values; several lines of one answer are one message. What the agent
 //! sent along by itself becomes a user message in the reminder's tags that the agents put around it, behind the results of
 //! the same request, where they send it. Nothing is decided here, and nothing is counted.
 
+use super::pi;
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, RawLine, Span, lines};
 use crate::text::push_json_string;
@@ -64,7 +65,7 @@ pub fn recordings(
                 None => conversation.id.to_string(),
             };
             let plain = match format {
-                Format::Anthropic | Format::ClaudeCode => Format::Anthropic,
+                Format::Anthropic | Format::ClaudeCode | Format::Pi => Format::Anthropic,
                 Format::OpenAi => Format::OpenAi,
             };
             let messages = in_order(transcript, conversation);
@@ -143,6 +144,7 @@ fn push(
         Format::Anthropic | Format::OpenAi => {
             out.extend_from_slice(transcript.bytes(lines[0], message.object));
         }
+        Format::Pi => pi::push(transcript, conversation, message, out),
         Format::ClaudeCode => {
             out.extend_from_slice(br#"{"role":"#);
             push_json_string(out, message.role.name());

@@ -10,6 +10,7 @@
 mod anthropic;
 mod claude_code;
 mod openai;
+mod pi;
 mod rule;
 
 use std::borrow::Cow;
@@ -65,6 +66,10 @@ pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
         Format::ClaudeCode => {
             findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
             claude_code::check(&mut findings);
+        }
+        Format::Pi => {
+            findings.conversations(pi::messages);
+            pi::session(&mut findings);
         }
     }
     findings.list

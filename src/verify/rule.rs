@@ -61,6 +61,12 @@ pub enum Rule {
     DuplicateUuid,
     /// The leaf that the last `last-prompt` names is in the file.
     LeafMissing,
+    /// A session begins with its header (pi, which else begins the file anew).
+    HeaderMissing,
+    /// A result's content is a list (pi, which else sends its characters one by one).
+    ContentNotList,
+    /// The last answer has its usage (pi, which else does not start).
+    UsageMissing,
 }
 
 impl Rule {
@@ -79,6 +85,8 @@ impl Rule {
         match format {
             Format::Anthropic | Format::ClaudeCode => self.anthropic(),
             Format::OpenAi => self.openai(),
+            // Which provider it is may change in the middle of a session.
+            Format::Pi => None,
         }
     }
 
@@ -143,6 +151,12 @@ impl Rule {
             ),
             Rule::DuplicateUuid => ("duplicate-uuid", "two lines have the same uuid"),
             Rule::LeafMissing => ("leaf-missing", "the last prompt's leaf is not in the file"),
+            Rule::HeaderMissing => (
+                "header-missing",
+                "the session does not begin with its header",
+            ),
+            Rule::ContentNotList => ("content-not-list", "a result's content is no list"),
+            Rule::UsageMissing => ("usage-missing", "the last answer has no usage"),
         }
     }
 
@@ -182,7 +196,10 @@ impl Rule {
             | Rule::SummaryMalformed
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
-            | Rule::LeafMissing => return None,
+            | Rule::LeafMissing
+            | Rule::HeaderMissing
+            | Rule::ContentNotList
+            | Rule::UsageMissing => return None,
         })
     }
 
@@ -220,7 +237,10 @@ impl Rule {
             | Rule::SummaryMalformed
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
-            | Rule::LeafMissing => return None,
+            | Rule::LeafMissing
+            | Rule::HeaderMissing
+            | Rule::ContentNotList
+            | Rule::UsageMissing => return None,
         })
     }
 }
