@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::numbered::{Numbered, Style};
-use super::reads::{Lines, Reading};
+use super::reads::{Lines, Reading, cut_off};
 use super::{Exchange, Place, patch, path, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
@@ -254,7 +254,7 @@ impl Operation {
             }
             // This tool always numbers a file's lines; what it shows without numbers is no file's text.
             None if tool == b"Read" || said.starts_with("<file") => return None,
-            None => said.into_owned(),
+            None => cut_off(&said).0.to_owned(),
         };
         Some(Content { text, lines })
     }

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use super::known::Known;
 use super::tape::Tape;
 use super::text::Mode;
-use super::{anthropic, claude_code, openai, policies};
+use super::{anthropic, claude_code, openai, pi, policies};
 
 /// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
 const TAPE: usize = 900;
@@ -99,6 +99,14 @@ impl Case {
     /// Whether its policy lets dead history leave.
     pub(super) fn drops(&self) -> bool {
         self.policy.has(Layer::Drop) && self.policy.history == History::Drop
+    }
+
+    /// Whether it is a session, of which some lines are live and a summary is a record of its own.
+    pub(super) fn is_session(&self) -> bool {
+        match self.format {
+            Format::Anthropic | Format::OpenAi => false,
+            Format::ClaudeCode | Format::Pi => true,
+        }
     }
 
     /// The name that a summary gives to the copy of the whole file.
@@ -256,6 +264,15 @@ impl Written {
             Format::OpenAi => (Layout::File, openai::lines(tape, mode)),
             Format::ClaudeCode => {
                 let claude_code::Session { lines, known } = claude_code::session(tape, mode);
+                let layout = Layout::File;
+                return Written {
+                    layout,
+                    lines,
+                    known,
+                };
+            }
+            Format::Pi => {
+                let pi::Session { lines, known } = pi::session(tape, mode);
                 let layout = Layout::File;
                 return Written {
                     layout,

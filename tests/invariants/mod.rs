@@ -12,6 +12,7 @@ mod history;
 mod json;
 mod known;
 mod openai;
+mod pi;
 mod policies;
 mod replaced;
 mod replay;
@@ -79,6 +80,11 @@ macro_rules! every_format {
                 fn claude_code(case in Case::of(Format::ClaudeCode, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -103,9 +109,14 @@ every_format! {
 proptest! {
     #![proptest_config(config())]
 
-    /// The only format that has them.
+    /// The only formats that have them.
     #[test]
     fn mirrors_follow_their_results(case in Case::of(Format::ClaudeCode, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+
+    #[test]
+    fn details_follow_their_results(case in Case::of(Format::Pi, Kind::Valid)) {
         mirrors(&case)?;
     }
 }
@@ -566,6 +577,11 @@ mod isolated {
 
         #[test]
         fn claude_code(both in both(Format::ClaudeCode)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn pi(both in both(Format::Pi)) {
             check(both)?;
         }
     }

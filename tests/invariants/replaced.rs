@@ -238,7 +238,16 @@ fn holes(view: LineView) -> Vec<(Node, Hole)> {
         .map(|mirror| (mirror.node, Hole::Mirror));
     let links = view.link.into_iter().map(|node| (node, Hole::Link));
     let figures = view.figures.into_iter().map(|node| (node, Hole::Figure));
+    let sums = view.sums.into_iter().map(|node| {
+        let hole = if node.is_text() {
+            Hole::Link
+        } else {
+            Hole::Figure
+        };
+        (node, hole)
+    });
     let holes = contents.chain(mirrors).chain(links).chain(figures);
+    let holes = holes.chain(sums);
     let mut holes: Vec<(Node, Hole)> = holes.collect();
     holes.sort_by_key(|(node, _)| node.span.start);
     holes

@@ -38,6 +38,11 @@ macro_rules! every_format {
                 fn claude_code(case in Case::of(Format::ClaudeCode, Kind::Valid)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn pi(case in Case::of(Format::Pi, Kind::Valid)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -105,7 +110,7 @@ fn recordings_hold_the_live_windows(case: &Case) -> TestCaseResult {
                 .filter(|messages| *messages > 0),
         );
     }
-    if case.format != Format::ClaudeCode {
+    if !case.is_session() {
         let lengths: Vec<usize> = sessions.iter().map(|s| s.messages.len()).collect();
         prop_assert_eq!(lengths, windows);
     }

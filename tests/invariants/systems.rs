@@ -41,6 +41,11 @@ macro_rules! every_format {
                 fn claude_code(case in Case::of_system(Format::ClaudeCode, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn pi(case in Case::of_system(Format::Pi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -146,7 +151,7 @@ fn what_the_system_says_stays(case: &Case) -> TestCaseResult {
         };
         [times(r#""role":"system""#), times(r#""role":"developer""#)]
     };
-    if case.format != Format::ClaudeCode {
+    if !case.is_session() {
         let run = case.compact();
         prop_assert_eq!(count(&case.bytes), count(&run.bytes));
     }

@@ -60,6 +60,8 @@ pub(super) struct LineView {
     pub figures: Vec<Node>,
     /// Its own id.
     pub id: Option<Node>,
+    /// What depends on these and on the lines that stay: the sum of the figures, and what a compaction keeps.
+    pub sums: Vec<Node>,
 }
 
 /// The parts of a recorded usage that fill a window, in the order in which they are lowered.
@@ -94,6 +96,7 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
             Some(_) | None => view.openai(line, &root),
         },
         Format::ClaudeCode => view.claude_code(line, &root),
+        Format::Pi => view.pi(line, &root),
     }
     Some(view)
 }
@@ -207,9 +210,57 @@ impl LineView {
         }
     }
 
+    fn pi(&mut self, line: &[u8], root: &Node) {
+        self.id = root.get("id").cloned();
+        self.link = root.get("parentId").cloned();
+        if say(line, root, "type") == "compaction" {
+            let kept = ["firstKeptEntryId", "firstKeptEntryIndex"];
+            self.sums = kept
+                .iter()
+                .filter_map(|key| root.get(key))
+                .cloned()
+                .collect();
+        }
+        let Some(message) = root.get("message") else {
+            return;
+        };
+        let say = |key| say(line, message, key);
+        if say("role") == "toolResult" {
+            self.results.push(ResultView {
+                id: say("toolCallId"),
+                tool: say("toolName"),
+                content: message.get("content").cloned(),
+                outcome: match message.get("isError").map(|node| node.of(line)) {
+                    Some(b"true") => Outcome::Failed,
+                    Some(_) | None => Outcome::Fine,
+                },
+            });
+            if let Some(details) = message.get("details") {
+                self.mirror(details, None);
+            }
+            return;
+        }
+        self.said.push(message.span.clone());
+        let has_ended = !matches!(say("stopReason").as_str(), "aborted" | "error");
+        for block in message.get("content").map(Node::list).unwrap_or_default() {
+            if self::say(line, block, "type") == "toolCall" && has_ended {
+                let id = self::say(line, block, "id");
+                self.call(line, id, block, &["arguments"]);
+            }
+        }
+        if say("role") == "assistant" {
+            let usage = message.get("usage");
+            let number = |key: &&str| usage?.get(key).filter(|n| n.number(line).is_some());
+            let figures = ["cacheRead", "cacheWrite", "input"];
+            self.figures = figures.iter().filter_map(number).cloned().collect();
+            self.sums = number(&"totalTokens").cloned().into_iter().collect();
+            self.forget_figures();
+        }
+    }
+
     /// Takes the figures out of what was said.
     fn forget_figures(&mut self) {
-        for figure in &self.figures {
+        for figure in self.figures.iter().chain(&self.sums) {
             let holds = |said: &Range<usize>| said.contains(&figure.span.start);
             if let Some(at) = self.said.iter().position(holds) {
                 let Range { start, end } = self.said[at];

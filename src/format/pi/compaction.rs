@@ -41,7 +41,10 @@ pub(in super::super) fn splice(
     };
     let mut splice = Splice::default();
     let leaf = conversation.leaf?;
-    let time = window.iter().rev().find_map(|line| timestamp(transcript, *line));
+    let time = window
+        .iter()
+        .rev()
+        .find_map(|line| timestamp(transcript, *line));
     let mut out = Vec::with_capacity(summary.text.len() + 256);
     out.extend_from_slice(b"{\"type\":\"compaction\"");
     let id = match tree.chaining {

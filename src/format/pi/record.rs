@@ -96,8 +96,12 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                     words(record, &mut link, summary);
                     LineKind::Message
                 }
-                b"model_change" | b"thinking_level_change" | b"branch_summary" | b"custom"
-                | b"label" | b"session_info" => LineKind::Control,
+                b"model_change"
+                | b"thinking_level_change"
+                | b"branch_summary"
+                | b"custom"
+                | b"label"
+                | b"session_info" => LineKind::Control,
                 _ => LineKind::Unknown,
             }
         }

@@ -173,18 +173,13 @@ impl<'t, 'a> Tree<'t, 'a> {
         }
     }
 
-    /// The lines that count as entries where entries are numbered: all that are JSON, the header too.
+    /// The lines that count where entries are numbered: all that could be read, the header too.
     pub(crate) fn entries(&self) -> impl Iterator<Item = u32> + '_ {
         let lines = (0u32..).zip(self.transcript.lines());
-        let is_one = |(number, line): &(u32, &crate::transcript::Line)| {
-            let bytes = self.transcript.line(*number);
-            let is_json = || {
-                let mut cursor = Cursor::new(bytes);
-                cursor.skip().and_then(|_| cursor.end()).is_ok()
-            };
-            self.transcript.is_there(*number) && (line.kind != LineKind::Bad || is_json())
-        };
-        lines.filter(is_one).map(|(number, _)| number)
+        let read = lines.filter(|(number, line)| {
+            self.transcript.is_there(*number) && line.kind != LineKind::Bad
+        });
+        read.map(|(number, _)| number)
     }
 
     /// The entries of a path that a model sees, in the order in which it does.

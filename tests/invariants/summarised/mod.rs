@@ -4,6 +4,7 @@
 //! here a second time ([`spliced`]) and compared. The number of cases is that of `PROPTEST_CASES`, else 400 for each
 //! property and format.
 
+mod appended;
 mod spliced;
 mod words;
 
@@ -39,6 +40,11 @@ macro_rules! every_format {
 
                 #[test]
                 fn claude_code(case in Case::summarised(Format::ClaudeCode, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn pi(case in Case::summarised(Format::Pi, Kind::$kind)) {
                     super::$property(&case)?;
                 }
             }
@@ -84,8 +90,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
         match summary.filter(|_| is_summarised(conversation)) {
             Some(summary) => {
                 let kept = before - summary.messages;
-                let new = if case.policy.summary.ack.is_empty() || case.format == Format::ClaudeCode
-                {
+                let new = if case.policy.summary.ack.is_empty() || case.is_session() {
                     1..=1
                 } else {
                     1..=2
@@ -191,6 +196,7 @@ fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
     match run.detected {
         None => prop_assert!(run.bytes == free.bytes),
         Some((Format::ClaudeCode, _)) => spliced::session(case, &free, &run)?,
+        Some((Format::Pi, _)) => appended::session(case, &free, &run)?,
         Some((format, Layout::File)) => spliced::file(case, format, &free, &run)?,
         Some((format, Layout::Line)) => spliced::lines(case, format, &free, &run)?,
     }
@@ -246,7 +252,7 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
         if let Some((format, Layout::File)) = run.detected
             && !reached
             && !is_kept
-            && format != Format::ClaudeCode
+            && !case.is_session()
         {
             // Where the policy keeps less, a message that had to be told can be smaller than its summary.
             let kept = |summary: &SummaryOutcome| summary.preserved_messages;
@@ -319,9 +325,8 @@ fn summaries_are_exercised() {
             }
         }
         for (what, times) in times {
-            let never = format != Format::ClaudeCode
-                && what == "summarised aside"
-                && format != Format::OpenAi;
+            let has_others = matches!(format, Format::ClaudeCode | Format::OpenAi);
+            let never = what == "summarised aside" && !has_others;
             let least = if what == "summarised" { 100 } else { 5 };
             assert!(times >= least || never, "{format:?}: {what} {times} times");
         }

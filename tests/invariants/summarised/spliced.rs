@@ -258,7 +258,8 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let mut stays = Vec::new();
     let mut next = 0;
     for n in (0..after.len()).filter(|n| !is_new(n)) {
-        let is_it = |m: &usize| same_but_for_links(before[*m].0, after[n].0).is_ok();
+        let is_it =
+            |m: &usize| same_but_for_links(Format::ClaudeCode, before[*m].0, after[n].0).is_ok();
         let Some(found) = (next..before.len()).find(is_it) else {
             return Err(TestCaseError::fail(format!(
                 "nobody wrote {}",
@@ -341,16 +342,14 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
 }
 
 /// Two lines that differ in the line that they hang on, or in what a provider counted, and in nothing else.
-fn same_but_for_links(before: &[u8], after: &[u8]) -> TestCaseResult {
-    let (Some(was), Some(is)) = (
-        view(Format::ClaudeCode, before),
-        view(Format::ClaudeCode, after),
-    ) else {
+pub(super) fn same_but_for_links(format: Format, before: &[u8], after: &[u8]) -> TestCaseResult {
+    let (Some(was), Some(is)) = (view(format, before), view(format, after)) else {
         prop_assert_eq!(before, after);
         return Ok(());
     };
     let holes = |view: super::super::view::LineView| {
-        let mut holes: Vec<Node> = view.link.into_iter().chain(view.figures).collect();
+        let holes = view.link.into_iter().chain(view.figures);
+        let mut holes: Vec<Node> = holes.chain(view.sums).collect();
         holes.sort_by_key(|node| node.span.start);
         holes
     };

@@ -93,6 +93,12 @@ fn written(format: Format, steps: &[Step]) -> String {
                 lines.push(("assistant", format!("null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"{tool}\",\"arguments\":{input}}}}}]")));
                 lines.push(("tool", format!("{},\"tool_call_id\":\"c{n}\"", json(said))));
             }
+            (Step::Call(tool, key, input, said, failed), Format::Pi) => {
+                let input = format!("{{{}:{}}}", json(key), json(input));
+                lines.push(("assistant", format!("[{{\"type\":\"toolCall\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"arguments\":{input}}}]")));
+                let said = format!("[{{\"type\":\"text\",\"text\":{}}}]", json(said));
+                lines.push(("toolResult", format!("{said},\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"isError\":{failed}")));
+            }
             (Step::Call(tool, key, input, said, failed), _) => {
                 let input = format!("{{{}:{}}}", json(key), json(input));
                 lines.push(("assistant", format!("[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"input\":{input}}}]")));
@@ -105,6 +111,7 @@ fn written(format: Format, steps: &[Step]) -> String {
         let message = format!("{{\"role\":\"{role}\",\"content\":{content}}}");
         match format {
             Format::Anthropic | Format::OpenAi => format!("{message}\n"),
+            Format::Pi => format!("{{\"type\":\"message\",\"message\":{message}}}\n"),
             Format::ClaudeCode => {
                 let parent = if n == 0 {
                     "null".to_owned()
