@@ -32,7 +32,7 @@ pub(super) fn push(
         push_block(transcript, transcript.block(*number), out);
     }
     out.push(b']');
-    if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes {
+    if message.role == Role::User && message.typed == Typed::No {
         out.extend_from_slice(br#","isMeta":true"#);
     }
     out.push(b'}');
@@ -67,6 +67,12 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
                 input => input,
             };
             member(out, r#","input":"#, input);
+            out.push(b'}');
+        }
+        // Nobody called it.
+        BlockKind::Result if block.call_id.is_empty() => {
+            out.extend_from_slice(br#"{"type":"text","text":"#);
+            push_json_string(out, &said(transcript, block));
             out.push(b'}');
         }
         BlockKind::Result => {
@@ -128,7 +134,7 @@ mod tests {
                 r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#,
                 r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hé","signature":"pi"},{"type":"text", "text":"so"},{"type":"tool_use","id":"1","name":"bash","input":{"command": "ls"}}]}"#,
                 r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":[{"type":"text","text":"no"}]}]}"#,
-                r#"{"role":"user","content":[{"type":"text","text":"ls\na"}],"isMeta":true}"#,
+                r#"{"role":"user","content":[{"type":"text","text":"ls"},{"type":"text","text":"a"}],"isMeta":true}"#,
             ]
         );
     }

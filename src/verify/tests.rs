@@ -3,6 +3,7 @@
 mod anthropic;
 mod claude_code;
 mod openai;
+mod pi;
 
 use super::*;
 use crate::format::Warnings;
@@ -32,7 +33,7 @@ fn check(format: Format, cases: &[Case<'_>]) {
     }
 }
 
-const ALL: [Rule; 27] = [
+const ALL: [Rule; 30] = [
     Rule::MissingResult,
     Rule::OrphanResult,
     Rule::DuplicateCall,
@@ -60,6 +61,9 @@ const ALL: [Rule; 27] = [
     Rule::PreservedMissing,
     Rule::DuplicateUuid,
     Rule::LeafMissing,
+    Rule::HeaderMissing,
+    Rule::ContentNotList,
+    Rule::UsageMissing,
 ];
 
 #[test]

@@ -240,6 +240,19 @@ impl LineView {
             }
             return;
         }
+        if say("role") == "bashExecution" {
+            let is_sent = message.get("excludeFromContext").map(|n| n.of(line)) != Some(b"true");
+            let output = message
+                .get("output")
+                .filter(|output| is_sent && output.is_text());
+            self.results.extend(output.map(|output| ResultView {
+                id: String::new(),
+                tool: "bash".to_owned(),
+                content: Some(output.clone()),
+                outcome: Outcome::Fine,
+            }));
+            return;
+        }
         self.said.push(message.span.clone());
         let has_ended = !matches!(say("stopReason").as_str(), "aborted" | "error");
         for block in message.get("content").map(Node::list).unwrap_or_default() {

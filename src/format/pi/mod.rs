@@ -17,3 +17,6 @@ pub(super) use record::line;
 pub(crate) use tree::{Kept, Tree};
 pub(super) use tree::{link, lived};
 pub(super) use usage::corrected;
+
+#[cfg(test)]
+mod tests;

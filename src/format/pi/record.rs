@@ -19,7 +19,6 @@ struct Parts {
 /// What the keys of a message hold, but for the blocks of its content.
 #[derive(Default)]
 struct Message {
-    object: Span,
     role: Span,
     content: Option<Content>,
     answers: Span,
@@ -185,18 +184,25 @@ fn said(
             if message.is_left_out {
                 return LineKind::Control;
             }
-            for text in [message.command, message.output].into_iter().flatten() {
-                record.text(text);
+            words(record, link, message.command);
+            if let Some(output) = message.output {
+                // The output of a command is a result, whoever ran it.
+                let texts = record.text_mark();
+                record.text(output);
+                let value = quoted(output);
+                let role = message.role;
+                record.block(
+                    Block {
+                        shape: Shape::String,
+                        value,
+                        content: value,
+                        // The tool is what the role begins with.
+                        tool: Span { len: 4, ..role },
+                        ..Block::new(BlockKind::Result)
+                    },
+                    texts,
+                );
             }
-            record.block(
-                Block {
-                    shape: Shape::Other,
-                    value: message.object,
-                    content: message.object,
-                    ..Block::new(BlockKind::Text)
-                },
-                texts,
-            );
             LineKind::Message
         }
         role @ (b"branchSummary" | b"compactionSummary") => {
@@ -220,7 +226,7 @@ fn said(
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Message> {
     let (start, texts) = (record.block_mark(), record.text_mark());
     let mut message = Message::default();
-    message.object = c.object(|key, c| {
+    c.object(|key, c| {
         let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
         match (key, c.kind()?) {
             (b"role", _) => message.role = span(c.string_or_skip()?),
