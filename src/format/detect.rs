@@ -199,8 +199,15 @@ impl<'a> Hints<'a> {
         if self.has(HISTORY) || self.has(SOURCE) && m.role.is_empty() {
             return unsupported("openhands");
         }
+        if self.has(PARTS) && !m.role.is_empty() {
+            return unsupported("ui-messages");
+        }
         if m.ai_sdk {
-            return unsupported("ai-sdk");
+            return if self.has(MESSAGES) {
+                unsupported("ai-sdk")
+            } else {
+                Some(Detected::Known(Format::AiSdk, Layout::File))
+            };
         }
         if self.has(MESSAGES) {
             return match (m.anthropic, m.role.is_empty()) {
@@ -257,21 +264,24 @@ impl<'a> MessageHints<'a> {
             return c.skip().map(drop);
         }
         let line = c.line();
+        let mut kind: &[u8] = b"";
+        let mut names_media = false;
         c.object(|key, c| {
             if key == b"type" && c.kind()? == Kind::String {
-                match c.string()?.span.of(line) {
-                    b"tool_use" | b"tool_result" | b"thinking" | b"redacted_thinking"
-                    | b"image" | b"document" => {
-                        self.anthropic = true;
-                    }
-                    b"tool-call" | b"tool-result" => self.ai_sdk = true,
-                    b"image_url" | b"input_audio" | b"refusal" | b"file" => self.openai = true,
-                    _ => {}
-                }
+                kind = c.string()?.span.of(line);
                 return Ok(());
             }
+            names_media |= matches!(key, b"image" | b"mediaType" | b"mimeType");
             c.skip().map(drop)
         })?;
+        match kind {
+            b"tool-call" | b"tool-result" | b"reasoning" => self.ai_sdk = true,
+            b"image" | b"file" if names_media => self.ai_sdk = true,
+            b"tool_use" | b"tool_result" | b"thinking" | b"redacted_thinking" | b"image"
+            | b"document" => self.anthropic = true,
+            b"image_url" | b"input_audio" | b"refusal" | b"file" => self.openai = true,
+            _ => {}
+        }
         Ok(())
     }
 }

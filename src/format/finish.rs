@@ -30,7 +30,7 @@ impl Format {
         let bytes = transcript.line(line);
         let mut reason = None;
         let read = match self {
-            Format::Anthropic | Format::OpenAi => {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
                 let object = last.object;
                 found(&mut Cursor::new(object.of(bytes)), &mut reason)
                     .map(|()| reason.map(|span: Span| span.of(object.of(bytes))))

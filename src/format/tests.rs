@@ -73,7 +73,23 @@ fn every_shape_is_told_by_its_content() {
         ),
         (
             r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a"}]}"#,
+            file(Format::AiSdk),
+        ),
+        (
+            r#"{"role":"user","content":[{"type":"image","image":"x","mediaType":"image/png"}]}"#,
+            file(Format::AiSdk),
+        ),
+        (
+            r#"{"role":"user","content":[{"type":"image","source":{}}]}"#,
+            file(Format::Anthropic),
+        ),
+        (
+            r#"{"messages":[{"role":"tool","content":[{"type":"tool-result"}]}]}"#,
             Detected::Unsupported("ai-sdk"),
+        ),
+        (
+            r#"{"id":"1","role":"assistant","content":"","parts":[{"type":"tool-bash","toolCallId":"a"}]}"#,
+            Detected::Unsupported("ui-messages"),
         ),
         (
             r#"{"conversations":[{"from":"human","value":"hi"}]}"#,

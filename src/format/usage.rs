@@ -33,7 +33,9 @@ impl Format {
         }
         let lines = conversation.lines(message).iter().rev();
         let tokens = lines.copied().find_map(|line| match self {
-            Format::Anthropic | Format::OpenAi => usage(transcript.bytes(line, message.object)),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
+                usage(transcript.bytes(line, message.object))
+            }
             Format::ClaudeCode => {
                 let link = transcript.links().get(line as usize)?;
                 // An answer that the agent made up was no request.

@@ -67,6 +67,7 @@ pub fn recordings(
             let plain = match format {
                 Format::Anthropic | Format::ClaudeCode | Format::Pi => Format::Anthropic,
                 Format::OpenAi => Format::OpenAi,
+                Format::AiSdk => Format::AiSdk,
             };
             let messages = in_order(transcript, conversation);
             let mut bytes = Vec::new();
@@ -141,7 +142,7 @@ fn push(
 ) {
     let lines = conversation.lines(message);
     match format {
-        Format::Anthropic | Format::OpenAi => {
+        Format::Anthropic | Format::OpenAi | Format::AiSdk => {
             out.extend_from_slice(transcript.bytes(lines[0], message.object));
         }
         Format::Pi => pi::push(transcript, conversation, message, out),

@@ -7,6 +7,7 @@
 //!
 //! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
 
+mod ai_sdk;
 mod anthropic;
 mod claude_code;
 mod openai;
@@ -70,6 +71,10 @@ pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
         Format::Pi => {
             findings.conversations(pi::messages);
             pi::session(&mut findings);
+        }
+        Format::AiSdk => {
+            findings.unreadable_lines();
+            findings.conversations(ai_sdk::check);
         }
     }
     findings.list

@@ -63,7 +63,7 @@ pub enum Rule {
     LeafMissing,
     /// A session begins with its header (pi, which else begins the file anew).
     HeaderMissing,
-    /// A result's content is a list (pi, which else sends its characters one by one).
+    /// A content is a list: a result's (pi, which else sends its characters one by one), or a tool message's (AI SDK).
     ContentNotList,
     /// The last answer has its usage (pi, which else does not start).
     UsageMissing,
@@ -87,6 +87,7 @@ impl Rule {
             Format::OpenAi => self.openai(),
             // Which provider it is may change in the middle of a session.
             Format::Pi => None,
+            Format::AiSdk => self.ai_sdk(),
         }
     }
 
@@ -155,7 +156,7 @@ impl Rule {
                 "header-missing",
                 "the session does not begin with its header",
             ),
-            Rule::ContentNotList => ("content-not-list", "a result's content is no list"),
+            Rule::ContentNotList => ("content-not-list", "a content is no list"),
             Rule::UsageMissing => ("usage-missing", "the last answer has no usage"),
         }
     }
@@ -201,6 +202,10 @@ impl Rule {
             | Rule::ContentNotList
             | Rule::UsageMissing => return None,
         })
+    }
+
+    fn ai_sdk(self) -> Option<&'static str> {
+        (self == Rule::MissingResult).then_some("Tool results are missing for tool calls")
     }
 
     fn openai(self) -> Option<&'static str> {

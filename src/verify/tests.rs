@@ -1,5 +1,6 @@
 //! Small histories, good and bad, a table for each format; and the comparison.
 
+mod ai_sdk;
 mod anthropic;
 mod claude_code;
 mod openai;

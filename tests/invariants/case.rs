@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use super::known::Known;
 use super::tape::Tape;
 use super::text::Mode;
-use super::{anthropic, claude_code, openai, pi, policies};
+use super::{ai_sdk, anthropic, claude_code, openai, pi, policies};
 
 /// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
 const TAPE: usize = 900;
@@ -104,7 +104,7 @@ impl Case {
     /// Whether it is a session, of which some lines are live and a summary is a record of its own.
     pub(super) fn is_session(&self) -> bool {
         match self.format {
-            Format::Anthropic | Format::OpenAi => false,
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
             Format::ClaudeCode | Format::Pi => true,
         }
     }
@@ -262,6 +262,7 @@ impl Written {
             Format::Anthropic => (Layout::File, anthropic::lines(tape, mode)),
             Format::OpenAi if tape.one_in(3) => (Layout::Line, openai::conversations(tape, mode)),
             Format::OpenAi => (Layout::File, openai::lines(tape, mode)),
+            Format::AiSdk => (Layout::File, ai_sdk::lines(tape, mode)),
             Format::ClaudeCode => {
                 let claude_code::Session { lines, known } = claude_code::session(tape, mode);
                 let layout = Layout::File;

@@ -5,6 +5,7 @@
 //! with the program. The number of cases is that of `PROPTEST_CASES`, else 1 000 for each property and format. What is
 //! promised of summaries is in [`summarised`].
 
+mod ai_sdk;
 mod anthropic;
 mod case;
 mod claude_code;
@@ -83,6 +84,11 @@ macro_rules! every_format {
 
                 #[test]
                 fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn ai_sdk(case in Case::of(Format::AiSdk, Kind::$kind)) {
                     super::$property(&case)?;
                 }
             }
@@ -582,6 +588,11 @@ mod isolated {
 
         #[test]
         fn pi(both in both(Format::Pi)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn ai_sdk(both in both(Format::AiSdk)) {
             check(both)?;
         }
     }

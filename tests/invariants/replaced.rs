@@ -209,7 +209,7 @@ pub(super) fn same_but_for_results(format: Format, before: &[u8], after: &[u8]) 
                 Hole::Mirror | Hole::Link | Hole::Figure => new.list().is_empty(),
             };
         prop_assert!(
-            old.is_text() && new.is_text() || old.is_list() && becomes_list,
+            (old.is_text() || old.is_json()) && new.is_text() || old.is_list() && becomes_list,
             "{} became {}",
             old.of(before).escape_ascii(),
             new.of(after).escape_ascii()

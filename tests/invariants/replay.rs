@@ -43,6 +43,11 @@ macro_rules! every_format {
                 fn pi(case in Case::of(Format::Pi, Kind::Valid)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn ai_sdk(case in Case::of(Format::AiSdk, Kind::Valid)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};

@@ -131,7 +131,7 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     let path = input.get("file_path").or(input.get("path"))?.as_str()?;
     let folder = match case.format {
         Format::ClaudeCode | Format::Pi => "/w",
-        Format::Anthropic | Format::OpenAi => "",
+        Format::Anthropic | Format::OpenAi | Format::AiSdk => "",
     };
     let path = Path::new(folder)
         .join(path)

@@ -46,6 +46,11 @@ macro_rules! every_format {
                 fn pi(case in Case::of_system(Format::Pi, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn ai_sdk(case in Case::of_system(Format::AiSdk, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};

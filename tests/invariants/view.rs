@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use ctxpack::format::Format;
+use ctxpack::scan::unescape;
 use ctxpack::transcript::Outcome;
 
 use super::json::{self, Kind, Node};
@@ -97,6 +98,7 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
         },
         Format::ClaudeCode => view.claude_code(line, &root),
         Format::Pi => view.pi(line, &root),
+        Format::AiSdk => view.ai_sdk(line, &root),
     }
     Some(view)
 }
@@ -165,7 +167,7 @@ impl LineView {
         let input = inputs.iter().find_map(|key| called.get(key));
         let input = input.map(|input| match &input.kind {
             Kind::Text => input.said(line),
-            Kind::Object(_) | Kind::List(_) | Kind::Plain => {
+            Kind::Object(_) | Kind::List(_) | Kind::Plain | Kind::Json => {
                 String::from_utf8_lossy(input.of(line)).into_owned()
             }
         });
@@ -207,6 +209,56 @@ impl LineView {
         }
         if let Some(mirror) = root.get("toolUseResult") {
             self.mirror(mirror, None);
+        }
+    }
+
+    fn ai_sdk(&mut self, line: &[u8], message: &Node) {
+        let (results, is_tool) = (self.results.len(), say(line, message, "role") == "tool");
+        for part in message.get("content").map(Node::list).unwrap_or_default() {
+            let say = |key| say(line, part, key);
+            match say("type").as_str() {
+                "tool-call"
+                    if part.get("providerExecuted").map(|n| n.of(line)) != Some(b"true") =>
+                {
+                    let id = say("toolCallId");
+                    let name = say("toolName");
+                    self.calls.push((id.clone(), name.clone()));
+                    let input = part.get("input").or(part.get("args"));
+                    self.asks.push(AskView {
+                        id,
+                        tool: name,
+                        input: input.map_or(String::new(), |input| {
+                            String::from_utf8_lossy(input.of(line)).into_owned()
+                        }),
+                        results_before: self.results.len(),
+                    });
+                }
+                "tool-result" if is_tool => {
+                    let output = part.get("output");
+                    let kind = output.map(|output| self::say(line, output, "type"));
+                    let value = output.and_then(|o| o.get("value").or(o.get("reason")));
+                    let is_true = |key| part.get(key).map(|n| n.of(line)) == Some(b"true");
+                    let failed = ["error-text", "error-json", "execution-denied"];
+                    let has_failed = kind.as_deref().is_some_and(|kind| failed.contains(&kind));
+                    self.results.push(ResultView {
+                        id: say("toolCallId"),
+                        tool: say("toolName"),
+                        content: part
+                            .get("result")
+                            .or(value)
+                            .map(|value| as_read(kind.as_deref(), value)),
+                        outcome: if has_failed || is_true("isError") {
+                            Outcome::Failed
+                        } else {
+                            Outcome::Fine
+                        },
+                    });
+                }
+                _ => {}
+            }
+        }
+        if self.results.len() == results {
+            self.said.push(message.span.clone());
         }
     }
 
@@ -294,8 +346,30 @@ impl LineView {
                 node: node.clone(),
                 of: of.cloned(),
             }),
-            Kind::Plain => {}
+            Kind::Plain | Kind::Json => {}
         }
+    }
+}
+
+/// A value of an output of a type, or of the older form: parts, a string, or JSON.
+fn as_read(kind: Option<&str>, value: &Node) -> Node {
+    let is_json = match (kind, &value.kind) {
+        (_, Kind::Text) => false,
+        (Some("content"), Kind::List(_)) => false,
+        (
+            Some("text" | "json" | "error-text" | "error-json" | "execution-denied" | "content"),
+            _,
+        )
+        | (None, _) => !matches!(value.kind, Kind::Plain),
+        (Some(_), _) => false,
+    };
+    if is_json {
+        Node {
+            kind: Kind::Json,
+            span: value.span.clone(),
+        }
+    } else {
+        value.clone()
     }
 }
 
@@ -303,6 +377,9 @@ impl LineView {
 pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
     if content.is_text() {
         return content.said_bytes(line);
+    }
+    if content.is_json() {
+        return unescape(content.of(line)).into_owned();
     }
     let texts: Vec<Vec<u8>> = content
         .list()
@@ -329,5 +406,7 @@ pub(super) fn is_all_text(line: &[u8], content: &Node) -> bool {
                 "text" | "input_text" | "output_text" | "refusal"
             )
     };
-    content.is_text() || content.is_list() && content.list().iter().all(is_text)
+    content.is_text()
+        || content.is_json()
+        || content.is_list() && content.list().iter().all(is_text)
 }

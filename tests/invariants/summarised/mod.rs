@@ -47,6 +47,11 @@ macro_rules! every_format {
                 fn pi(case in Case::summarised(Format::Pi, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn ai_sdk(case in Case::summarised(Format::AiSdk, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};

@@ -48,7 +48,9 @@ impl Message {
             match say(block, "type").as_str() {
                 "tool_use" => message.calls.push(say(block, "id")),
                 "tool_result" => message.results.push(say(block, "tool_use_id")),
-                "thinking" | "redacted_thinking" => message.thinks = true,
+                "thinking" | "redacted_thinking" | "reasoning" => message.thinks = true,
+                "tool-call" => message.calls.push(say(block, "toolCallId")),
+                "tool-result" => message.results.push(say(block, "toolCallId")),
                 _ => {}
             }
         }
@@ -96,7 +98,7 @@ fn check_new(case: &Case, format: Format, new: &[&[u8]], next: Option<&Message>)
         .collect();
     let summary = &case.policy.summary;
     let role = match (summary.role, format) {
-        (Role::Assistant, Format::OpenAi) => "assistant",
+        (Role::Assistant, Format::OpenAi | Format::AiSdk) => "assistant",
         _ => "user",
     };
     let text = new[0]["content"].as_str().unwrap_or_default();
@@ -377,7 +379,9 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
         None => said.len().saturating_sub(1),
     };
     let next = said.get(first);
-    if first == 0 || format == Format::OpenAi && next.is_some_and(|next| next.thinks) {
+    if first == 0
+        || matches!(format, Format::OpenAi | Format::AiSdk) && next.is_some_and(|next| next.thinks)
+    {
         return None;
     }
     let typed = said.iter().rposition(|m| m.typed.is_some());
@@ -398,7 +402,7 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
         ..Substitutions::default()
     });
     let role = match (settings.role, format) {
-        (Role::Assistant, Format::OpenAi) => "assistant",
+        (Role::Assistant, Format::OpenAi | Format::AiSdk) => "assistant",
         _ => "user",
     };
     let mut lines: Vec<Vec<u8>> = system.iter().map(|m| m.bytes.clone()).collect();

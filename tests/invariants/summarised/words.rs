@@ -120,7 +120,7 @@ fn collect(line: &[u8], node: &Node, strings: &mut Vec<String>) {
         }
         Kind::List(list) => list.iter().for_each(|node| collect(line, node, strings)),
         Kind::Text => strings.push(node.said(line)),
-        Kind::Plain => {}
+        Kind::Plain | Kind::Json => {}
     }
 }
 
@@ -285,7 +285,7 @@ fn collect_all(line: &[u8], node: &Node, strings: &mut Vec<String>) {
             .iter()
             .for_each(|node| collect_all(line, node, strings)),
         Kind::Text => strings.push(node.said(line)),
-        Kind::Plain => {}
+        Kind::Plain | Kind::Json => {}
     }
 }
 

@@ -93,6 +93,13 @@ fn written(format: Format, steps: &[Step]) -> String {
                 lines.push(("assistant", format!("null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"{tool}\",\"arguments\":{input}}}}}]")));
                 lines.push(("tool", format!("{},\"tool_call_id\":\"c{n}\"", json(said))));
             }
+            (Step::Call(tool, key, input, said, failed), Format::AiSdk) => {
+                let input = format!("{{{}:{}}}", json(key), json(input));
+                lines.push(("assistant", format!("[{{\"type\":\"tool-call\",\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"input\":{input}}}]")));
+                let kind = if *failed { "error-text" } else { "text" };
+                let said = format!("{{\"type\":\"{kind}\",\"value\":{}}}", json(said));
+                lines.push(("tool", format!("[{{\"type\":\"tool-result\",\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"output\":{said}}}]")));
+            }
             (Step::Call(tool, key, input, said, failed), Format::Pi) => {
                 let input = format!("{{{}:{}}}", json(key), json(input));
                 lines.push(("assistant", format!("[{{\"type\":\"toolCall\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"arguments\":{input}}}]")));
@@ -110,7 +117,7 @@ fn written(format: Format, steps: &[Step]) -> String {
     let line = |(n, (role, content)): (usize, (&str, String))| {
         let message = format!("{{\"role\":\"{role}\",\"content\":{content}}}");
         match format {
-            Format::Anthropic | Format::OpenAi => format!("{message}\n"),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => format!("{message}\n"),
             Format::Pi => format!("{{\"type\":\"message\",\"message\":{message}}}\n"),
             Format::ClaudeCode => {
                 let parent = if n == 0 {
