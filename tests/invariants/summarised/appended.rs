@@ -6,9 +6,9 @@ use ctxpack::format::{Format, Warnings};
 use ctxpack::policy::History;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use serde_json::Value;
 
 use super::super::case::{Case, Kept, Run, split};
+use super::super::json;
 use super::is_summarised;
 use super::spliced::same_but_for_links;
 
@@ -57,17 +57,24 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         "{tail:?} is no end of {:?}",
         case.known.windows[0].lines
     );
-    let json = |line: &[u8]| serde_json::from_slice::<Value>(line).unwrap();
-    let new = json(new.0);
-    prop_assert_eq!(&new["type"], "compaction");
-    let text = new["summary"].as_str().unwrap();
-    prop_assert!(text.starts_with(case.policy.summary.text.prefix()));
+    let Some(new) = json::object(new.0) else {
+        return Err(TestCaseError::fail("the new line is no object"));
+    };
+    let new_line = after[rest.len()].0;
+    let say = |key| new.get(key).map(|node| node.said(new_line));
+    prop_assert_eq!(say("type"), Some("compaction".to_owned()));
+    let text = say("summary").unwrap_or_default();
+    let begins = text.starts_with(case.policy.summary.text.prefix());
+    prop_assert!(begins, "{text:?}");
     // An answer that stays is no younger than it.
     let original = split(&case.bytes).1;
-    let last = tail.last().or(case.known.windows[0].lines.last()).unwrap();
-    let last: Value = json(original[*last].0);
-    prop_assert_eq!(&new["timestamp"], &last["timestamp"]);
-    prop_assert_eq!(new.get("id").is_some(), last.get("id").is_some());
-    prop_assert_eq!(new.get("parentId").is_some(), last.get("id").is_some());
+    let last = tail.last().or(case.known.windows[0].lines.last());
+    let last = original[*last.unwrap()].0;
+    let entry = json::object(last).unwrap();
+    let time = entry.get("timestamp").map(|node| node.said(last));
+    prop_assert_eq!(say("timestamp"), time);
+    let has_ids = entry.get("id").is_some();
+    prop_assert_eq!(new.get("id").is_some(), has_ids);
+    prop_assert_eq!(new.get("parentId").is_some(), has_ids);
     Ok(())
 }
