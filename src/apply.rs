@@ -183,7 +183,7 @@ pub fn said(transcript: &Transcript<'_>, texts: &[(u32, String)]) -> Vec<Edit> {
 
 /// The edits that mend links to lines which leave.
 pub fn relinked(dead: &Dead) -> impl Iterator<Item = Edit> + '_ {
-    dead.relinks.iter().map(|relink| {
+    let relinks = dead.relinks.iter().map(|relink| {
         let with = match &relink.to {
             Some(id) => [b"\"", id.as_slice(), b"\""].concat(),
             None => b"null".to_vec(),
@@ -193,7 +193,8 @@ pub fn relinked(dead: &Dead) -> impl Iterator<Item = Edit> + '_ {
             span: relink.span,
             with: With::Raw(with),
         }
-    })
+    });
+    relinks.chain(refigured(dead.figures.clone()))
 }
 
 /// The edits that put a summary into lines.

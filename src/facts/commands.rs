@@ -80,16 +80,23 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
             return Exit::Running;
         }
     }
+    let said = said(transcript, block);
     let code = match lossy(unescape(transcript.header(block))) {
         header if !header.is_empty() => code(&header),
-        _ => code(&said(transcript, block)),
+        _ => code(&said),
     };
+    let is_stopped = said.lines().next_back() == Some("Command aborted");
+    if block.outcome == Outcome::Failed && is_stopped {
+        return Exit::Interrupted;
+    }
+    // A session whose results name their tools is that of another agent which flags them so.
+    let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     match (block.outcome, code) {
         (Outcome::Failed, Some(0)) => Exit::Badly,
         (_, Some(code)) => Exit::Code(code),
         (Outcome::Failed, None) => Exit::Badly,
         // The shape of the record is that of an agent that flags every command that fails.
-        (Outcome::Fine, None) if recorded.is_some() => Exit::Well,
+        (Outcome::Fine, None) if recorded.is_some() || names_tools => Exit::Well,
         (Outcome::Fine, None) => Exit::Unknown,
     }
 }
@@ -115,16 +122,20 @@ fn code(said: &str) -> Option<i64> {
         "exit code: ",
     ];
     const HEADER: usize = 4;
+    /// What stands before it on the last line.
+    const BEHIND: &str = "Command exited with code ";
     if said.starts_with('{') {
         let record = Input::in_value(said.as_bytes());
         let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
         return status(&record).or_else(|| status(&record.object("metadata")?));
     }
-    said.lines().take(HEADER).find_map(|line| {
+    let before = said.lines().take(HEADER).find_map(|line| {
         let line = line.trim_matches(['[', ']', '(', ')', ' ']);
         let code = BEFORE.iter().find_map(|before| line.strip_prefix(before))?;
         code.trim().parse().ok()
-    })
+    });
+    let after = || said.lines().next_back()?.strip_prefix(BEHIND)?.parse().ok();
+    before.or_else(after)
 }
 
 #[cfg(test)]

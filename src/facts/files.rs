@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::input::Input;
 use super::numbered::{Numbered, Style};
-use super::reads::{Lines, Reading, says_that_there_is_more};
+use super::reads::{Lines, Reading, cut_off, says_that_there_is_more};
 use super::shell::{Showing, is_shell, showing};
 use super::{Exchange, Place, patch, path, said};
 use crate::ids::IdMap;
@@ -289,7 +289,7 @@ impl Operation {
             None if tool == b"Read" || said.starts_with("<file") => return None,
             // The agent says so where it has left out a part of what a command printed.
             None if result.header > 0 && says_that_there_is_more(&said) => return None,
-            None => said.into_owned(),
+            None => cut_off(&said).0.to_owned(),
         };
         Some(Content { text, lines })
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::input::Input;
 use super::{Place, lossy};
 use crate::scan::{Cursor, Span, unescape};
-use crate::transcript::{Marks, Transcript};
+use crate::transcript::{LineKind, Marks, Transcript};
 
 /// The names that tools have for the path in their inputs.
 const KEYS: [&str; 6] = [
@@ -64,6 +64,17 @@ fn folder(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     if transcript.links().is_empty() {
         return None;
     }
+    recorded(transcript, line).or_else(|| {
+        // A session may say it once, in its header.
+        let first = transcript.lines().first()?;
+        (first.kind == LineKind::Session)
+            .then(|| recorded(transcript, 0))
+            .flatten()
+    })
+}
+
+/// The folder that stands on a line.
+fn recorded(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     let mut folder = Span::default();
     let mut cursor = Cursor::new(transcript.line(line));
     let read = cursor.object(|key, c| {

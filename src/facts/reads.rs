@@ -122,11 +122,26 @@ fn holds(transcript: &Transcript<'_>, later: u32, earlier: u32) -> bool {
     if let ([whole], [part]) = (transcript.texts(later), transcript.texts(earlier)) {
         let whole = transcript.bytes(later.line, whole.span);
         let part = transcript.bytes(earlier.line, part.span);
-        if memchr::memmem::find(whole, part).is_none() {
+        let is_cut = memchr::memmem::find(part, CONTINUE.as_bytes()).is_some();
+        if !is_cut && memchr::memmem::find(whole, part).is_none() {
             return false;
         }
     }
-    said(transcript, later).contains(&*said(transcript, earlier))
+    let [later, earlier] = [later, earlier].map(|block| said(transcript, block));
+    cut_off(&later).0.contains(cut_off(&earlier).0)
+}
+
+/// How the hint ends that there is more of a file.
+const CONTINUE: &str = " to continue.]";
+
+/// What is shown of a file before pi's hint that there is more of it, and the number of the last line that is.
+pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
+    let cut = || {
+        let (text, hint) = said.strip_suffix(CONTINUE)?.rsplit_once("\n\n[")?;
+        let (_, next) = hint.rsplit_once("Use offset=")?;
+        Some((text, next.parse::<u64>().ok()?.checked_sub(1)?))
+    };
+    cut().map_or((said, None), |(text, last)| (text, Some(last)))
 }
 
 /// The reads of a conversation whose results are text and do not say that they failed, in its order.
@@ -261,9 +276,14 @@ impl Reading {
             ..
         }) = Numbered::read(said)
         else {
+            let (text, last) = cut_off(said);
+            let within = Lines {
+                last: last.or(asked.last),
+                ..asked
+            };
             return (!says_why_not(said)).then(|| Shown {
-                within: asked,
-                whole: (!says_that_there_is_more(said)).then_some(asked),
+                within,
+                whole: (!says_that_there_is_more(text)).then_some(within),
                 known_by: KnownBy::Asking,
                 block,
             });

@@ -19,12 +19,13 @@ const NAMES: [(ToolKind, &[&str]); 6] = [
             "run_terminal_cmd",
         ],
     ),
-    (ToolKind::Read, &["Read", "read_file", "view"]),
-    (ToolKind::Write, &["Write", "write_file", "create"]),
+    (ToolKind::Read, &["Read", "read", "read_file", "view"]),
+    (ToolKind::Write, &["Write", "write", "write_file", "create"]),
     (
         ToolKind::Edit,
         &[
             "Edit",
+            "edit",
             "MultiEdit",
             "edit_file",
             "str_replace",
@@ -32,7 +33,10 @@ const NAMES: [(ToolKind, &[&str]); 6] = [
             "apply_patch",
         ],
     ),
-    (ToolKind::Search, &["Grep", "Glob", "LS"]),
+    (
+        ToolKind::Search,
+        &["Grep", "grep", "Glob", "find", "LS", "ls"],
+    ),
     (ToolKind::Web, &["WebFetch", "WebSearch"]),
 ];
 

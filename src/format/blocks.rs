@@ -154,7 +154,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Nothing yet, written so.
+    /// A content of that shape with nothing in it yet.
     pub(super) fn of(shape: Shape) -> Self {
         Content {
             span: Span::default(),

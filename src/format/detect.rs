@@ -118,6 +118,8 @@ const PARTS: u32 = 1 << 17;
 const DATA: u32 = 1 << 18;
 const CALL_ID: u32 = 1 << 19;
 const SOURCE: u32 = 1 << 20;
+const CWD: u32 = 1 << 21;
+const MESSAGE_OBJECT: u32 = 1 << 22;
 
 impl<'a> Hints<'a> {
     fn has(&self, keys: u32) -> bool {
@@ -151,6 +153,7 @@ impl<'a> Hints<'a> {
                 b"parts" => PARTS,
                 b"data" => DATA,
                 b"call_id" => CALL_ID,
+                b"cwd" => CWD,
                 b"source" | b"observation" | b"action" => SOURCE,
                 _ => 0,
             };
@@ -164,6 +167,10 @@ impl<'a> Hints<'a> {
                             c.skip().map(drop)
                         }
                     })?;
+                }
+                (b"message", Kind::Object) => {
+                    self.keys |= MESSAGE_OBJECT;
+                    c.skip()?;
                 }
                 _ => self.messages.key(key, c)?,
             }
@@ -200,11 +207,10 @@ impl<'a> Hints<'a> {
         {
             return Some(Detected::Known(Format::Codex, Layout::File));
         }
-        if self.kind == b"session" || self.has(PARENT_ID) && self.has(MESSAGE) {
-            return unsupported("pi");
-        }
-        if self.kind == b"message" && self.has(MESSAGE) && m.role.is_empty() {
-            return unsupported("pi");
+        let is_header = self.kind == b"session" && (self.has(CWD) || self.has(VERSION));
+        let is_entry = self.kind == b"message" && self.has(MESSAGE_OBJECT) && m.role.is_empty();
+        if is_header || is_entry {
+            return Some(Detected::Known(Format::Pi, Layout::File));
         }
         if self.kind.starts_with(b"context.") {
             return unsupported("kimi");
@@ -221,8 +227,15 @@ impl<'a> Hints<'a> {
         if self.has(HISTORY) || self.has(SOURCE) && m.role.is_empty() {
             return unsupported("openhands");
         }
+        if self.has(PARTS) && !m.role.is_empty() {
+            return unsupported("ui-messages");
+        }
         if m.ai_sdk {
-            return unsupported("ai-sdk");
+            return if self.has(MESSAGES) {
+                unsupported("ai-sdk")
+            } else {
+                Some(Detected::Known(Format::AiSdk, Layout::File))
+            };
         }
         if self.has(MESSAGES) {
             return match (m.anthropic, m.role.is_empty()) {
@@ -279,22 +292,24 @@ impl<'a> MessageHints<'a> {
             return c.skip().map(drop);
         }
         let line = c.line();
+        let mut kind: &[u8] = b"";
+        let mut names_media = false;
         c.object(|key, c| {
             if key == b"type" && c.kind()? == Kind::String {
-                match c.string()?.span.of(line) {
-                    b"tool_use" | b"tool_result" | b"thinking" | b"redacted_thinking"
-                    | b"image" | b"document" => {
-                        self.anthropic = true;
-                    }
-                    b"tool-call" | b"tool-result" => self.ai_sdk = true,
-                    b"input_text" | b"output_text" | b"input_image" => self.responses = true,
-                    b"image_url" | b"input_audio" | b"refusal" | b"file" => self.openai = true,
-                    _ => {}
-                }
+                kind = c.string()?.span.of(line);
                 return Ok(());
             }
+            names_media |= matches!(key, b"image" | b"mediaType" | b"mimeType");
             c.skip().map(drop)
         })?;
+        match kind {
+            b"tool-call" | b"tool-result" | b"reasoning" => self.ai_sdk = true,
+            b"image" | b"file" if names_media => self.ai_sdk = true,
+            b"tool_use" | b"tool_result" | b"thinking" | b"redacted_thinking" | b"image"
+            | b"document" => self.anthropic = true,
+            b"image_url" | b"input_audio" | b"refusal" | b"file" => self.openai = true,
+            _ => {}
+        }
         Ok(())
     }
 }

@@ -7,7 +7,12 @@ use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
 /// The names that providers and agents give to the reason.
-const REASONS: [&[u8]; 3] = [b"stop_reason", b"finish_reason", b"finishReason"];
+const REASONS: [&[u8]; 4] = [
+    b"stop_reason",
+    b"finish_reason",
+    b"finishReason",
+    b"stopReason",
+];
 
 impl Format {
     /// The recorded reason why the last answer of a conversation ended; `None` where it is not recorded.
@@ -42,14 +47,14 @@ impl Format {
         let bytes = transcript.line(line);
         let mut value = None;
         let read = match self {
-            Format::Anthropic | Format::OpenAi => {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
                 let object = answer.object;
                 found(&mut Cursor::new(object.of(bytes)), names, &mut value)
                     .map(|()| value.map(|span: Span| span.of(object.of(bytes))))
             }
             // Nothing is said about it.
             Format::Codex => return None,
-            Format::ClaudeCode => Cursor::new(bytes)
+            Format::ClaudeCode | Format::Pi => Cursor::new(bytes)
                 .object(|key, c| match (key, c.kind()?) {
                     (b"message", Kind::Object) => found(c, names, &mut value),
                     _ => c.skip().map(drop),
@@ -94,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_last_answer_says_why_it_ended_under_any_of_its_names() {
-        for name in ["stop_reason", "finish_reason", "finishReason"] {
+        for name in ["stop_reason", "finish_reason", "finishReason", "stopReason"] {
             let text = format!(
                 "{}\n{}\n{}\n",
                 r#"{"role":"assistant","content":"a","stop_reason":"end_turn"}"#,

@@ -5,6 +5,7 @@
 //!
 //! Detection looks at content, never at names. What is not supported is named and left alone, never guessed at.
 
+mod ai_sdk;
 mod anthropic;
 mod blocks;
 mod claude_code;
@@ -14,6 +15,7 @@ mod detect;
 mod finish;
 mod line;
 mod openai;
+mod pi;
 mod removal;
 mod usage;
 
@@ -28,6 +30,7 @@ pub use codex::SUMMARY_BEGINS;
 pub use compaction::{Patch, Splice, Summary};
 pub use detect::{Detected, Detector, Layout};
 pub use line::{LineWarning, WarningKind, Warnings};
+pub(crate) use pi::{Kept as PiKept, Tree as PiTree};
 
 /// A format that ctxpack reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +43,10 @@ pub enum Format {
     ClaudeCode,
     /// Codex CLI rollouts.
     Codex,
+    /// pi session files, of all versions.
+    Pi,
+    /// Model messages of the Vercel AI SDK, one a line.
+    AiSdk,
 }
 
 /// What becomes of the lines of a transcript.
@@ -73,11 +80,13 @@ pub enum Opening {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 4] = [
+    pub const ALL: [Format; 6] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
         Format::Codex,
+        Format::Pi,
+        Format::AiSdk,
     ];
 
     /// The name that flags and reports use.
@@ -87,6 +96,8 @@ impl Format {
             Format::OpenAi => "openai",
             Format::ClaudeCode => "claude-code",
             Format::Codex => "codex",
+            Format::Pi => "pi",
+            Format::AiSdk => "ai-sdk",
         }
     }
 
@@ -120,20 +131,22 @@ impl Format {
     /// The conversations as they were lived: in formats that record compactions, across these and without what they wrote.
     pub fn lived(self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         match self {
-            Format::Anthropic | Format::OpenAi => {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
                 vec![transcript.conversation_of_units(ConversationId::Main)]
             }
             Format::ClaudeCode => claude_code::lived(transcript),
             Format::Codex => codex::lived(transcript),
+            Format::Pi => pi::lived(transcript),
         }
     }
 
     /// What of a transcript no model will see again; nothing in formats where every line is live.
     pub fn dead(self, transcript: &Transcript<'_>) -> Dead {
         match self {
-            Format::Anthropic | Format::OpenAi => Dead::default(),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => Dead::default(),
             Format::ClaudeCode => claude_code::dead(transcript),
             Format::Codex => codex::dead(transcript),
+            Format::Pi => pi::dead(transcript),
         }
     }
 
@@ -145,9 +158,10 @@ impl Format {
         saved: u64,
     ) -> Vec<Figure> {
         match self {
-            Format::Anthropic | Format::OpenAi => Vec::new(),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => Vec::new(),
             Format::ClaudeCode => claude_code::corrected(transcript, conversation, saved),
             Format::Codex => codex::corrected(transcript, saved),
+            Format::Pi => pi::corrected(transcript, conversation, saved),
         }
     }
 
@@ -161,11 +175,12 @@ impl Format {
         summary: Option<Summary<'_>>,
     ) -> Option<Splice> {
         match self {
-            Format::Anthropic | Format::OpenAi => {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
                 Some(compaction::splice(transcript, conversation, tail, summary))
             }
             Format::ClaudeCode => claude_code::splice(transcript, conversation, tail, summary),
             Format::Codex => codex::splice(transcript, tail, summary),
+            Format::Pi => pi::splice(transcript, conversation, tail, summary),
         }
     }
 
@@ -177,9 +192,12 @@ impl Format {
         blocks: &IdSet<u32>,
     ) -> Splice {
         match self {
-            Format::Anthropic | Format::OpenAi => removal::without(transcript, blocks),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
+                removal::without(transcript, blocks)
+            }
             Format::ClaudeCode => claude_code::without(transcript, conversation, blocks),
             Format::Codex => codex::without(transcript, blocks),
+            Format::Pi => pi::without(transcript, conversation, blocks),
         }
     }
 
@@ -187,8 +205,8 @@ impl Format {
     pub fn summaries(self) -> Summaries {
         match self {
             Format::Anthropic => Summaries::Message(Opening::User),
-            Format::OpenAi => Summaries::Message(Opening::Any),
-            Format::ClaudeCode | Format::Codex => Summaries::Native,
+            Format::OpenAi | Format::AiSdk => Summaries::Message(Opening::Any),
+            Format::ClaudeCode | Format::Codex | Format::Pi => Summaries::Native,
         }
     }
 
@@ -214,6 +232,8 @@ impl Format {
             Format::OpenAi => openai::line(cursor, record),
             Format::ClaudeCode => claude_code::line(cursor, record),
             Format::Codex => codex::line(cursor, record),
+            Format::Pi => pi::line(cursor, record),
+            Format::AiSdk => ai_sdk::line(cursor, record),
         });
         record.oddities(oddities);
         kind
@@ -222,11 +242,12 @@ impl Format {
     /// Forms the conversations of the lines that are there.
     pub fn link(self, transcript: &mut Transcript<'_>) {
         transcript.conversations = match self {
-            Format::Anthropic | Format::OpenAi => {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
                 vec![transcript.conversation_of_units(ConversationId::Main)]
             }
             Format::ClaudeCode => claude_code::link(transcript),
             Format::Codex => codex::link(transcript),
+            Format::Pi => pi::link(transcript),
         };
     }
 }

@@ -66,11 +66,43 @@ fn every_shape_is_told_by_its_content() {
         ),
         (
             r#"{"type":"session","version":3,"id":"i"}"#,
-            Detected::Unsupported("pi"),
+            file(Format::Pi),
+        ),
+        (
+            r#"{"type":"session","id":"i","cwd":"/w"}"#,
+            file(Format::Pi),
+        ),
+        (
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"hi"}}"#,
+            file(Format::Pi),
+        ),
+        (
+            r#"{"type":"message","role":"user","text":"hi","message":{}}"#,
+            Detected::Unsupported("unknown"),
+        ),
+        (
+            r#"{"type":"session","id":"i"}"#,
+            Detected::Unsupported("unknown"),
         ),
         (
             r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a"}]}"#,
+            file(Format::AiSdk),
+        ),
+        (
+            r#"{"role":"user","content":[{"type":"image","image":"x","mediaType":"image/png"}]}"#,
+            file(Format::AiSdk),
+        ),
+        (
+            r#"{"role":"user","content":[{"type":"image","source":{}}]}"#,
+            file(Format::Anthropic),
+        ),
+        (
+            r#"{"messages":[{"role":"tool","content":[{"type":"tool-result"}]}]}"#,
             Detected::Unsupported("ai-sdk"),
+        ),
+        (
+            r#"{"id":"1","role":"assistant","content":"","parts":[{"type":"tool-bash","toolCallId":"a"}]}"#,
+            Detected::Unsupported("ui-messages"),
         ),
         (
             r#"{"conversations":[{"from":"human","value":"hi"}]}"#,

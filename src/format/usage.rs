@@ -12,6 +12,8 @@ const ANTHROPIC: [&[u8]; 3] = [
     b"cache_creation_input_tokens",
     b"cache_read_input_tokens",
 ];
+/// The same, in pi's.
+const PI: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
 /// The figure that holds them all, in OpenAI's.
 const OPENAI: &[u8] = b"prompt_tokens";
 
@@ -34,27 +36,30 @@ impl Format {
         }
         let lines = conversation.lines(message).iter().rev();
         let tokens = lines.copied().find_map(|line| match self {
-            Format::Anthropic | Format::OpenAi | Format::Codex => {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk | Format::Codex => {
                 usage(transcript.bytes(line, message.object))
             }
             Format::ClaudeCode => {
                 let link = transcript.links().get(line as usize)?;
                 // An answer that the agent made up was no request.
                 let asked = !link.marks.has(Marks::UNASKED);
-                asked.then(|| in_message(transcript.line(line))).flatten()
+                let line = || in_message(transcript.line(line), &ANTHROPIC);
+                asked.then(line).flatten()
             }
+            Format::Pi => in_message(transcript.line(line), &PI),
         });
         tokens.filter(|tokens| *tokens > 0)
     }
 }
 
 /// The usage of the message on a line.
-fn in_message(line: &[u8]) -> Option<u64> {
+fn in_message(line: &[u8], parts: &[&[u8]]) -> Option<u64> {
     let mut tokens = None;
     read(line, |key, c| match (key, c.kind()?) {
         (b"message", Kind::Object) => {
             tokens = None;
-            c.object(|key, c| of_usage(key, c, &mut tokens)).map(drop)
+            c.object(|key, c| of_usage(key, c, parts, &mut tokens))
+                .map(drop)
         }
         _ => c.skip().map(drop),
     });
@@ -64,7 +69,7 @@ fn in_message(line: &[u8]) -> Option<u64> {
 /// The usage of a message object.
 fn usage(object: &[u8]) -> Option<u64> {
     let mut tokens = None;
-    read(object, |key, c| of_usage(key, c, &mut tokens));
+    read(object, |key, c| of_usage(key, c, &ANTHROPIC, &mut tokens));
     tokens
 }
 
@@ -76,7 +81,12 @@ fn read(object: &[u8], each: impl FnMut(&[u8], &mut Cursor<'_>) -> Parse<()>) {
     }
 }
 
-fn of_usage(key: &[u8], c: &mut Cursor<'_>, tokens: &mut Option<u64>) -> Parse<()> {
+fn of_usage(
+    key: &[u8],
+    c: &mut Cursor<'_>,
+    names: &[&[u8]],
+    tokens: &mut Option<u64>,
+) -> Parse<()> {
     if key != b"usage" || c.kind()? != Kind::Object {
         return c.skip().map(drop);
     }
@@ -87,7 +97,7 @@ fn of_usage(key: &[u8], c: &mut Cursor<'_>, tokens: &mut Option<u64>) -> Parse<(
         let number = || std::str::from_utf8(number).ok()?.parse::<u64>().ok();
         if key == OPENAI {
             whole = number();
-        } else if ANTHROPIC.contains(&key) {
+        } else if names.contains(&key) {
             parts = number()
                 .map(|n| n.saturating_add(parts.unwrap_or(0)))
                 .or(parts);

@@ -1,16 +1,18 @@
 //! A transcript becomes the sessions that were lived in it: for each, its messages in order, a plain line each.
 //!
 //! Recorded compactions are gone over: a policy that is replayed makes its own. Message objects (of unit formats) and
-//! content blocks (of Claude Code) are copied byte for byte; several lines of one answer are one message. What the agent
+//! content blocks (of Claude Code) are copied byte for byte, pi's get other names around their values; several lines of one answer are one message. What the agent
 //! sent along by itself becomes a user message in the reminder's tags that the agents put around it, behind the results of
 //! the same request, where they send it. Nothing is decided here, and nothing is counted.
 
+use super::pi;
 use crate::facts;
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, RawLine, Span, lines};
 use crate::text::push_json_string;
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript, Typed,
+    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript,
+    Typed,
 };
 
 /// A session as it was lived.
@@ -65,8 +67,11 @@ pub fn recordings(
                 None => conversation.id.to_string(),
             };
             let plain = match format {
-                Format::Anthropic | Format::ClaudeCode | Format::Codex => Format::Anthropic,
+                Format::Anthropic | Format::ClaudeCode | Format::Codex | Format::Pi => {
+                    Format::Anthropic
+                }
                 Format::OpenAi => Format::OpenAi,
+                Format::AiSdk => Format::AiSdk,
             };
             let messages = in_order(transcript, conversation);
             let mut bytes = Vec::new();
@@ -141,10 +146,11 @@ fn push(
 ) {
     let lines = conversation.lines(message);
     match format {
-        Format::Anthropic | Format::OpenAi => {
+        Format::Anthropic | Format::OpenAi | Format::AiSdk => {
             out.extend_from_slice(transcript.bytes(lines[0], message.object));
         }
         Format::Codex => items(transcript, conversation, message, out),
+        Format::Pi => pi::push(transcript, conversation, message, out),
         Format::ClaudeCode => {
             out.extend_from_slice(br#"{"role":"#);
             push_json_string(out, message.role.name());
@@ -224,10 +230,9 @@ fn items(
                 let is_error = block.outcome == Outcome::Failed;
                 out.extend_from_slice(format!(",\"is_error\":{is_error}}}").as_bytes());
             }
-            BlockKind::Redacted
-            | BlockKind::Server
-            | BlockKind::Attachment
-            | BlockKind::Other => out.extend_from_slice(bytes(block.value)),
+            BlockKind::Redacted | BlockKind::Server | BlockKind::Attachment | BlockKind::Other => {
+                out.extend_from_slice(bytes(block.value))
+            }
         }
     }
     out.push(b']');

@@ -15,7 +15,7 @@ mod records;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use conversation::{Conversation, ConversationId, Message, Typed};
-pub use records::Record;
+pub use records::{BlockMark, Record, TextMark};
 
 use crate::scan::{Eol, Oddities, Span, Text};
 

@@ -7,10 +7,12 @@
 //!
 //! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
 
+mod ai_sdk;
 mod anthropic;
 mod claude_code;
 mod codex;
 mod openai;
+mod pi;
 mod rule;
 
 use std::borrow::Cow;
@@ -70,6 +72,14 @@ pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
         Format::Codex => {
             findings.conversations(codex::check);
             codex::rollout(&mut findings);
+        }
+        Format::Pi => {
+            findings.conversations(pi::messages);
+            pi::session(&mut findings);
+        }
+        Format::AiSdk => {
+            findings.unreadable_lines();
+            findings.conversations(ai_sdk::check);
         }
     }
     findings.list

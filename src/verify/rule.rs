@@ -61,8 +61,12 @@ pub enum Rule {
     DuplicateUuid,
     /// The leaf that the last `last-prompt` names is in the file.
     LeafMissing,
-    /// The file begins with the header that its agent looks for.
+    /// A session begins with its header (pi, which else begins the file anew; Codex, which else does not find it).
     HeaderMissing,
+    /// A content is a list: a result's (pi, which else sends its characters one by one), or a tool message's (AI SDK).
+    ContentNotList,
+    /// The last answer has its usage (pi, which else does not start).
+    UsageMissing,
 }
 
 impl Rule {
@@ -82,6 +86,9 @@ impl Rule {
             Format::Anthropic | Format::ClaudeCode => self.anthropic(),
             Format::OpenAi => self.openai(),
             Format::Codex => self.responses(),
+            // Which provider it is may change in the middle of a session.
+            Format::Pi => None,
+            Format::AiSdk => self.ai_sdk(),
         }
     }
 
@@ -150,6 +157,8 @@ impl Rule {
                 "header-missing",
                 "the file does not begin with the header that its agent looks for",
             ),
+            Rule::ContentNotList => ("content-not-list", "a content is no list"),
+            Rule::UsageMissing => ("usage-missing", "the last answer has no usage"),
         }
     }
 
@@ -190,8 +199,14 @@ impl Rule {
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
             | Rule::LeafMissing
-            | Rule::HeaderMissing => return None,
+            | Rule::HeaderMissing
+            | Rule::ContentNotList
+            | Rule::UsageMissing => return None,
         })
+    }
+
+    fn ai_sdk(self) -> Option<&'static str> {
+        (self == Rule::MissingResult).then_some("Tool results are missing for tool calls")
     }
 
     fn openai(self) -> Option<&'static str> {
@@ -229,7 +244,9 @@ impl Rule {
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
             | Rule::LeafMissing
-            | Rule::HeaderMissing => return None,
+            | Rule::HeaderMissing
+            | Rule::ContentNotList
+            | Rule::UsageMissing => return None,
         })
     }
 
@@ -262,7 +279,9 @@ impl Rule {
             | Rule::PreservedMissing
             | Rule::DuplicateUuid
             | Rule::LeafMissing
-            | Rule::HeaderMissing => return None,
+            | Rule::HeaderMissing
+            | Rule::ContentNotList
+            | Rule::UsageMissing => return None,
         })
     }
 }

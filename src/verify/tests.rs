@@ -1,8 +1,10 @@
 //! Small histories, good and bad, a table for each format; and the comparison.
 
+mod ai_sdk;
 mod anthropic;
 mod claude_code;
 mod openai;
+mod pi;
 
 use super::*;
 use crate::format::Warnings;
@@ -32,7 +34,7 @@ fn check(format: Format, cases: &[Case<'_>]) {
     }
 }
 
-const ALL: [Rule; 27] = [
+const ALL: [Rule; 30] = [
     Rule::MissingResult,
     Rule::OrphanResult,
     Rule::DuplicateCall,
@@ -60,6 +62,9 @@ const ALL: [Rule; 27] = [
     Rule::PreservedMissing,
     Rule::DuplicateUuid,
     Rule::LeafMissing,
+    Rule::HeaderMissing,
+    Rule::ContentNotList,
+    Rule::UsageMissing,
 ];
 
 #[test]

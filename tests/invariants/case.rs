@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use super::known::Known;
 use super::tape::Tape;
 use super::text::Mode;
-use super::{anthropic, claude_code, codex, openai, policies};
+use super::{ai_sdk, anthropic, claude_code, codex, openai, pi, policies};
 
 /// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
 const TAPE: usize = 900;
@@ -99,6 +99,14 @@ impl Case {
     /// Whether its policy lets dead history leave.
     pub(super) fn drops(&self) -> bool {
         self.policy.has(Layer::Drop) && self.policy.history == History::Drop
+    }
+
+    /// Whether it is a session, of which some lines are live and a summary is a record of its own.
+    pub(super) fn is_session(&self) -> bool {
+        match self.format {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
+            Format::ClaudeCode | Format::Codex | Format::Pi => true,
+        }
     }
 
     /// The name that a summary gives to the copy of the whole file.
@@ -254,6 +262,7 @@ impl Written {
             Format::Anthropic => (Layout::File, anthropic::lines(tape, mode)),
             Format::OpenAi if tape.one_in(3) => (Layout::Line, openai::conversations(tape, mode)),
             Format::OpenAi => (Layout::File, openai::lines(tape, mode)),
+            Format::AiSdk => (Layout::File, ai_sdk::lines(tape, mode)),
             Format::ClaudeCode => {
                 let claude_code::Session { lines, known } = claude_code::session(tape, mode);
                 let layout = Layout::File;
@@ -267,6 +276,15 @@ impl Written {
                 let (lines, known) = codex::rollout(tape, mode);
                 return Written {
                     layout: Layout::File,
+                    lines,
+                    known,
+                };
+            }
+            Format::Pi => {
+                let pi::Session { lines, known } = pi::session(tape, mode);
+                let layout = Layout::File;
+                return Written {
+                    layout,
                     lines,
                     known,
                 };

@@ -17,50 +17,46 @@ use super::known::Fate;
 use super::policies;
 use super::view::{LineView, view};
 
-const FORMAT: Format = Format::ClaudeCode;
+/// A test of a property for each format that has history.
+macro_rules! every_session {
+    ($($name:ident: $property:ident $kind:ident)*) => {$(
+        mod $name {
+            use super::*;
 
-proptest! {
-    #![proptest_config(config())]
+            proptest! {
+                #![proptest_config(config())]
 
-    #[test]
-    fn what_a_model_sees_is_what_it_saw(case in Case::of(FORMAT, Kind::Valid)) {
-        windows(&case)?;
-    }
+                #[test]
+                fn claude_code(case in Case::of(Format::ClaudeCode, Kind::$kind)) {
+                    $property(&case)?;
+                }
 
-    #[test]
-    fn dead_lines_leave_and_no_others(case in Case::of(FORMAT, Kind::Valid)) {
-        leaving(&case)?;
-    }
-
-    #[test]
-    fn without_the_layer_every_line_stays(case in Case::of(FORMAT, Kind::Any)) {
-        staying(&case)?;
-    }
-
-    #[test]
-    fn links_lead_to_lines_that_are_there(case in Case::of(FORMAT, Kind::Any)) {
-        links(&case)?;
-    }
-
-    #[test]
-    fn kept_history_changes_nothing_that_is_live(case in Case::of(FORMAT, Kind::Valid)) {
-        same_text(&case)?;
-    }
-
-    #[test]
-    fn recorded_usage_follows_the_saving(case in Case::of(FORMAT, Kind::Valid)) {
-        usage(&case)?;
-    }
+                #[test]
+                fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
+                    $property(&case)?;
+                }
+            }
+        }
+    )*};
 }
 
-fn read(bytes: &[u8]) -> Transcript<'_> {
-    FORMAT.read(bytes, 1, &mut Warnings::default())
+every_session! {
+    what_a_model_sees_is_what_it_saw: windows Valid
+    dead_lines_leave_and_no_others: leaving Valid
+    without_the_layer_every_line_stays: staying Any
+    links_lead_to_lines_that_are_there: links Any
+    kept_history_changes_nothing_that_is_live: same_text Valid
+    recorded_usage_follows_the_saving: usage Valid
+}
+
+fn read(format: Format, bytes: &[u8]) -> Transcript<'_> {
+    format.read(bytes, 1, &mut Warnings::default())
 }
 
 /// The live lines of each conversation, as the program reads them.
-fn paths(bytes: &[u8]) -> Vec<Vec<usize>> {
+fn paths(format: Format, bytes: &[u8]) -> Vec<Vec<usize>> {
     let path = |path: &[u32]| path.iter().map(|line| *line as usize).collect();
-    let transcript = read(bytes);
+    let transcript = read(format, bytes);
     let conversations = transcript.conversations.iter();
     conversations.map(|c| path(&c.path)).collect()
 }
@@ -70,7 +66,7 @@ fn windows(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let windows = &case.known.windows;
     let before: Vec<Vec<usize>> = windows.iter().map(|w| w.lines.clone()).collect();
-    prop_assert_eq!(paths(&case.bytes), before);
+    prop_assert_eq!(paths(case.format, &case.bytes), before);
     let kept = run.kept(&case.bytes);
     let places: BTreeMap<usize, usize> = kept.iter().map(|kept| kept.line).zip(0..).collect();
     let stays = |fate| fate == Fate::Stays || !case.drops();
@@ -78,7 +74,7 @@ fn windows(case: &Case) -> TestCaseResult {
     let after: Vec<Vec<Option<usize>>> = after
         .map(|w| w.lines.iter().map(|l| places.get(l).copied()).collect())
         .collect();
-    let read = paths(&run.bytes).into_iter();
+    let read = paths(case.format, &run.bytes).into_iter();
     let read: Vec<Vec<_>> = read
         .map(|path| path.into_iter().map(Some).collect())
         .collect();
@@ -108,26 +104,26 @@ fn staying(case: &Case) -> TestCaseResult {
 /// A link of a line that stays leads to another one that stays, to none, or where it led before: nowhere.
 fn links(case: &Case) -> TestCaseResult {
     let run = case.compact();
-    if run.detected.is_none_or(|(format, _)| format != FORMAT) {
+    if run.detected.is_none_or(|(format, _)| format != case.format) {
         return Ok(());
     }
     // As they stand: nobody writes an id in escapes.
-    fn ids(bytes: &[u8]) -> BTreeSet<&[u8]> {
+    fn ids(format: Format, bytes: &[u8]) -> BTreeSet<&[u8]> {
         let lines = split(bytes).1.into_iter();
-        let id = |(line, _)| Some(view(FORMAT, line)?.id?.of(line));
+        let id = |(line, _)| Some(view(format, line)?.id?.of(line));
         lines.filter_map(id).collect()
     }
-    fn link(bytes: &[u8]) -> Option<&[u8]> {
-        Some(view(FORMAT, bytes)?.link?.of(bytes))
+    fn link(format: Format, bytes: &[u8]) -> Option<&[u8]> {
+        Some(view(format, bytes)?.link?.of(bytes))
     }
-    let (before, after) = (ids(&case.bytes), ids(&run.bytes));
+    let (before, after) = (ids(case.format, &case.bytes), ids(case.format, &run.bytes));
     for Kept {
         line,
         after: (is, _),
         before: (was, _),
     } in run.kept(&case.bytes)
     {
-        let (Some(is), Some(was)) = (link(is), link(was)) else {
+        let (Some(is), Some(was)) = (link(case.format, is), link(case.format, was)) else {
             continue;
         };
         let led_nowhere = is == was && !before.contains(is);
@@ -145,8 +141,8 @@ fn links(case: &Case) -> TestCaseResult {
 type Said = (&'static str, Vec<Vec<u8>>);
 
 /// What each conversation says, message by message.
-fn said(bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
-    let transcript = read(bytes);
+fn said(format: Format, bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
+    let transcript = read(format, bytes);
     let value = |b: &u32| {
         let block = transcript.block(*b);
         transcript.bytes(block.line, block.value).to_vec()
@@ -166,8 +162,8 @@ fn same_text(case: &Case) -> TestCaseResult {
         compact(&case.bytes, &policy, case.keeping)
     };
     let (dropped, kept) = (run(History::Drop), run(History::Keep));
-    let mut with_dead = said(&kept.bytes);
-    let without = said(&dropped.bytes);
+    let mut with_dead = said(case.format, &kept.bytes);
+    let without = said(case.format, &dropped.bytes);
     // The conversations of dead tasks have left.
     with_dead.retain(|id, _| without.contains_key(id));
     prop_assert_eq!(with_dead, without);
@@ -187,7 +183,7 @@ fn usage(case: &Case) -> TestCaseResult {
         .collect();
     prop_assert_eq!(saved.len(), case.known.windows.len());
     let total = |bytes| -> u64 {
-        let LineView { figures, .. } = view(FORMAT, bytes).unwrap_or_default();
+        let LineView { figures, .. } = view(case.format, bytes).unwrap_or_default();
         figures
             .iter()
             .filter_map(|figure| figure.number(bytes))

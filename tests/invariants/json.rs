@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Text,
     /// A number, `true`, `false` or `null`.
     Plain,
+    /// A value that a model reads as it is written.
+    Json,
 }
 
 /// The object on a line; `None` where there is none.
@@ -107,8 +109,13 @@ impl Node {
     pub(super) fn list(&self) -> &[Node] {
         match &self.kind {
             Kind::List(list) => list,
-            Kind::Object(_) | Kind::Text | Kind::Plain => &[],
+            Kind::Object(_) | Kind::Text | Kind::Plain | Kind::Json => &[],
         }
+    }
+
+    /// Whether it is a value that a model reads as it is written.
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self.kind, Kind::Json)
     }
 
     /// Whether it is a string.

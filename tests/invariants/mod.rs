@@ -6,6 +6,7 @@
 //! fail and never chance; `PROPTEST_CASES=20000` looks at as many others. What is promised of summaries is in
 //! [`summarised`].
 
+mod ai_sdk;
 mod anthropic;
 mod case;
 mod claude_code;
@@ -14,6 +15,7 @@ mod history;
 mod json;
 mod known;
 mod openai;
+mod pi;
 mod policies;
 mod replaced;
 mod replay;
@@ -93,6 +95,16 @@ macro_rules! every_format {
                 fn codex(case in Case::of(Format::Codex, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn ai_sdk(case in Case::of(Format::AiSdk, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -125,6 +137,11 @@ proptest! {
 
     #[test]
     fn events_follow_their_results(case in Case::of(Format::Codex, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+
+    #[test]
+    fn details_follow_their_results(case in Case::of(Format::Pi, Kind::Valid)) {
         mirrors(&case)?;
     }
 }
@@ -591,6 +608,16 @@ mod isolated {
 
         #[test]
         fn codex(both in both(Format::Codex)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn pi(both in both(Format::Pi)) {
+            check(both)?;
+        }
+
+        #[test]
+        fn ai_sdk(both in both(Format::AiSdk)) {
             check(both)?;
         }
     }

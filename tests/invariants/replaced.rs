@@ -209,7 +209,7 @@ pub(super) fn same_but_for_results(format: Format, before: &[u8], after: &[u8]) 
                 Hole::Mirror | Hole::Link | Hole::Figure => new.list().is_empty(),
             };
         prop_assert!(
-            old.is_text() && new.is_text() || old.is_list() && becomes_list,
+            (old.is_text() || old.is_json()) && new.is_text() || old.is_list() && becomes_list,
             "{} became {}",
             old.of(before).escape_ascii(),
             new.of(after).escape_ascii()
@@ -238,7 +238,16 @@ fn holes(view: LineView) -> Vec<(Node, Hole)> {
         .map(|mirror| (mirror.node, Hole::Mirror));
     let links = view.link.into_iter().map(|node| (node, Hole::Link));
     let figures = view.figures.into_iter().map(|node| (node, Hole::Figure));
+    let sums = view.sums.into_iter().map(|node| {
+        let hole = if node.is_text() {
+            Hole::Link
+        } else {
+            Hole::Figure
+        };
+        (node, hole)
+    });
     let holes = contents.chain(mirrors).chain(links).chain(figures);
+    let holes = holes.chain(sums);
     let mut holes: Vec<(Node, Hole)> = holes.collect();
     holes.sort_by_key(|(node, _)| node.span.start);
     holes

@@ -43,6 +43,16 @@ macro_rules! every_format {
                 fn codex(case in Case::of(Format::Codex, Kind::Valid)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn pi(case in Case::of(Format::Pi, Kind::Valid)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn ai_sdk(case in Case::of(Format::AiSdk, Kind::Valid)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -110,7 +120,7 @@ fn recordings_hold_the_live_windows(case: &Case) -> TestCaseResult {
                 .filter(|messages| *messages > 0),
         );
     }
-    if !matches!(case.format, Format::ClaudeCode | Format::Codex) {
+    if !case.is_session() {
         let lengths: Vec<usize> = sessions.iter().map(|s| s.messages.len()).collect();
         prop_assert_eq!(lengths, windows);
     }

@@ -130,10 +130,9 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     };
     let path = input.get("file_path").or(input.get("path"))?.as_str()?;
     let folder = match case.format {
-        Format::ClaudeCode => "/w",
+        Format::ClaudeCode | Format::Pi => "/w",
         Format::Codex if split(&case.bytes).1.iter().any(|(line, _)| is_header(line)) => "/w",
-        Format::Codex => "",
-        Format::Anthropic | Format::OpenAi => "",
+        Format::Codex | Format::Anthropic | Format::OpenAi | Format::AiSdk => "",
     };
     let path = Path::new(folder)
         .join(path)

@@ -46,6 +46,16 @@ macro_rules! every_format {
                 fn codex(case in Case::of_system(Format::Codex, Kind::$kind)) {
                     super::$property(&case)?;
                 }
+
+                #[test]
+                fn pi(case in Case::of_system(Format::Pi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn ai_sdk(case in Case::of_system(Format::AiSdk, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
             }
         }
     )*};
@@ -151,7 +161,7 @@ fn what_the_system_says_stays(case: &Case) -> TestCaseResult {
         };
         [times(r#""role":"system""#), times(r#""role":"developer""#)]
     };
-    if case.format != Format::ClaudeCode {
+    if !case.is_session() {
         let run = case.compact();
         prop_assert_eq!(count(&case.bytes), count(&run.bytes));
     }

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use ctxpack::format::Format;
+use ctxpack::scan::unescape;
 use ctxpack::transcript::Outcome;
 
 use super::json::{self, Kind, Node};
@@ -60,6 +61,8 @@ pub(super) struct LineView {
     pub figures: Vec<Node>,
     /// Its own id.
     pub id: Option<Node>,
+    /// What depends on these and on the lines that stay: the sum of the figures, and what a compaction keeps.
+    pub sums: Vec<Node>,
 }
 
 /// The parts of a recorded usage that fill a window, in the order in which they are lowered.
@@ -95,6 +98,8 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
         },
         Format::ClaudeCode => view.claude_code(line, &root),
         Format::Codex => view.codex(line, &root),
+        Format::Pi => view.pi(line, &root),
+        Format::AiSdk => view.ai_sdk(line, &root),
     }
     Some(view)
 }
@@ -163,7 +168,7 @@ impl LineView {
         let input = inputs.iter().find_map(|key| called.get(key));
         let input = input.map(|input| match &input.kind {
             Kind::Text => input.said(line),
-            Kind::Object(_) | Kind::List(_) | Kind::Plain => {
+            Kind::Object(_) | Kind::List(_) | Kind::Plain | Kind::Json => {
                 String::from_utf8_lossy(input.of(line)).into_owned()
             }
         });
@@ -220,7 +225,9 @@ impl LineView {
             },
             "event_msg" => {
                 if say(line, payload, "type") == "token_count" {
-                    let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
+                    let usage = payload
+                        .get("info")
+                        .and_then(|info| info.get("last_token_usage"));
                     let keys = ["cached_input_tokens", "input_tokens", "total_tokens"];
                     let figures = keys.iter().filter_map(|key| usage?.get(key)).cloned();
                     self.figures = figures.filter(|f| f.number(line).is_some()).collect();
@@ -230,7 +237,13 @@ impl LineView {
                     None => (payload, "call_id"),
                 };
                 let of = say(line, event, id);
-                for key in ["stdout", "stderr", "aggregated_output", "formatted_output", "result"] {
+                for key in [
+                    "stdout",
+                    "stderr",
+                    "aggregated_output",
+                    "formatted_output",
+                    "result",
+                ] {
                     if let Some(output) = event.get(key).filter(|_| !of.is_empty()) {
                         self.mirror(output, Some(&of));
                     }
@@ -269,9 +282,120 @@ impl LineView {
         }
     }
 
+    fn ai_sdk(&mut self, line: &[u8], message: &Node) {
+        let (results, is_tool) = (self.results.len(), say(line, message, "role") == "tool");
+        for part in message.get("content").map(Node::list).unwrap_or_default() {
+            let say = |key| say(line, part, key);
+            match say("type").as_str() {
+                "tool-call"
+                    if part.get("providerExecuted").map(|n| n.of(line)) != Some(b"true") =>
+                {
+                    let id = say("toolCallId");
+                    let name = say("toolName");
+                    self.calls.push((id.clone(), name.clone()));
+                    let input = part.get("input").or(part.get("args"));
+                    self.asks.push(AskView {
+                        id,
+                        tool: name,
+                        input: input.map_or(String::new(), |input| {
+                            String::from_utf8_lossy(input.of(line)).into_owned()
+                        }),
+                        results_before: self.results.len(),
+                    });
+                }
+                "tool-result" if is_tool => {
+                    let output = part.get("output");
+                    let kind = output.map(|output| self::say(line, output, "type"));
+                    let value = output.and_then(|o| o.get("value").or(o.get("reason")));
+                    let is_true = |key| part.get(key).map(|n| n.of(line)) == Some(b"true");
+                    let failed = ["error-text", "error-json", "execution-denied"];
+                    let has_failed = kind.as_deref().is_some_and(|kind| failed.contains(&kind));
+                    self.results.push(ResultView {
+                        id: say("toolCallId"),
+                        tool: say("toolName"),
+                        content: part
+                            .get("result")
+                            .or(value)
+                            .map(|value| as_read(kind.as_deref(), value)),
+                        outcome: if has_failed || is_true("isError") {
+                            Outcome::Failed
+                        } else {
+                            Outcome::Fine
+                        },
+                    });
+                }
+                _ => {}
+            }
+        }
+        if self.results.len() == results {
+            self.said.push(message.span.clone());
+        }
+    }
+
+    fn pi(&mut self, line: &[u8], root: &Node) {
+        self.id = root.get("id").cloned();
+        self.link = root.get("parentId").cloned();
+        if say(line, root, "type") == "compaction" {
+            let kept = ["firstKeptEntryId", "firstKeptEntryIndex"];
+            self.sums = kept
+                .iter()
+                .filter_map(|key| root.get(key))
+                .cloned()
+                .collect();
+        }
+        let Some(message) = root.get("message") else {
+            return;
+        };
+        let say = |key| say(line, message, key);
+        if say("role") == "toolResult" {
+            self.results.push(ResultView {
+                id: say("toolCallId"),
+                tool: say("toolName"),
+                content: message.get("content").cloned(),
+                outcome: match message.get("isError").map(|node| node.of(line)) {
+                    Some(b"true") => Outcome::Failed,
+                    Some(_) | None => Outcome::Fine,
+                },
+            });
+            if let Some(details) = message.get("details") {
+                self.mirror(details, None);
+            }
+            return;
+        }
+        if say("role") == "bashExecution" {
+            let is_sent = message.get("excludeFromContext").map(|n| n.of(line)) != Some(b"true");
+            let output = message
+                .get("output")
+                .filter(|output| is_sent && output.is_text());
+            self.results.extend(output.map(|output| ResultView {
+                id: String::new(),
+                tool: "bash".to_owned(),
+                content: Some(output.clone()),
+                outcome: Outcome::Fine,
+            }));
+            return;
+        }
+        self.said.push(message.span.clone());
+        let has_ended = !matches!(say("stopReason").as_str(), "aborted" | "error");
+        for block in message.get("content").map(Node::list).unwrap_or_default() {
+            if self::say(line, block, "type") == "toolCall" && has_ended {
+                let id = self::say(line, block, "id");
+                self.call(line, id, block, &["arguments"]);
+            }
+        }
+        if say("role") == "assistant" {
+            let usage = message.get("usage");
+            let number = |key: &&str| usage?.get(key).filter(|n| n.number(line).is_some());
+            let figures = ["cacheRead", "cacheWrite", "input"];
+            self.figures = figures.iter().filter_map(number).cloned().collect();
+            self.sums = number(&"totalTokens").cloned().into_iter().collect();
+            self.forget_figures();
+        }
+    }
+
     /// Takes the figures out of what was said.
     fn forget_figures(&mut self) {
-        for figure in &self.figures {
+        for figure in self.figures.iter().chain(&self.sums) {
             let holds = |said: &Range<usize>| said.contains(&figure.span.start);
             if let Some(at) = self.said.iter().position(holds) {
                 let Range { start, end } = self.said[at];
@@ -292,7 +416,7 @@ impl LineView {
                 node: node.clone(),
                 of: of.cloned(),
             }),
-            Kind::Plain => {}
+            Kind::Plain | Kind::Json => {}
         }
     }
 }
@@ -324,10 +448,35 @@ fn body(line: &[u8], output: &Node) -> (Node, Outcome) {
     (node, outcome)
 }
 
+/// A value of an output of a type, or of the older form: parts, a string, or JSON.
+fn as_read(kind: Option<&str>, value: &Node) -> Node {
+    let is_json = match (kind, &value.kind) {
+        (_, Kind::Text) => false,
+        (Some("content"), Kind::List(_)) => false,
+        (
+            Some("text" | "json" | "error-text" | "error-json" | "execution-denied" | "content"),
+            _,
+        )
+        | (None, _) => !matches!(value.kind, Kind::Plain),
+        (Some(_), _) => false,
+    };
+    if is_json {
+        Node {
+            kind: Kind::Json,
+            span: value.span.clone(),
+        }
+    } else {
+        value.clone()
+    }
+}
+
 /// What a result says: its texts, a line each where there are several.
 pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
     if content.is_text() {
         return content.said_bytes(line);
+    }
+    if content.is_json() {
+        return unescape(content.of(line)).into_owned();
     }
     let texts: Vec<Vec<u8>> = content
         .list()
@@ -354,5 +503,7 @@ pub(super) fn is_all_text(line: &[u8], content: &Node) -> bool {
                 "text" | "input_text" | "output_text" | "refusal"
             )
     };
-    content.is_text() || content.is_list() && content.list().iter().all(is_text)
+    content.is_text()
+        || content.is_json()
+        || content.is_list() && content.list().iter().all(is_text)
 }

@@ -32,6 +32,16 @@ fn a_status_is_what_the_result_says() {
             Exit::Code(0),
         ),
         (Said::Fine("1\n2\n3\n4\nExit code 5"), Exit::Unknown),
+        (
+            Said::Failed("1\n2\n3\n4\n\nCommand exited with code 5"),
+            Exit::Code(5),
+        ),
+        (Said::Failed("1\n\nCommand aborted"), Exit::Interrupted),
+        (Said::Fine("Command aborted"), Exit::Unknown),
+        (
+            Said::Failed("Command timed out after 5 seconds"),
+            Exit::Badly,
+        ),
         (Said::Fine("Exit code five"), Exit::Unknown),
         (Said::Nothing, Exit::Unknown),
     ] {
@@ -91,5 +101,20 @@ fn claude_code_records_how_a_command_ended() {
 "#;
         let transcript = read_as(Format::ClaudeCode, &lines.replace("RECORD", record));
         assert_eq!(ended(&transcript), [("a".to_owned(), exit)], "{record}");
+    }
+}
+
+#[test]
+fn a_session_that_flags_what_failed_says_what_went_well() {
+    let lines = |is_error: bool| {
+        format!(
+            "{}\n{}\n{{\"type\":\"message\",\"message\":{{\"role\":\"toolResult\",\"toolCallId\":\"a\",\"toolName\":\"bash\",\"content\":[{{\"type\":\"text\",\"text\":\"out\"}}],\"isError\":{is_error}}}}}\n",
+            r#"{"type":"session","id":"s","cwd":"/w"}"#,
+            r#"{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"bash","arguments":{"command":"ls"}}],"stopReason":"toolUse"}}"#,
+        )
+    };
+    for (is_error, exit) in [(false, Exit::Well), (true, Exit::Badly)] {
+        let transcript = read_as(Format::Pi, &lines(is_error));
+        assert_eq!(ended(&transcript), [("ls".to_owned(), exit)]);
     }
 }

@@ -301,3 +301,41 @@ fn options_keep_reads_apart() {
         pair("a", "limit:0\noffset:-5")
     );
 }
+
+#[test]
+fn a_hint_that_there_is_more_says_up_to_where_a_file_was_shown() {
+    let hint = "[Showing lines 1-2 of 9. Use offset=3 to continue.]";
+    let shown = one("read", r#"{"path":"/a"}"#, &format!("a\nb\n\n{hint}"));
+    let first_two = lines(1, Some(2));
+    assert_eq!(both(shown), Some((first_two, Some(first_two))));
+    let hint = "[5 more lines in file. Use offset=5 to continue.]";
+    let shown = one(
+        "read",
+        r#"{"path":"/a","offset":3,"limit":2}"#,
+        &format!("c\nd\n\n{hint}"),
+    );
+    let next_two = lines(3, Some(4));
+    assert_eq!(both(shown), Some((next_two, Some(next_two))));
+    assert_eq!(
+        cut_off("a\n\n[x to continue.]"),
+        ("a\n\n[x to continue.]", None)
+    );
+}
+
+#[test]
+fn a_part_with_its_hint_is_held_by_the_whole_file() {
+    let transcript = anthropic(&[
+        (
+            "read",
+            r#"{"path":"/a","limit":2}"#,
+            Said::Fine("a\nb\n\n[1 more lines in file. Use offset=3 to continue.]"),
+        ),
+        ("read", r#"{"path":"/a"}"#, Said::Fine("a\nb\nc")),
+        ("read", r#"{"path":"/a"}"#, Said::Fine("a\nx\nc")),
+    ]);
+    let all = shown(&transcript);
+    let [part, whole, other] = [0, 1, 2].map(|n| all[n].1.unwrap());
+    assert!(whole.covers(&transcript, &part));
+    assert!(!other.covers(&transcript, &part));
+    assert!(!part.covers(&transcript, &whole));
+}

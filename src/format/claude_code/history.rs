@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::preserved::Preserved;
 use super::tree::{NONE, Tree};
+use super::usage::Figure;
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span, unescape};
 use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Transcript};
@@ -18,6 +19,8 @@ pub struct Dead {
     pub lines: BTreeSet<u32>,
     /// Links of lines that stay to lines that leave.
     pub relinks: Vec<Relink>,
+    /// Numbers of lines that stay which count lines that leave.
+    pub figures: Vec<Figure>,
 }
 
 /// A link that names a line which leaves.
@@ -85,6 +88,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     Dead {
         relinks: relinks(&tree, &lines),
         lines,
+        figures: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! here a second time ([`spliced`]) and compared. There are 200 cases for each property and
 //! format, or `PROPTEST_CASES`.
 
+mod appended;
 mod rollout;
 mod spliced;
 mod words;
@@ -45,6 +46,16 @@ macro_rules! every_format {
 
                 #[test]
                 fn codex(case in Case::summarised(Format::Codex, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn pi(case in Case::summarised(Format::Pi, Kind::$kind)) {
+                    super::$property(&case)?;
+                }
+
+                #[test]
+                fn ai_sdk(case in Case::summarised(Format::AiSdk, Kind::$kind)) {
                     super::$property(&case)?;
                 }
             }
@@ -93,8 +104,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
             Some(summary) if is_noise => prop_assert!(summary.messages > 0),
             Some(summary) => {
                 let kept = before - summary.messages;
-                let is_native = matches!(case.format, Format::ClaudeCode | Format::Codex);
-                let new = if case.policy.summary.ack.is_empty() || is_native {
+                let new = if case.policy.summary.ack.is_empty() || case.is_session() {
                     1..=1
                 } else {
                     1..=2
@@ -198,6 +208,7 @@ fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
         None => prop_assert!(run.bytes == free.bytes),
         Some((Format::ClaudeCode, _)) => spliced::session(case, &free, &run)?,
         Some((Format::Codex, _)) => rollout::check(case, &free, &run)?,
+        Some((Format::Pi, _)) => appended::session(case, &free, &run)?,
         Some((format, Layout::File)) => spliced::file(case, format, &free, &run)?,
         Some((format, Layout::Line)) => spliced::lines(case, format, &free, &run)?,
     }
@@ -253,7 +264,7 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
         if let Some((format, Layout::File)) = run.detected
             && !reached
             && !is_kept
-            && !matches!(format, Format::ClaudeCode | Format::Codex)
+            && !case.is_session()
         {
             // Where the policy keeps less, a message that had to be told can be smaller than its summary.
             let kept = |summary: &SummaryOutcome| summary.preserved_messages;
@@ -326,8 +337,8 @@ fn summaries_are_exercised() {
             }
         }
         for (what, times) in times {
-            let has_one = matches!(format, Format::Anthropic | Format::Codex);
-            let never = has_one && what == "summarised aside";
+            let has_others = matches!(format, Format::ClaudeCode | Format::OpenAi);
+            let never = what == "summarised aside" && !has_others;
             let least = if what == "summarised" { 100 } else { 5 };
             assert!(times >= least || never, "{format:?}: {what} {times} times");
         }

@@ -48,7 +48,9 @@ impl Message {
             match say(block, "type").as_str() {
                 "tool_use" => message.calls.push(say(block, "id")),
                 "tool_result" => message.results.push(say(block, "tool_use_id")),
-                "thinking" | "redacted_thinking" => message.thinks = true,
+                "thinking" | "redacted_thinking" | "reasoning" => message.thinks = true,
+                "tool-call" => message.calls.push(say(block, "toolCallId")),
+                "tool-result" => message.results.push(say(block, "toolCallId")),
                 _ => {}
             }
         }
@@ -96,7 +98,7 @@ fn check_new(case: &Case, format: Format, new: &[&[u8]], next: Option<&Message>)
         .collect();
     let summary = &case.policy.summary;
     let role = match (summary.role, format) {
-        (Role::Assistant, Format::OpenAi) => "assistant",
+        (Role::Assistant, Format::OpenAi | Format::AiSdk) => "assistant",
         _ => "user",
     };
     let text = new[0]["content"].as_str().unwrap_or_default();
@@ -258,7 +260,8 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let mut stays = Vec::new();
     let mut next = 0;
     for n in (0..after.len()).filter(|n| !is_new(n)) {
-        let is_it = |m: &usize| same_but_for_links(before[*m].0, after[n].0).is_ok();
+        let is_it =
+            |m: &usize| same_but_for_links(Format::ClaudeCode, before[*m].0, after[n].0).is_ok();
         let Some(found) = (next..before.len()).find(is_it) else {
             return Err(TestCaseError::fail(format!(
                 "nobody wrote {}",
@@ -341,16 +344,14 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
 }
 
 /// Two lines that differ in the line that they hang on, or in what a provider counted, and in nothing else.
-fn same_but_for_links(before: &[u8], after: &[u8]) -> TestCaseResult {
-    let (Some(was), Some(is)) = (
-        view(Format::ClaudeCode, before),
-        view(Format::ClaudeCode, after),
-    ) else {
+pub(super) fn same_but_for_links(format: Format, before: &[u8], after: &[u8]) -> TestCaseResult {
+    let (Some(was), Some(is)) = (view(format, before), view(format, after)) else {
         prop_assert_eq!(before, after);
         return Ok(());
     };
     let holes = |view: super::super::view::LineView| {
-        let mut holes: Vec<Node> = view.link.into_iter().chain(view.figures).collect();
+        let holes = view.link.into_iter().chain(view.figures);
+        let mut holes: Vec<Node> = holes.chain(view.sums).collect();
         holes.sort_by_key(|node| node.span.start);
         holes
     };
@@ -378,7 +379,9 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
         None => said.len().saturating_sub(1),
     };
     let next = said.get(first);
-    if first == 0 || format == Format::OpenAi && next.is_some_and(|next| next.thinks) {
+    if first == 0
+        || matches!(format, Format::OpenAi | Format::AiSdk) && next.is_some_and(|next| next.thinks)
+    {
         return None;
     }
     let typed = said.iter().rposition(|m| m.typed.is_some());
@@ -399,7 +402,7 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
         ..Substitutions::default()
     });
     let role = match (settings.role, format) {
-        (Role::Assistant, Format::OpenAi) => "assistant",
+        (Role::Assistant, Format::OpenAi | Format::AiSdk) => "assistant",
         _ => "user",
     };
     let mut lines: Vec<Vec<u8>> = system.iter().map(|m| m.bytes.clone()).collect();

@@ -48,7 +48,9 @@ fn is_echo(text: &str) -> bool {
         "<environment_context>",
         "Another language model started to solve this problem and produced a summary",
     ];
-    begins.iter().any(|begin| text.trim_start().starts_with(begin))
+    begins
+        .iter()
+        .any(|begin| text.trim_start().starts_with(begin))
 }
 
 /// The typed messages of each conversation of the input.
@@ -60,6 +62,13 @@ pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
             return Vec::new();
         };
         match (case.format, case.layout) {
+            (Format::Pi, _) => {
+                let message = root.get("message");
+                message
+                    .and_then(|m| typed_in(line, m))
+                    .into_iter()
+                    .collect()
+            }
             (Format::ClaudeCode, _) => {
                 let is_true =
                     |key: &str| root.get(key).is_some_and(|node| node.of(line) == b"true");
@@ -104,7 +113,7 @@ fn say_type(line: &[u8], item: &Node) -> String {
 /// All that a model would read of an output, as it reads.
 pub(super) fn live(case: &Case, run: &Run) -> Vec<String> {
     let (_, lines) = split(&run.bytes);
-    let numbers: Vec<usize> = if matches!(case.format, Format::ClaudeCode | Format::Codex) {
+    let numbers: Vec<usize> = if case.is_session() {
         let transcript = case.format.read(&run.bytes, 1, &mut Warnings::default());
         let paths = transcript.conversations.iter().flat_map(|c| &c.path);
         paths.map(|line| *line as usize).collect()
@@ -115,9 +124,7 @@ pub(super) fn live(case: &Case, run: &Run) -> Vec<String> {
     for number in numbers {
         let line = lines[number].0;
         if let Some(root) = json::object(line) {
-            let message = root
-                .get("message")
-                .filter(|_| case.format == Format::ClaudeCode);
+            let message = root.get("message").filter(|_| case.is_session());
             collect(line, message.unwrap_or(&root), &mut strings);
         }
     }
@@ -136,7 +143,7 @@ fn collect(line: &[u8], node: &Node, strings: &mut Vec<String>) {
         }
         Kind::List(list) => list.iter().for_each(|node| collect(line, node, strings)),
         Kind::Text => strings.push(node.said(line)),
-        Kind::Plain => {}
+        Kind::Plain | Kind::Json => {}
     }
 }
 
@@ -301,18 +308,15 @@ fn collect_all(line: &[u8], node: &Node, strings: &mut Vec<String>) {
             .iter()
             .for_each(|node| collect_all(line, node, strings)),
         Kind::Text => strings.push(node.said(line)),
-        Kind::Plain => {}
+        Kind::Plain | Kind::Json => {}
     }
 }
 
 /// The strings in the messages of an output that the input did not have.
 pub(super) fn new_texts(run: &Run, known: &Known) -> Vec<String> {
-    let is_session = run
-        .detected
-        .is_some_and(|(format, _)| format == Format::ClaudeCode);
-    let is_rollout = run
-        .detected
-        .is_some_and(|(format, _)| format == Format::Codex);
+    let format = run.detected.map(|(format, _)| format);
+    let is_session = matches!(format, Some(Format::ClaudeCode | Format::Pi));
+    let is_rollout = format == Some(Format::Codex);
     let mut texts = Vec::new();
     for (line, _) in split(&run.bytes).1 {
         let Some(root) = json::object(line) else {
@@ -326,7 +330,11 @@ pub(super) fn new_texts(run: &Run, known: &Known) -> Vec<String> {
         }
         match root.get("message") {
             Some(message) if is_session => collect_all(line, message, &mut texts),
-            Some(_) | None if is_session => {}
+            Some(_) | None if is_session => {
+                if let Some(summary) = root.get("summary") {
+                    collect_all(line, summary, &mut texts);
+                }
+            }
             Some(_) | None => collect_all(line, &root, &mut texts),
         }
     }

@@ -79,7 +79,9 @@ fn json(text: &str) -> String {
 fn items(steps: &[Step]) -> String {
     let message = |role: &str, kind: &str, text: &str| {
         let text = json(text);
-        format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":{text}}}]}}"#)
+        format!(
+            r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":{text}}}]}}"#
+        )
     };
     let mut items = Vec::new();
     for (n, step) in steps.iter().enumerate() {
@@ -88,13 +90,19 @@ fn items(steps: &[Step]) -> String {
             Step::Assistant(text) => items.push(message("assistant", "output_text", text)),
             Step::Call(tool, key, input, said, failed) => {
                 let input = json(&format!("{{{}:{}}}", json(key), json(input)));
-                let said = json(&format!("Exit code: {}\nOutput:\n{said}", u8::from(*failed)));
+                let said = json(&format!(
+                    "Exit code: {}\nOutput:\n{said}",
+                    u8::from(*failed)
+                ));
                 items.push(format!(r#"{{"type":"function_call","name":"{tool}","arguments":{input},"call_id":"c{n}"}}"#));
-                items.push(format!(r#"{{"type":"function_call_output","call_id":"c{n}","output":{said}}}"#));
+                items.push(format!(
+                    r#"{{"type":"function_call_output","call_id":"c{n}","output":{said}}}"#
+                ));
             }
         }
     }
-    let line = |item| format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{item}}}\n");
+    let line =
+        |item| format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{item}}}\n");
     items.into_iter().map(line).collect()
 }
 
@@ -119,6 +127,19 @@ fn written(format: Format, steps: &[Step]) -> String {
                 lines.push(("assistant", format!("null,\"tool_calls\":[{{\"id\":\"c{n}\",\"type\":\"function\",\"function\":{{\"name\":\"{tool}\",\"arguments\":{input}}}}}]")));
                 lines.push(("tool", format!("{},\"tool_call_id\":\"c{n}\"", json(said))));
             }
+            (Step::Call(tool, key, input, said, failed), Format::AiSdk) => {
+                let input = format!("{{{}:{}}}", json(key), json(input));
+                lines.push(("assistant", format!("[{{\"type\":\"tool-call\",\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"input\":{input}}}]")));
+                let kind = if *failed { "error-text" } else { "text" };
+                let said = format!("{{\"type\":\"{kind}\",\"value\":{}}}", json(said));
+                lines.push(("tool", format!("[{{\"type\":\"tool-result\",\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"output\":{said}}}]")));
+            }
+            (Step::Call(tool, key, input, said, failed), Format::Pi) => {
+                let input = format!("{{{}:{}}}", json(key), json(input));
+                lines.push(("assistant", format!("[{{\"type\":\"toolCall\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"arguments\":{input}}}]")));
+                let said = format!("[{{\"type\":\"text\",\"text\":{}}}]", json(said));
+                lines.push(("toolResult", format!("{said},\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"isError\":{failed}")));
+            }
             (Step::Call(tool, key, input, said, failed), _) => {
                 let input = format!("{{{}:{}}}", json(key), json(input));
                 lines.push(("assistant", format!("[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"input\":{input}}}]")));
@@ -130,7 +151,10 @@ fn written(format: Format, steps: &[Step]) -> String {
     let line = |(n, (role, content)): (usize, (&str, String))| {
         let message = format!("{{\"role\":\"{role}\",\"content\":{content}}}");
         match format {
-            Format::Anthropic | Format::OpenAi | Format::Codex => format!("{message}\n"),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk | Format::Codex => {
+                format!("{message}\n")
+            }
+            Format::Pi => format!("{{\"type\":\"message\",\"message\":{message}}}\n"),
             Format::ClaudeCode => {
                 let parent = if n == 0 {
                     "null".to_owned()

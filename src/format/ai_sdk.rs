@@ -1,0 +1,277 @@
+//! Model messages of the Vercel AI SDK, one a line: `{"role", "content"}` with parts that name calls and results.
+//!
+//! A tool message holds results of several calls, each with an `output` that says of which type it is. The fourth version
+//! of the SDK calls a call's `input` `args`, and has a `result` in the place of the `output`; both are read. What a
+//! provider has called and answered by itself stays as it is.
+
+use super::blocks::{self, Content, quoted};
+use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
+use crate::transcript::{Block, BlockKind, LineKind, Marks, Outcome, Record, Role, Shape};
+
+/// One line: a message, or something that only looks like one.
+pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    let (start, texts) = (record.block_mark(), record.text_mark());
+    let mut role = None;
+    let mut content = Span::default();
+    let line = c.line();
+    // What a part is depends on who says it, which may be the last thing that a line tells.
+    let before = c.clone();
+    c.object(|key, c| {
+        match key {
+            b"role" => role = c.string_or_skip()?.and_then(|t| named(t.span.of(line))),
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let Some(role) = role else {
+        return Ok(LineKind::Unknown);
+    };
+    *c = before;
+    let object = c.object(|key, c| {
+        match (key, c.kind()?) {
+            (b"content", Kind::String | Kind::Array) => {
+                record.forget(start, texts);
+                content = contents(c, role, record)?;
+            }
+            (b"content", _) => {
+                record.forget(start, texts);
+                content = c.skip()?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let echo = record
+        .first_words(start, line)
+        .map_or(Marks::default(), blocks::echo);
+    record.unit(role, object, content, echo, start);
+    Ok(LineKind::Message)
+}
+
+fn named(role: &[u8]) -> Option<Role> {
+    match role {
+        b"system" => Some(Role::System),
+        b"user" => Some(Role::User),
+        b"assistant" => Some(Role::Assistant),
+        b"tool" => Some(Role::Tool),
+        _ => None,
+    }
+}
+
+/// A message's content: a string, or a list of parts.
+fn contents(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<Span> {
+    if c.kind()? == Kind::Array {
+        return c.array(|c| part(c, role, record));
+    }
+    let texts = record.text_mark();
+    let text = c.string()?;
+    record.text(text);
+    let value = quoted(text);
+    record.block(
+        Block {
+            shape: Shape::String,
+            value,
+            content: value,
+            ..Block::new(BlockKind::Text)
+        },
+        texts,
+    );
+    Ok(value)
+}
+
+/// What the keys of a part hold.
+#[derive(Default)]
+struct Part<'a> {
+    kind: &'a [u8],
+    text: Option<Text>,
+    id: Span,
+    tool: Span,
+    input: Span,
+    output: Option<(Content, Outcome)>,
+    by_provider: bool,
+    is_error: bool,
+}
+
+/// One part. Its `type` may be its last key, so everything is read first and named afterwards.
+fn part(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<()> {
+    let texts = record.text_mark();
+    if c.kind()? != Kind::Object {
+        let value = c.skip()?;
+        let other = Block {
+            value,
+            content: value,
+            ..Block::new(BlockKind::Other)
+        };
+        record.block(other, texts);
+        return Ok(());
+    }
+    let line = c.line();
+    let mut part = Part::default();
+    let value = c.object(|key, c| {
+        let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
+        match key {
+            b"type" => part.kind = span(c.string_or_skip()?).of(line),
+            b"text" => part.text = c.string_or_skip()?,
+            b"toolCallId" => part.id = span(c.string_or_skip()?),
+            b"toolName" => part.tool = span(c.string_or_skip()?),
+            b"input" | b"args" => part.input = c.skip()?,
+            b"output" if c.kind()? == Kind::Object => {
+                record.forget_texts(texts);
+                part.output = Some(output(c, record)?);
+            }
+            b"result" => {
+                record.forget_texts(texts);
+                part.output = Some((json(c, record)?, Outcome::Fine));
+            }
+            b"providerExecuted" => part.by_provider = c.is_true()?,
+            b"isError" => part.is_error = c.is_true()?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let is_result = part.kind == b"tool-result" && role == Role::Tool;
+    if !is_result {
+        record.forget_texts(texts);
+    }
+    let mut block = Block::new(match part.kind {
+        b"text" => BlockKind::Text,
+        b"reasoning" => BlockKind::Thinking,
+        b"image" => BlockKind::Image,
+        b"file" => BlockKind::Document,
+        b"tool-call" if part.by_provider => BlockKind::Server,
+        b"tool-call" => BlockKind::Call,
+        b"tool-result" if is_result => BlockKind::Result,
+        b"tool-result" => BlockKind::Server,
+        _ => BlockKind::Other,
+    });
+    (block.call_id, block.tool) = (part.id, part.tool);
+    block.content = value;
+    match block.kind {
+        BlockKind::Text | BlockKind::Thinking => {
+            if let Some(text) = part.text {
+                record.text(text);
+                (block.shape, block.content) = (Shape::String, quoted(text));
+            }
+        }
+        BlockKind::Call => block.content = part.input,
+        BlockKind::Result => {
+            block.content = Span::default();
+            let (content, outcome) = part.output.unzip();
+            block.take(content);
+            block.outcome = if part.is_error {
+                Outcome::Failed
+            } else {
+                outcome.unwrap_or(Outcome::Fine)
+            };
+        }
+        BlockKind::Image
+        | BlockKind::Document
+        | BlockKind::Redacted
+        | BlockKind::Server
+        | BlockKind::Attachment
+        | BlockKind::Other => {}
+    }
+    block.value = value;
+    record.block(block, texts);
+    Ok(())
+}
+
+/// `{"type", "value"}` or `{"type", "reason"}`: what may be replaced of it, and whether it says that the call failed.
+fn output(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<(Content, Outcome)> {
+    let line = c.line();
+    let (mut kind, mut value) = (Span::default(), None);
+    c.object(|key, c| {
+        match key {
+            b"type" => kind = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"value" | b"reason" => {
+                c.kind()?;
+                value = Some(c.clone());
+                c.skip()?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let content = match (kind.of(line), value) {
+        (_, None) => Content::of(Shape::Absent),
+        (b"content", Some(mut at)) => listed(&mut at, record)?,
+        (b"text" | b"json" | b"error-text" | b"error-json" | b"execution-denied", Some(mut at)) => {
+            json(&mut at, record)?
+        }
+        (_, Some(mut at)) => {
+            let mut other = Content::of(Shape::Other);
+            other.span = at.skip()?;
+            other
+        }
+    };
+    let outcome = match kind.of(line) {
+        b"error-text" | b"error-json" | b"execution-denied" => Outcome::Failed,
+        _ => Outcome::Fine,
+    };
+    Ok((content, outcome))
+}
+
+/// A JSON value as the model reads it. What takes its place is a string, which is a JSON value, too.
+fn json(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+    let mut content = Content::of(Shape::String);
+    let line = c.line();
+    match c.kind()? {
+        Kind::String => {
+            let text = c.string()?;
+            record.text(text);
+            content.span = quoted(text);
+        }
+        Kind::Null => {
+            content.shape = Shape::Absent;
+            content.span = c.skip()?;
+        }
+        Kind::Object | Kind::Array | Kind::Number | Kind::Bool => {
+            let span = c.skip()?;
+            let read = unescape(span.of(line));
+            let read = String::from_utf8_lossy(&read);
+            let scalars = read.chars().count() as u32;
+            let astral = read.chars().filter(|c| c.len_utf16() == 2).count() as u32;
+            record.text(Text {
+                span,
+                scalars,
+                astral,
+            });
+            content.span = span;
+        }
+    }
+    Ok(content)
+}
+
+/// The parts of an output of the type `content`.
+fn listed(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+    if c.kind()? != Kind::Array {
+        return json(c, record);
+    }
+    let line = c.line();
+    let mut content = Content::of(Shape::List);
+    content.span = c.array(|c| {
+        if c.kind()? != Kind::Object {
+            content.count(BlockKind::Other);
+            return c.skip().map(drop);
+        }
+        let (mut kind, mut text) = (Span::default(), None);
+        c.object(|key, c| {
+            match key {
+                b"type" => kind = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+                b"text" => text = c.string_or_skip()?,
+                _ => drop(c.skip()?),
+            }
+            Ok(())
+        })?;
+        match (kind.of(line), text) {
+            (b"text", Some(text)) => record.text(text),
+            (kind, _) if kind.starts_with(b"image") => content.count(BlockKind::Image),
+            (kind, _) if kind.starts_with(b"file") || kind == b"media" => {
+                content.count(BlockKind::Document);
+            }
+            _ => content.count(BlockKind::Other),
+        }
+        Ok(())
+    })?;
+    Ok(content)
+}

@@ -1,0 +1,167 @@
+//! What of a session no model will ever see again, and how the rest hangs together without it.
+//!
+//! Dead is what speaks outside of the live window, with what hangs on that alone. Entries on the way to the leaf that say
+//! nothing (a change of the model, a label, what an extension keeps) set up the session and stay.
+
+use std::collections::BTreeSet;
+
+use super::super::claude_code::{Dead, Figure, Relink};
+use super::tree::{Chaining, Kept, NONE, Tree};
+use crate::ids::IdSet;
+use crate::scan::Span;
+use crate::transcript::{Marks, Transcript};
+
+/// The dead lines of a session.
+///
+/// None where nobody speaks, and none where the live chain breaks off at an entry that is not there (or could not be read)
+/// and somebody spoke before: no model sees that any more, but a repaired line would bring it back.
+pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
+    let main = transcript.conversations.first();
+    if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
+        return Dead::default();
+    }
+    let tree = Tree::new(transcript);
+    let path = tree.path();
+    if breaks_off(&tree, &path) {
+        return Dead::default();
+    }
+    let live: IdSet<u32> = tree.window(&path).into_iter().collect();
+    let on_path: IdSet<u32> = path.iter().copied().collect();
+    let speaks = |line: u32| tree.link(line).role.is_some();
+    let mut lines = BTreeSet::new();
+    for line in 0..transcript.links().len() as u32 {
+        let is_chained = tree.has(line, Marks::NODE)
+            && (tree.chaining == Chaining::ByPlace || !tree.link(line).id.is_empty());
+        if !is_chained || live.contains(&line) {
+            continue;
+        }
+        let leaves = if speaks(line) {
+            true
+        } else {
+            // A note beside the way leaves with what it hangs on.
+            !on_path.contains(&line) && {
+                let above = above(&tree, line, |above| {
+                    speaks(above) || on_path.contains(&above)
+                });
+                above.is_some_and(|above| !live.contains(&above) && speaks(above))
+            }
+        };
+        if leaves {
+            lines.insert(line);
+        }
+    }
+    let Mended { relinks, figures } = mended(&tree, &path, &lines);
+    Dead {
+        lines,
+        relinks,
+        figures,
+    }
+}
+
+/// Whether what a model sees ends at a parent that is not there, with words before it.
+fn breaks_off(tree: &Tree<'_, '_>, path: &[u32]) -> bool {
+    let Some(first) = path.first().copied() else {
+        return false;
+    };
+    let is_ended = tree
+        .compaction(path)
+        .is_some_and(|at| tree.first_kept(path, at).is_some());
+    let is_broken = tree.chaining == Chaining::ById
+        && !tree.link(first).parent.is_empty()
+        && tree.parent(first) == NONE;
+    is_broken && !is_ended && (0..first).any(|line| tree.link(line).role.is_some())
+}
+
+/// The nearest line above another one that `is_it`.
+fn above(tree: &Tree<'_, '_>, line: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+    // No way is longer than the file; one that is has a loop.
+    let parents = std::iter::successors(Some(line), |line| {
+        Some(tree.parent(*line)).filter(|parent| *parent != NONE)
+    });
+    let mut parents = parents.take(tree.transcript.links().len() + 1).skip(1);
+    parents.find(|line| is_it(*line))
+}
+
+/// What has to change when lines leave.
+#[derive(Debug, Default)]
+pub(super) struct Mended {
+    /// Parents and first kept entries.
+    pub(super) relinks: Vec<Relink>,
+    /// The numbers of first kept entries.
+    pub(super) figures: Vec<Figure>,
+}
+
+/// The links and numbers of what stays, when these lines leave.
+pub(super) fn mended(tree: &Tree<'_, '_>, path: &[u32], leave: &BTreeSet<u32>) -> Mended {
+    let mut mended = Mended::default();
+    if leave.is_empty() {
+        return mended;
+    }
+    let transcript = tree.transcript;
+    let stays = |line: &u32| !leave.contains(line);
+    let to = |line: Option<u32>| line.map(|line| tree.id_of(line).to_vec());
+    for (line, link) in (0u32..).zip(transcript.links()) {
+        if leave.contains(&line) || !link.marks.has(Marks::NODE) {
+            continue;
+        }
+        let parent = tree.parent(line);
+        if tree.chaining == Chaining::ById && parent != NONE && leave.contains(&parent) {
+            mended.relinks.push(Relink {
+                line,
+                span: quoted(link.parent),
+                to: to(above(tree, line, |above| stays(&above))),
+            });
+        }
+        if !link.marks.has(Marks::BOUNDARY) {
+            continue;
+        }
+        let kept = Kept::read(transcript.line(line));
+        match tree.chaining {
+            Chaining::ByPlace => {
+                let Some((span, number)) = kept.index else {
+                    continue;
+                };
+                let before = tree
+                    .entries()
+                    .take(usize::try_from(number).unwrap_or(usize::MAX));
+                let left = before.filter(|line| leave.contains(line)).count() as u64;
+                if left > 0 {
+                    mended.figures.push(Figure {
+                        line,
+                        span,
+                        value: number - left,
+                    });
+                }
+            }
+            Chaining::ById => {
+                let Some(span) = kept.id else { continue };
+                let named = tree.named(transcript.bytes(line, span));
+                let Some(named) = named.filter(|named| leave.contains(named)) else {
+                    continue;
+                };
+                // The next one that stays, or none but those behind the compaction.
+                let place = |wanted: u32| path.iter().position(|line| *line == wanted);
+                let next = match (place(named), place(line)) {
+                    (Some(from), Some(to)) if from < to => {
+                        path[from..to].iter().copied().find(stays)
+                    }
+                    _ => None,
+                };
+                mended.relinks.push(Relink {
+                    line,
+                    span: quoted(span),
+                    to: to(Some(next.unwrap_or(line))),
+                });
+            }
+        }
+    }
+    mended
+}
+
+/// A string's value with its quotes.
+fn quoted(span: Span) -> Span {
+    Span {
+        start: span.start - 1,
+        len: span.len + 2,
+    }
+}

@@ -1,0 +1,329 @@
+//! What is on one line of a session file.
+
+use super::super::blocks::{self, Content, quoted};
+use crate::scan::{Cursor, Kind, Parse, Span, Text};
+use crate::transcript::{
+    Block, BlockKind, BlockMark, LineKind, Link, Marks, Outcome, Record, Role, Shape, TextMark,
+};
+
+/// What was read before the line's `type` was known.
+#[derive(Default)]
+struct Parts {
+    kind: Span,
+    summary: Option<Text>,
+    content: Option<Content>,
+    message: Option<Message>,
+    link: Link,
+}
+
+/// What the keys of a message hold, but for the blocks of its content.
+#[derive(Default)]
+struct Message {
+    role: Span,
+    content: Option<Content>,
+    answers: Span,
+    tool: Span,
+    is_error: bool,
+    details: Option<Span>,
+    stop: Span,
+    command: Option<Text>,
+    output: Option<Text>,
+    summary: Option<Text>,
+    is_left_out: bool,
+}
+
+/// One line.
+pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+    let line = c.line();
+    let (start, texts) = (record.block_mark(), record.text_mark());
+    let mut parts = Parts::default();
+    let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
+    c.object(|key, c| {
+        match (key, c.kind()?) {
+            (b"type", _) => parts.kind = span(c.string_or_skip()?),
+            (b"id", _) => parts.link.id = span(c.string_or_skip()?),
+            (b"parentId", _) => parts.link.parent = span(c.string_or_skip()?),
+            (b"summary", _) => parts.summary = c.string_or_skip()?,
+            (b"content", Kind::String | Kind::Array) => {
+                record.forget(start, texts);
+                parts.content = Some(contents(c, record)?);
+            }
+            (b"message", Kind::Object) => {
+                record.forget(start, texts);
+                parts.message = Some(message(c, record)?);
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let Parts {
+        kind,
+        summary,
+        content,
+        message,
+        mut link,
+    } = parts;
+    link.marks.insert(Marks::NODE);
+    let is_message = message.is_some();
+    let line_kind = match kind.of(line) {
+        b"message" if is_message => {
+            let message = message.unwrap_or_default();
+            said(message, line, record, &mut link, (start, texts))
+        }
+        b"custom_message" if content.is_some() && !is_message => {
+            link.role = Some(Role::User);
+            link.marks.insert(Marks::META);
+            link.content = content.map(|content| content.span).unwrap_or_default();
+            LineKind::Message
+        }
+        other => {
+            record.forget(start, texts);
+            match other {
+                b"session" => {
+                    link = Link::default();
+                    LineKind::Session
+                }
+                b"compaction" => {
+                    link.role = Some(Role::User);
+                    link.marks.insert(Marks::BOUNDARY.and(Marks::SUMMARY));
+                    words(record, &mut link, summary);
+                    LineKind::Message
+                }
+                b"branch_summary" if summary.is_some_and(|text| !text.span.is_empty()) => {
+                    link.role = Some(Role::User);
+                    link.marks.insert(Marks::META);
+                    words(record, &mut link, summary);
+                    LineKind::Message
+                }
+                b"model_change"
+                | b"thinking_level_change"
+                | b"branch_summary"
+                | b"custom"
+                | b"label"
+                | b"session_info" => LineKind::Control,
+                _ => LineKind::Unknown,
+            }
+        }
+    };
+    record.link(link);
+    Ok(line_kind)
+}
+
+/// One text as all that a line says.
+fn words(record: &mut Record<'_, '_>, link: &mut Link, text: Option<Text>) {
+    let Some(text) = text else { return };
+    let texts = record.text_mark();
+    record.text(text);
+    let value = quoted(text);
+    link.content = value;
+    record.block(
+        Block {
+            shape: Shape::String,
+            value,
+            content: value,
+            ..Block::new(BlockKind::Text)
+        },
+        texts,
+    );
+}
+
+/// What a `message` entry is, by its role. Its content's blocks have been added since the marks.
+fn said(
+    message: Message,
+    line: &[u8],
+    record: &mut Record<'_, '_>,
+    link: &mut Link,
+    (start, texts): (BlockMark, TextMark),
+) -> LineKind {
+    let content = message.content.map(|content| content.span);
+    link.content = content.unwrap_or_default();
+    match message.role.of(line) {
+        b"user" => {
+            link.role = Some(Role::User);
+            let words = record.first_words(start, line);
+            if words.is_some_and(|words| blocks::echo(words).has(Marks::ECHO)) {
+                link.marks.insert(Marks::META);
+            }
+            LineKind::Message
+        }
+        b"custom" | b"hookMessage" => {
+            link.role = Some(Role::User);
+            link.marks.insert(Marks::META);
+            LineKind::Message
+        }
+        b"assistant" => {
+            link.role = Some(Role::Assistant);
+            if matches!(message.stop.of(line), b"error" | b"aborted") {
+                // Nobody sends it again, nor what it called.
+                link.marks.insert(Marks::UNASKED);
+                record.forget(start, texts);
+                return LineKind::Control;
+            }
+            LineKind::Message
+        }
+        b"toolResult" => {
+            link.role = Some(Role::Tool);
+            record.forget_blocks(start);
+            let mut block = Block::new(BlockKind::Result);
+            (block.call_id, block.tool) = (message.answers, message.tool);
+            if message.is_error {
+                block.outcome = Outcome::Failed;
+            }
+            block.take(message.content);
+            block.value = block.content;
+            record.block(block, texts);
+            if let Some(details) = message.details {
+                record.mirror(details, Span::default());
+            }
+            LineKind::Message
+        }
+        b"bashExecution" => {
+            link.role = Some(Role::User);
+            link.marks.insert(Marks::META);
+            record.forget(start, texts);
+            if message.is_left_out {
+                return LineKind::Control;
+            }
+            words(record, link, message.command);
+            if let Some(output) = message.output {
+                // The output of a command is a result, whoever ran it.
+                let texts = record.text_mark();
+                record.text(output);
+                let value = quoted(output);
+                let role = message.role;
+                record.block(
+                    Block {
+                        shape: Shape::String,
+                        value,
+                        content: value,
+                        // The tool is what the role begins with.
+                        tool: Span { len: 4, ..role },
+                        ..Block::new(BlockKind::Result)
+                    },
+                    texts,
+                );
+            }
+            LineKind::Message
+        }
+        role @ (b"branchSummary" | b"compactionSummary") => {
+            link.role = Some(Role::User);
+            link.marks.insert(Marks::META);
+            if role == b"compactionSummary" {
+                link.marks.insert(Marks::SUMMARY);
+            }
+            record.forget(start, texts);
+            words(record, link, message.summary);
+            LineKind::Message
+        }
+        _ => {
+            record.forget(start, texts);
+            LineKind::Unknown
+        }
+    }
+}
+
+/// The message of an entry; its content's blocks are added.
+fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Message> {
+    let (start, texts) = (record.block_mark(), record.text_mark());
+    let mut message = Message::default();
+    c.object(|key, c| {
+        let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
+        match (key, c.kind()?) {
+            (b"role", _) => message.role = span(c.string_or_skip()?),
+            (b"content", _) => {
+                record.forget(start, texts);
+                message.content = Some(contents(c, record)?);
+            }
+            (b"toolCallId", _) => message.answers = span(c.string_or_skip()?),
+            (b"toolName", _) => message.tool = span(c.string_or_skip()?),
+            (b"isError", _) => message.is_error = c.is_true()?,
+            (b"details", _) => message.details = Some(c.skip()?),
+            (b"stopReason", _) => message.stop = span(c.string_or_skip()?),
+            (b"command", _) => message.command = c.string_or_skip()?,
+            (b"output", _) => message.output = c.string_or_skip()?,
+            (b"summary", _) => message.summary = c.string_or_skip()?,
+            (b"excludeFromContext", _) => message.is_left_out = c.is_true()?,
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(message)
+}
+
+/// A content, string or list of blocks, which are added.
+fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+    if c.kind()? != Kind::Array {
+        let texts = record.text_mark();
+        let content = blocks::result_content(c, record)?;
+        if content.shape == Shape::String {
+            let mut block = Block::new(BlockKind::Text);
+            block.value = content.span;
+            block.take(Some(content));
+            record.block(block, texts);
+        }
+        return Ok(content);
+    }
+    let mut content = Content::of(Shape::List);
+    content.span = c.array(|c| {
+        content.count(block(c, record)?);
+        Ok(())
+    })?;
+    Ok(content)
+}
+
+/// One block of a list. Its `type` may be its last key, so everything is read first and named afterwards.
+fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
+    let texts = record.text_mark();
+    if c.kind()? != Kind::Object {
+        let value = c.skip()?;
+        let other = Block {
+            value,
+            content: value,
+            ..Block::new(BlockKind::Other)
+        };
+        record.block(other, texts);
+        return Ok(BlockKind::Other);
+    }
+    let line = c.line();
+    let mut kind = Span::default();
+    let (mut id, mut name, mut arguments) = (Span::default(), Span::default(), None);
+    let (mut text, mut thinking) = (None, None);
+    let mut is_redacted = false;
+    let value = c.object(|key, c| {
+        let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
+        match key {
+            b"type" => kind = span(c.string_or_skip()?),
+            b"id" => id = span(c.string_or_skip()?),
+            b"name" => name = span(c.string_or_skip()?),
+            b"text" => text = c.string_or_skip()?,
+            b"thinking" => thinking = c.string_or_skip()?,
+            b"redacted" => is_redacted = c.is_true()?,
+            b"arguments" => arguments = Some(c.skip()?),
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let (kind, says) = match kind.of(line) {
+        b"text" => (BlockKind::Text, text),
+        b"thinking" if is_redacted => (BlockKind::Redacted, None),
+        b"thinking" => (BlockKind::Thinking, thinking),
+        b"image" => (BlockKind::Image, None),
+        b"toolCall" => (BlockKind::Call, None),
+        _ => (BlockKind::Other, None),
+    };
+    let mut block = Block {
+        value,
+        content: value,
+        ..Block::new(kind)
+    };
+    if let Some(text) = says {
+        record.text(text);
+        (block.shape, block.content) = (Shape::String, quoted(text));
+    }
+    if kind == BlockKind::Call {
+        (block.call_id, block.tool) = (id, name);
+        block.content = arguments.unwrap_or_default();
+    }
+    record.block(block, texts);
+    Ok(kind)
+}

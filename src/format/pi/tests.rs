@@ -1,0 +1,390 @@
+//! Reading, dead lines and summaries, on sessions written for the purpose.
+
+use std::collections::BTreeMap;
+
+use crate::apply::{apply, patched, refigured, relinked};
+use crate::format::{Format, Revision, Splice, Summary, Warnings};
+use crate::ids::IdSet;
+use crate::transcript::{BlockKind, Role, Transcript, Typed};
+
+/// A session of these entries; each begins behind its `{`.
+fn session(version: &str, entries: &[&str]) -> String {
+    let header = format!("{{\"type\":\"session\"{version},\"id\":\"s\",\"cwd\":\"/w\"}}\n");
+    let entries = entries.iter().map(|entry| format!("{{{entry}}}\n"));
+    header + &entries.collect::<String>()
+}
+
+const FIRST: &str = "";
+const THIRD: &str = ",\"version\":3";
+
+fn said(id: &str, parent: &str, text: &str) -> String {
+    entry(
+        id,
+        parent,
+        &format!("\"role\":\"user\",\"content\":\"{text}\""),
+    )
+}
+
+/// A message of the third version; the parent "" is none.
+fn entry(id: &str, parent: &str, message: &str) -> String {
+    let place = place(id, parent);
+    format!("\"type\":\"message\",{place},\"timestamp\":\"t{id}\",\"message\":{{{message}}}")
+}
+
+fn place(id: &str, parent: &str) -> String {
+    let parent = if parent.is_empty() {
+        "null".to_owned()
+    } else {
+        format!("\"{parent}\"")
+    };
+    format!("\"id\":\"{id}\",\"parentId\":{parent}")
+}
+
+fn compaction(id: &str, parent: &str, kept: &str) -> String {
+    let place = place(id, parent);
+    format!(
+        "\"type\":\"compaction\",{place},\"summary\":\"so {id}\",\"firstKeptEntryId\":\"{kept}\""
+    )
+}
+
+fn third(entries: &[String]) -> String {
+    session(
+        THIRD,
+        &entries.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+}
+
+fn read(text: &str) -> Transcript<'_> {
+    Format::Pi.read(text.as_bytes(), 1, &mut Warnings::default())
+}
+
+/// Of each message, who speaks, whether it was typed, and what its first block says.
+fn messages(text: &str) -> Vec<(Role, Typed, String)> {
+    let transcript = read(text);
+    let conversation = &transcript.conversations[0];
+    let messages = conversation.messages.iter();
+    messages
+        .map(|message| {
+            let first = conversation.blocks(message).first();
+            let said = first.map(|b| crate::facts::said(&transcript, transcript.block(*b)));
+            let said = said.unwrap_or_default().into_owned();
+            (message.role, message.typed, said)
+        })
+        .collect()
+}
+
+fn words(text: &str) -> Vec<String> {
+    let messages = messages(text).into_iter();
+    messages.map(|(_, _, said)| said).collect()
+}
+
+/// What is left when the dead lines leave.
+fn alive(text: &str) -> String {
+    let mut transcript = read(text);
+    let dead = Format::Pi.dead(&transcript);
+    let new = apply(&transcript, relinked(&dead).collect());
+    let revision = Revision {
+        new,
+        dropped: &dead.lines,
+        inserted: BTreeMap::new(),
+    };
+    Format::Pi.edit(&mut transcript, revision);
+    written(&transcript)
+}
+
+fn written(transcript: &Transcript<'_>) -> String {
+    let pieces: Vec<&[u8]> = transcript.pieces().collect();
+    String::from_utf8(pieces.concat()).unwrap()
+}
+
+fn spliced(text: &str, tail: usize, says: Option<&str>) -> String {
+    let mut transcript = read(text);
+    let summary = says.map(|text| Summary {
+        role: Role::User,
+        text,
+        acknowledgement: "",
+        tokens_before: 99,
+    });
+    let conversation = &transcript.conversations[0];
+    let splice = Format::Pi.splice(&transcript, conversation, tail, summary);
+    made(&mut transcript, splice.unwrap());
+    written(&transcript)
+}
+
+fn made(transcript: &mut Transcript<'_>, splice: Splice) {
+    let mut edits: Vec<_> = patched(splice.patches).collect();
+    edits.retain(|edit| !splice.dropped.contains(&edit.line));
+    let revision = Revision {
+        new: apply(transcript, edits),
+        dropped: &splice.dropped,
+        inserted: splice.inserted,
+    };
+    Format::Pi.edit(transcript, revision);
+}
+
+#[test]
+fn every_role_is_read_and_what_is_never_sent_is_no_message() {
+    use Role::{Assistant, Tool, User};
+    let text = session(
+        FIRST,
+        &[
+            r#""type":"model_change","modelId":"m""#,
+            r#""type":"message","message":{"role":"user","content":[{"type":"text","text":"go"},{"type":"image","data":"x","mimeType":"image/png"}]}"#,
+            r#""type":"message","message":{"content":[{"thinking":"hm","type":"thinking"},{"arguments":{"a":1},"name":"bash","id":"c","type":"toolCall"}],"role":"assistant","stopReason":"toolUse"}"#,
+            r#""type":"message","message":{"toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"out"},{"type":"image","data":"y"}],"role":"toolResult","isError":true,"details":{"d":1}}"#,
+            r#""type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"d","name":"bash","arguments":{}}],"stopReason":"aborted"}"#,
+            r#""type":"message","message":{"role":"bashExecution","command":"ls","output":"a b","exitCode":0}"#,
+            r#""type":"message","message":{"role":"bashExecution","command":"pwd","output":"w","excludeFromContext":true}"#,
+            r#""type":"custom_message","customType":"x","content":"noted""#,
+            r#""type":"branch_summary","summary":"tried it","fromId":"root""#,
+            r#""type":"message","message":{"role":"user","content":"<system-reminder>x"}"#,
+            r#""type":"message","message":{"role":"hookMessage","content":"hook"}"#,
+            r#""type":"from_the_future","content":"?""#,
+        ],
+    );
+    assert_eq!(
+        messages(&text),
+        [
+            (User, Typed::Yes, "go".to_owned()),
+            (Assistant, Typed::No, "hm".to_owned()),
+            (Tool, Typed::No, "out".to_owned()),
+            (User, Typed::No, "ls".to_owned()),
+            (User, Typed::No, "noted".to_owned()),
+            (User, Typed::No, "tried it".to_owned()),
+            (User, Typed::No, "<system-reminder>x".to_owned()),
+            (User, Typed::No, "hook".to_owned()),
+        ]
+    );
+    let transcript = read(&text);
+    let kinds = |line| -> Vec<BlockKind> {
+        let blocks = transcript.blocks_of_line(line);
+        blocks.map(|b| transcript.block(b).kind).collect()
+    };
+    assert_eq!(kinds(3), [BlockKind::Thinking, BlockKind::Call]);
+    let result = transcript.block(transcript.blocks_of_line(4).start);
+    assert_eq!(transcript.bytes(4, result.call_id), b"c");
+    assert_eq!(transcript.bytes(4, result.tool), b"bash");
+    assert_eq!(result.images, 1);
+    assert_eq!(transcript.mirrors().len(), 1);
+    assert_eq!(kinds(6), [BlockKind::Text, BlockKind::Result]);
+    let output = transcript.block(transcript.blocks_of_line(6).end - 1);
+    assert_eq!(transcript.bytes(6, output.tool), b"bash");
+}
+
+#[test]
+fn in_the_first_version_the_last_compaction_names_what_stays_by_its_number() {
+    let text = session(
+        FIRST,
+        &[
+            r#""type":"message","message":{"role":"user","content":"a"}"#,
+            r#""type":"compaction","summary":"so a","firstKeptEntryIndex":1"#,
+            r#""type":"message","message":{"role":"user","content":"b"}"#,
+            r#""type":"message","message":{"role":"user","content":"c"}"#,
+            r#""type":"compaction","summary":"so b","firstKeptEntryIndex":4"#,
+            r#""type":"message","message":{"role":"user","content":"d"}"#,
+        ],
+    );
+    assert_eq!(words(&text), ["so b", "c", "d"]);
+    // Lines that are no entries have no number.
+    let earlier = "{\"type\":\"compaction\",\"summary\":\"so a\"";
+    let text = text.replace(earlier, &format!("\nno entry\n{earlier}"));
+    assert_eq!(words(&text), ["so b", "c", "d"]);
+    let after = alive(&text);
+    let left = concat!(
+        "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}\n",
+        "\nno entry\n",
+        "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"c\"}}\n",
+        "{\"type\":\"compaction\",\"summary\":\"so b\",\"firstKeptEntryIndex\":1}\n",
+        "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"d\"}}\n",
+    );
+    assert_eq!(after, left);
+}
+
+#[test]
+fn what_hangs_on_the_last_entry_is_live_and_the_rest_of_the_tree_is_dead() {
+    let label = |id: &str, parent: &str| {
+        let place = place(id, parent);
+        format!("\"type\":\"label\",{place},\"targetId\":\"a\"")
+    };
+    let text = third(&[
+        said("a", "", "one"),
+        said("b", "a", "tried"),
+        label("l", "b"),
+        label("m", "a"),
+        said("c", "m", "two"),
+        said("d", "c", "three"),
+        compaction("k", "d", "d"),
+        said("e", "k", "four"),
+    ]);
+    assert_eq!(words(&text), ["so k", "three", "four"]);
+    // The branch leaves with its label, the label on the way stays, and nothing hangs on what has left.
+    let expected = third(&[
+        label("m", ""),
+        said("d", "m", "three"),
+        compaction("k", "d", "d"),
+        said("e", "k", "four"),
+    ]);
+    assert_eq!(alive(&text), expected);
+}
+
+#[test]
+fn a_chain_that_breaks_off_keeps_what_it_lost() {
+    let text = third(&[said("a", "", "one"), said("b", "gone", "two")]);
+    assert_eq!(words(&text), ["two"]);
+    assert_eq!(alive(&text), text);
+    // Behind a compaction nobody looks for it.
+    let text = third(&[
+        said("a", "", "one"),
+        said("b", "gone", "two"),
+        compaction("k", "b", "b"),
+    ]);
+    let expected = third(&[said("b", "gone", "two"), compaction("k", "b", "b")]);
+    assert_eq!(alive(&text), expected);
+}
+
+#[test]
+fn a_summary_is_appended_with_the_time_of_the_last_entry() {
+    let entries = [
+        said("a", "", "one"),
+        said("b", "a", "two"),
+        said("c", "b", "three"),
+    ];
+    let text = third(&entries);
+    let after = spliced(&text, 1, Some("so far"));
+    let new = after.strip_prefix(&text).unwrap();
+    let (id, rest) = new
+        .strip_prefix("{\"type\":\"compaction\",\"id\":\"")
+        .unwrap()
+        .split_at(8);
+    assert!(id.bytes().all(|b| b.is_ascii_hexdigit()));
+    assert_eq!(
+        rest,
+        "\",\"parentId\":\"c\",\"timestamp\":\"tc\",\"summary\":\"so far\",\"firstKeptEntryId\":\"b\",\"tokensBefore\":99}\n"
+    );
+    assert_eq!(words(&after), ["so far", "two", "three"]);
+    let expected = third(&[said("b", "", "two"), said("c", "b", "three")]) + new;
+    assert_eq!(alive(&after), expected);
+    // Where nothing stays, it names itself.
+    let after = spliced(&text, 3, Some("all"));
+    assert_eq!(words(&after), ["all"]);
+    let (_, id) = after.split_once("\"firstKeptEntryId\":\"").unwrap();
+    let next = format!("{{{}}}\n", said("d", &id[..8], "four"));
+    assert_eq!(words(&(after.clone() + &next)), ["all", "four"]);
+}
+
+#[test]
+fn a_summary_of_the_first_version_counts_entries() {
+    let message = |text: &str| {
+        format!(
+            "\"type\":\"message\",\"timestamp\":\"t\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}"
+        )
+    };
+    let [a, b, c] = ["a", "b", "c"].map(message);
+    let text = session(FIRST, &[&a, &b, &c]);
+    let after = spliced(&text, 2, Some("so"));
+    let new = "{\"type\":\"compaction\",\"timestamp\":\"t\",\"summary\":\"so\",\"firstKeptEntryIndex\":3,\"tokensBefore\":99}\n";
+    assert_eq!(after, text.clone() + new);
+    assert_eq!(words(&after), ["so", "c"]);
+    assert_eq!(
+        alive(&after),
+        session(FIRST, &[&c]) + &new.replace("Index\":3", "Index\":1")
+    );
+    let all = spliced(&text, 3, Some("so"));
+    assert_eq!(words(&all), ["so"]);
+    assert_eq!(words(&alive(&all)), ["so"]);
+}
+
+#[test]
+fn an_earlier_compaction_is_replaced_wherever_it_stands() {
+    let text = third(&[
+        said("a", "", "one"),
+        said("b", "a", "two"),
+        said("c", "b", "three"),
+        compaction("k", "c", "b"),
+    ]);
+    assert_eq!(words(&text), ["so k", "two", "three"]);
+    let after = spliced(&text, 2, Some("new"));
+    assert_eq!(words(&after), ["new", "three"]);
+    let left = alive(&after);
+    assert_eq!(words(&left), ["new", "three"]);
+    assert!(!left.contains("so k") && !left.contains("two"), "{left}");
+}
+
+#[test]
+fn without_a_summary_the_old_leaves_at_once() {
+    let text = third(&[
+        said("a", "", "one"),
+        said("b", "a", "two"),
+        compaction("k", "b", "b"),
+        said("c", "k", "three"),
+    ]);
+    let after = spliced(&text, 2, None);
+    assert_eq!(after, third(&[said("c", "", "three")]));
+}
+
+#[test]
+fn blocks_leave_their_messages_and_messages_their_session() {
+    let answer = |blocks: &str| format!("\"role\":\"assistant\",\"content\":[{blocks}]");
+    let call = r#"{"type":"toolCall","id":"x","name":"n","arguments":{}}"#;
+    let result = r#""role":"toolResult","toolCallId":"x","toolName":"n","content":[]"#;
+    let words = r#"{"type":"text","text":"so"}"#;
+    let text = third(&[
+        said("a", "", "one"),
+        entry("b", "a", &answer(&format!("{words}, {call}"))),
+        entry("c", "b", result),
+        entry("d", "c", &answer(call)),
+        entry("e", "d", result),
+        said("f", "e", "two"),
+        compaction("k", "f", "e"),
+    ]);
+    let mut transcript = read(&text);
+    let tied = [BlockKind::Call, BlockKind::Result];
+    let blocks: IdSet<u32> = (0..transcript.block_count() as u32)
+        .filter(|b| tied.contains(&transcript.block(*b).kind))
+        .collect();
+    let lived = Format::Pi.lived(&transcript).remove(0);
+    let splice = Format::Pi.without(&transcript, &lived, &blocks);
+    made(&mut transcript, splice);
+    let expected = third(&[
+        said("a", "", "one"),
+        entry("b", "a", &answer(words)),
+        said("f", "b", "two"),
+        compaction("k", "f", "f"),
+    ]);
+    assert_eq!(written(&transcript), expected);
+}
+
+#[test]
+fn stale_usage_is_lowered_from_the_last_answer_on() {
+    let answer = |stop: &str, usage: &str| {
+        format!(
+            "\"role\":\"assistant\",\"content\":[],\"usage\":{{{usage}}},\"stopReason\":\"{stop}\""
+        )
+    };
+    let usage = |read: u64, written: u64, input: u64, total: u64| {
+        format!(
+            "\"input\":{input},\"output\":8,\"cacheRead\":{read},\"cacheWrite\":{written},\"totalTokens\":{total},\"cost\":{{\"input\":0.013875000000000002}}"
+        )
+    };
+    let lines = |late: &str, broken: &str| {
+        third(&[
+            said("a", "", "one"),
+            entry("b", "a", &answer("stop", &usage(100, 0, 5, 113))),
+            entry("c", "b", &answer("stop", late)),
+            entry("d", "c", &answer("aborted", broken)),
+        ])
+    };
+    let text = lines(&usage(90, 20, 5, 123), &usage(0, 0, 7, 15));
+    let mut transcript = read(&text);
+    let figures = Format::Pi.corrected_usage(&transcript, &transcript.conversations[0], 100);
+    let revision = Revision {
+        new: apply(&transcript, refigured(figures).collect()),
+        dropped: &Default::default(),
+        inserted: BTreeMap::new(),
+    };
+    Format::Pi.edit(&mut transcript, revision);
+    assert_eq!(
+        written(&transcript),
+        lines(&usage(0, 10, 5, 23), &usage(0, 0, 0, 0))
+    );
+}

@@ -1,0 +1,260 @@
+//! How the entries of a session hang together, and which of them a model sees.
+//!
+//! The leaf is the last entry of the file, whatever it is, and the way goes from parent to parent up to a root. The last
+//! compaction on it ends what is seen: its summary, the entries from the one that it names, and those behind it.
+//!
+//! Never says what may leave: that is `history`.
+
+use crate::ids::{IdMap, IdSet};
+use crate::scan::{Cursor, Kind, Span};
+use crate::transcript::{
+    Conversation, ConversationId, LineKind, Link, Marks, Role, Transcript, Typed,
+};
+
+/// No line.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Which entry is the parent of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chaining {
+    /// The one before it; the first version of the format has no ids.
+    ByPlace,
+    /// The one that it names.
+    ById,
+}
+
+/// The entries of a session.
+pub(crate) struct Tree<'t, 'a> {
+    pub(crate) transcript: &'t Transcript<'a>,
+    pub(crate) chaining: Chaining,
+    /// Of each line, the line of its parent.
+    parents: Vec<u32>,
+    by_id: IdMap<&'t [u8], u32>,
+}
+
+/// What a compaction says of the entries before it that are still sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Kept {
+    /// The id of the first one.
+    pub(crate) id: Option<Span>,
+    /// Its number among the entries of the file, the header included, and where that stands; in the first version.
+    pub(crate) index: Option<(Span, u64)>,
+}
+
+impl Kept {
+    /// Reads `firstKeptEntryId` and `firstKeptEntryIndex`.
+    pub(crate) fn read(line: &[u8]) -> Self {
+        let mut kept = Kept::default();
+        let read = Cursor::new(line).object(|key, c| {
+            match (key, c.kind()?) {
+                (b"firstKeptEntryId", Kind::String) => kept.id = Some(c.string()?.span),
+                (b"firstKeptEntryIndex", Kind::Number) => {
+                    let span = c.skip()?;
+                    let number = std::str::from_utf8(span.of(line)).ok();
+                    let number = number.and_then(|number| number.parse().ok());
+                    kept.index = number.map(|number| (span, number));
+                }
+                _ => drop(c.skip()?),
+            }
+            Ok(())
+        });
+        // The line was read before; should it fail all the same, nothing is kept.
+        read.map_or(Kept::default(), |_| kept)
+    }
+}
+
+impl<'t, 'a> Tree<'t, 'a> {
+    pub(crate) fn new(transcript: &'t Transcript<'a>) -> Self {
+        let mut by_id = IdMap::default();
+        for (line, link) in (0u32..).zip(transcript.links()) {
+            if link.marks.has(Marks::NODE) && !link.id.is_empty() {
+                // An id that comes twice is that of the last entry with it.
+                by_id.insert(transcript.bytes(line, link.id), line);
+            }
+        }
+        let mut tree = Tree {
+            transcript,
+            chaining: chaining(transcript, by_id.is_empty()),
+            parents: Vec::with_capacity(transcript.links().len()),
+            by_id,
+        };
+        let mut before = NONE;
+        for (line, link) in (0u32..).zip(transcript.links()) {
+            let parent = match tree.chaining {
+                Chaining::ByPlace => before,
+                Chaining::ById => {
+                    let named = tree.named(transcript.bytes(line, link.parent));
+                    named.unwrap_or(NONE)
+                }
+            };
+            tree.parents.push(parent);
+            if tree.is_entry(line) {
+                before = line;
+            }
+        }
+        tree
+    }
+
+    pub(crate) fn link(&self, line: u32) -> &'t Link {
+        &self.transcript.links()[line as usize]
+    }
+
+    pub(super) fn has(&self, line: u32, marks: Marks) -> bool {
+        self.link(line).marks.has(marks)
+    }
+
+    /// The id of an entry, as it stands; empty in the first version.
+    pub(crate) fn id_of(&self, line: u32) -> &'t [u8] {
+        match self.chaining {
+            Chaining::ByPlace => b"",
+            Chaining::ById => self.transcript.bytes(line, self.link(line).id),
+        }
+    }
+
+    /// The entry of that id.
+    pub(crate) fn named(&self, id: &[u8]) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The line of an entry's parent, or [`NONE`].
+    pub(crate) fn parent(&self, line: u32) -> u32 {
+        self.parents[line as usize]
+    }
+
+    /// Whether a conversation can go on at a line.
+    pub(super) fn is_entry(&self, line: u32) -> bool {
+        let is_named = match self.chaining {
+            Chaining::ByPlace => true,
+            Chaining::ById => self.named(self.id_of(line)) == Some(line),
+        };
+        self.has(line, Marks::NODE) && is_named
+    }
+
+    /// The entry at which the session goes on.
+    pub(super) fn leaf(&self) -> Option<u32> {
+        let lines = 0..self.transcript.links().len() as u32;
+        lines.rev().find(|line| self.is_entry(*line))
+    }
+
+    /// The way from the root to the leaf.
+    pub(crate) fn path(&self) -> Vec<u32> {
+        let mut path = Vec::new();
+        let mut seen = IdSet::default();
+        let mut next = self.leaf();
+        while let Some(at) = next.filter(|at| seen.insert(*at)) {
+            path.push(at);
+            next = Some(self.parent(at)).filter(|parent| *parent != NONE);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The place of the last compaction on a path.
+    pub(crate) fn compaction(&self, path: &[u32]) -> Option<usize> {
+        path.iter()
+            .rposition(|line| self.has(*line, Marks::BOUNDARY))
+    }
+
+    /// The place on a path of the first entry that the compaction at a place of it keeps.
+    pub(crate) fn first_kept(&self, path: &[u32], compaction: usize) -> Option<usize> {
+        let line = path[compaction];
+        let target = self.target(line, Kept::read(self.transcript.line(line)))?;
+        path[..compaction].iter().position(|line| *line == target)
+    }
+
+    /// The entry that a compaction on a line names.
+    pub(crate) fn target(&self, line: u32, kept: Kept) -> Option<u32> {
+        match self.chaining {
+            Chaining::ByPlace => {
+                let (_, number) = kept.index?;
+                self.entries().nth(usize::try_from(number).ok()?)
+            }
+            Chaining::ById => self.named(self.transcript.bytes(line, kept.id?)),
+        }
+    }
+
+    /// The lines that count where entries are numbered: all that could be read, the header too.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = u32> + '_ {
+        let lines = (0u32..).zip(self.transcript.lines());
+        let read = lines.filter(|(number, line)| {
+            self.transcript.is_there(*number) && line.kind != LineKind::Bad
+        });
+        read.map(|(number, _)| number)
+    }
+
+    /// The entries of a path that a model sees, in the order in which it does.
+    pub(super) fn window(&self, path: &[u32]) -> Vec<u32> {
+        let Some(at) = self.compaction(path) else {
+            return path.to_vec();
+        };
+        let kept = self.first_kept(path, at).unwrap_or(at);
+        let is_older = |line: &&u32| !self.has(**line, Marks::BOUNDARY);
+        let kept = path[kept..at].iter().filter(is_older);
+        let window = [path[at]].into_iter().chain(kept.copied());
+        window.chain(path[at + 1..].iter().copied()).collect()
+    }
+
+    /// The messages of these entries.
+    fn conversation(&self, lines: Vec<u32>) -> Conversation {
+        let mut conversation = Conversation::new(ConversationId::Main);
+        for line in lines.iter().copied() {
+            let link = self.link(line);
+            let is_message = self.transcript.lines()[line as usize].kind == LineKind::Message;
+            let Some(role) = link.role.filter(|_| is_message) else {
+                continue;
+            };
+            let blocks: Vec<u32> = self.transcript.blocks_of_line(line).collect();
+            let message = conversation.push(role, Span::default(), link.content);
+            let by_agent = link.marks.has(Marks::META) || link.marks.has(Marks::SUMMARY);
+            conversation.messages[message].typed = match role {
+                Role::User if !by_agent => self.transcript.is_typed(role, &blocks),
+                Role::User | Role::System | Role::Assistant | Role::Tool => Typed::No,
+            };
+            conversation.extend(line, blocks);
+        }
+        conversation.leaf = self.leaf();
+        conversation.path = lines;
+        conversation
+    }
+}
+
+/// How entries find their parents: as the header's version says, else as they look.
+fn chaining(transcript: &Transcript<'_>, without_ids: bool) -> Chaining {
+    let mut lines = (0u32..).zip(transcript.lines());
+    let header = lines.find(|(_, line)| line.kind == LineKind::Session);
+    let Some((header, _)) = header.filter(|(line, _)| transcript.is_there(*line)) else {
+        return if without_ids {
+            Chaining::ByPlace
+        } else {
+            Chaining::ById
+        };
+    };
+    let line = transcript.line(header);
+    let mut version = Span::default();
+    let read = Cursor::new(line).object(|key, c| {
+        let value = c.skip()?;
+        if key == b"version" {
+            version = value;
+        }
+        Ok(())
+    });
+    match (read, version.of(line)) {
+        (Ok(_), b"" | b"0" | b"1" | b"null") | (Err(_), _) => Chaining::ByPlace,
+        (Ok(_), _) => Chaining::ById,
+    }
+}
+
+/// What a model would see of a session now.
+pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
+    let tree = Tree::new(transcript);
+    let window = tree.window(&tree.path());
+    vec![tree.conversation(window)]
+}
+
+/// What its agent went through: the way to the leaf without the summaries that compactions wrote.
+pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+    let tree = Tree::new(transcript);
+    let mut path = tree.path();
+    path.retain(|line| !tree.has(*line, Marks::BOUNDARY));
+    vec![tree.conversation(path)]
+}

@@ -1,0 +1,95 @@
+//! What a provider counted for the last answer, and what it would count now.
+//!
+//! The agent compacts again at once when this figure says that the window is full, and a compaction makes it wrong. It is
+//! lowered by what was saved: first where it was read from a cache, then where it was written to one, then in the rest, and
+//! in the total. Costs are history and stay as they are written.
+
+use super::super::claude_code::Figure;
+use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{Conversation, Marks, Role, Transcript};
+
+/// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
+const NAMES: [&[u8]; 4] = [b"cacheRead", b"cacheWrite", b"input", b"totalTokens"];
+
+/// Where the numbers of a usage stand, and what they are.
+type Numbers = [Option<(Span, u64)>; NAMES.len()];
+
+/// The figures of the last answer, and of those behind it that broke off, after `saved` tokens have left the window.
+pub(in super::super) fn corrected(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    saved: u64,
+) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let link = |line: u32| &transcript.links()[line as usize];
+    let lines = conversation.path.iter().rev().copied();
+    for line in lines.filter(|line| link(*line).role == Some(Role::Assistant)) {
+        if saved > 0 {
+            lowered(transcript, line, saved, &mut figures);
+        }
+        if !link(line).marks.has(Marks::UNASKED) {
+            break;
+        }
+    }
+    figures
+}
+
+/// Adds the figures of one answer.
+fn lowered(transcript: &Transcript<'_>, line: u32, saved: u64, figures: &mut Vec<Figure>) {
+    let [parts @ .., total] = numbers(transcript.line(line));
+    let mut left = saved;
+    let mut lower = |(span, value): (Span, u64), by: u64| {
+        if by.min(value) > 0 {
+            figures.push(Figure {
+                line,
+                span,
+                value: value.saturating_sub(by),
+            });
+        }
+    };
+    for part in parts.into_iter().flatten() {
+        lower(part, left);
+        left = left.saturating_sub(part.1);
+    }
+    if let Some(total) = total {
+        lower(total, saved);
+    }
+}
+
+/// The whole numbers of `message.usage`; of a key that is there twice the last one counts.
+fn numbers(line: &[u8]) -> Numbers {
+    let mut numbers = Numbers::default();
+    let read = within(&mut Cursor::new(line), b"message", |c| {
+        within(c, b"usage", |c| {
+            numbers = Numbers::default();
+            c.object(|key, c| {
+                let span = c.skip()?;
+                if let Some(at) = NAMES.iter().position(|name| *name == key) {
+                    let number = std::str::from_utf8(span.of(line)).ok();
+                    let number = number.and_then(|number| number.parse().ok());
+                    numbers[at] = number.map(|number| (span, number));
+                }
+                Ok(())
+            })
+            .map(drop)
+        })
+    });
+    // The line was read before; should it fail all the same, nothing is corrected.
+    read.map_or(Numbers::default(), |()| numbers)
+}
+
+/// Reads one member of an object, if it is an object itself, and skips the others.
+fn within(
+    c: &mut Cursor<'_>,
+    name: &[u8],
+    mut inside: impl FnMut(&mut Cursor<'_>) -> Parse<()>,
+) -> Parse<()> {
+    c.object(|key, c| {
+        if key == name && c.kind()? == Kind::Object {
+            inside(c)
+        } else {
+            c.skip().map(drop)
+        }
+    })
+    .map(drop)
+}

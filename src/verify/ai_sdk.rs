@@ -1,0 +1,134 @@
+//! What the AI SDK demands of a list of model messages before it sends them, and any provider behind it.
+//!
+//! Calls stay open until the user or the system speaks, or the messages end: the SDK refuses those that have no result
+//! then. A call that waits for an approval is not open. Never looks at lines that hold no message.
+
+use std::borrow::Cow;
+
+use super::{Findings, Rule};
+use crate::ids::IdSet;
+use crate::transcript::{Block, BlockKind, Conversation, Message, Role};
+
+/// Checks one conversation.
+pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
+    let mut check = Check {
+        f,
+        conversation,
+        open: Vec::new(),
+        answered: IdSet::default(),
+        waiting: IdSet::default(),
+        known: IdSet::default(),
+    };
+    let mut begun = false;
+    for message in &conversation.messages {
+        check.content(message);
+        match message.role {
+            Role::System => {
+                if begun {
+                    let line = conversation.first_line(message);
+                    check.f.warning(Rule::MisplacedSystem, line, b"");
+                }
+                check.close();
+            }
+            Role::User => check.close(),
+            Role::Assistant => check.calls(message),
+            Role::Tool => check.results(message),
+        }
+        begun |= message.role != Role::System;
+    }
+    check.close();
+}
+
+struct Check<'c, 't, 'a> {
+    f: &'c mut Findings<'t, 'a>,
+    conversation: &'c Conversation,
+    /// The calls since somebody else spoke.
+    open: Vec<(&'t Block, Cow<'t, [u8]>)>,
+    /// The ids of these that have a result.
+    answered: IdSet<Cow<'t, [u8]>>,
+    /// The ids of these that wait for an approval.
+    waiting: IdSet<Cow<'t, [u8]>>,
+    /// The ids of all calls so far.
+    known: IdSet<Cow<'t, [u8]>>,
+}
+
+impl<'t> Check<'_, 't, '_> {
+    fn blocks(&self, message: &Message) -> Vec<&'t Block> {
+        let transcript = self.f.transcript;
+        let blocks = self.conversation.blocks(message).iter();
+        blocks.map(|block| transcript.block(*block)).collect()
+    }
+
+    /// What can be said of a message alone.
+    fn content(&mut self, message: &Message) {
+        let line = self.conversation.first_line(message);
+        for block in self.blocks(message) {
+            self.f.readable(block);
+        }
+        match self.f.transcript.bytes(line, message.content).first() {
+            Some(b'[') => {}
+            Some(b'"') if message.role != Role::Tool => {}
+            Some(b'"') => self.f.error(Rule::ContentNotList, line, b""),
+            Some(_) | None => self.f.error(Rule::EmptyMessage, line, b""),
+        }
+    }
+
+    /// Opens the calls of a message.
+    fn calls(&mut self, message: &Message) {
+        self.open.retain(|(_, id)| !self.answered.contains(id));
+        self.answered.clear();
+        for block in self.blocks(message) {
+            let id = self.f.call_id(block);
+            match block.kind {
+                BlockKind::Call if id.is_empty() => self.f.call_error(Rule::InvalidId, block),
+                BlockKind::Call => {
+                    if self.open.iter().any(|(_, open)| *open == id) {
+                        self.f.call_error(Rule::DuplicateCall, block);
+                    } else if !self.known.insert(id.clone()) {
+                        // Some models count their calls from 0 in every answer; not every provider minds.
+                        let raw = self.f.id_of(block);
+                        self.f.warning(Rule::DuplicateCall, block.line, raw);
+                    }
+                    self.open.push((block, id));
+                }
+                // What asks for an approval of a call names it.
+                BlockKind::Other if !id.is_empty() => drop(self.waiting.insert(id)),
+                BlockKind::Text
+                | BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Result
+                | BlockKind::Server
+                | BlockKind::Attachment
+                | BlockKind::Other => {}
+            }
+        }
+    }
+
+    /// Holds the results of a tool message against the open calls.
+    fn results(&mut self, message: &Message) {
+        for block in self.blocks(message) {
+            if block.kind != BlockKind::Result {
+                continue;
+            }
+            let id = self.f.call_id(block);
+            if !self.open.iter().any(|(_, open)| *open == id) {
+                self.f.call_error(Rule::OrphanResult, block);
+            } else if !self.answered.insert(id) {
+                self.f.call_error(Rule::DuplicateResult, block);
+            }
+        }
+    }
+
+    /// Somebody else speaks: what is still open stays without a result.
+    fn close(&mut self) {
+        for (call, id) in self.open.drain(..) {
+            if !self.answered.contains(&id) && !self.waiting.contains(&id) {
+                self.f.call_error(Rule::MissingResult, call);
+            }
+        }
+        self.answered.clear();
+        self.waiting.clear();
+    }
+}

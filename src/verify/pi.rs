@@ -1,0 +1,146 @@
+//! What pi demands of a session file that it is to resume, and the providers of the messages that it makes of it.
+//!
+//! The agent leaves out answers that broke off and answers calls that nobody did; a result without its call it sends as it
+//! stands, and a parent or a first kept entry that is not there it passes over without a word. Never looks at entries that
+//! no model sees.
+
+use std::borrow::Cow;
+
+use super::{Findings, Rule};
+use crate::format::{PiKept as Kept, PiTree as Tree};
+use crate::ids::IdSet;
+use crate::scan::{Cursor, Kind};
+use crate::transcript::{Block, BlockKind, Conversation, LineKind, Message, Role, Shape};
+
+/// Checks the messages of a conversation.
+pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
+    let transcript = f.transcript;
+    if let Some(first) = conversation.messages.first()
+        && first.role == Role::Assistant
+    {
+        let line = conversation.first_line(first);
+        f.error(Rule::FirstNotUser, line, f.uuid(line));
+    }
+    let mut open = Open::default();
+    let mut known = IdSet::default();
+    for message in &conversation.messages {
+        match message.role {
+            Role::Tool => {
+                for block in of_kind(f, conversation, message, BlockKind::Result) {
+                    if block.shape != Shape::List {
+                        f.call_error(Rule::ContentNotList, block);
+                    }
+                    open.result(f, block);
+                }
+                continue;
+            }
+            Role::System | Role::User | Role::Assistant => open.close(f),
+        }
+        for block in of_kind(f, conversation, message, BlockKind::Call) {
+            let id = f.call_id(block);
+            if id.is_empty() {
+                f.call_error(Rule::InvalidId, block);
+            } else if !known.insert(id.clone()) {
+                f.call_error(Rule::DuplicateCall, block);
+            }
+            open.calls.push((block, id));
+        }
+    }
+    open.close(f);
+    let lines = conversation.path.iter().rev();
+    let is_answer = |line: &&u32| transcript.links()[**line as usize].role == Some(Role::Assistant);
+    if let Some(last) = lines.copied().find(|line| is_answer(&line))
+        && !has_usage(transcript.line(last))
+    {
+        f.error(Rule::UsageMissing, last, f.uuid(last));
+    }
+}
+
+/// The blocks of a message that are of a kind.
+fn of_kind<'t>(
+    f: &Findings<'t, '_>,
+    conversation: &Conversation,
+    message: &Message,
+    kind: BlockKind,
+) -> Vec<&'t Block> {
+    let transcript = f.transcript;
+    let blocks = conversation.blocks(message).iter();
+    let blocks = blocks.map(|block| transcript.block(*block));
+    blocks.filter(|block| block.kind == kind).collect()
+}
+
+/// The calls of the last message that was no result.
+#[derive(Default)]
+struct Open<'t> {
+    calls: Vec<(&'t Block, Cow<'t, [u8]>)>,
+    answered: IdSet<Cow<'t, [u8]>>,
+}
+
+impl<'t> Open<'t> {
+    fn result(&mut self, f: &mut Findings<'t, '_>, block: &'t Block) {
+        let id = f.call_id(block);
+        if !self.calls.iter().any(|(_, call)| *call == id) {
+            f.call_error(Rule::OrphanResult, block);
+        } else if !self.answered.insert(id) {
+            f.call_error(Rule::DuplicateResult, block);
+        }
+    }
+
+    fn close(&mut self, f: &mut Findings<'t, '_>) {
+        for (call, id) in self.calls.drain(..) {
+            if !self.answered.contains(&id) {
+                f.call_error(Rule::MissingResult, call);
+            }
+        }
+        self.answered.clear();
+    }
+}
+
+/// Whether the message of a line has a usage.
+fn has_usage(line: &[u8]) -> bool {
+    let mut found = false;
+    let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
+        (b"message", Kind::Object) => c
+            .object(|key, c| {
+                found |= key == b"usage" && c.kind()? == Kind::Object;
+                c.skip().map(drop)
+            })
+            .map(drop),
+        _ => c.skip().map(drop),
+    });
+    read.is_ok() && found
+}
+
+/// Checks how the entries hang together.
+pub(super) fn session(f: &mut Findings<'_, '_>) {
+    let transcript = f.transcript;
+    let tree = Tree::new(transcript);
+    let first = tree.entries().next();
+    if let Some(first) = first
+        && transcript.lines()[first as usize].kind != LineKind::Session
+    {
+        f.error(Rule::HeaderMissing, first, b"");
+    }
+    let path = tree.path();
+    if let Some(root) = path.first().copied() {
+        let parent = transcript.bytes(root, tree.link(root).parent);
+        if !tree.id_of(root).is_empty() && !parent.is_empty() && tree.named(parent).is_none() {
+            f.error(Rule::ChainParentMissing, root, tree.id_of(root));
+        }
+    }
+    let Some(at) = tree.compaction(&path) else {
+        return;
+    };
+    let line = path[at];
+    let id = tree.id_of(line);
+    if tree.link(line).content.is_empty() {
+        f.error(Rule::SummaryMalformed, line, id);
+    }
+    let kept = Kept::read(transcript.line(line));
+    let names_none = kept.id.is_none() && kept.index.is_none();
+    let target = tree.target(line, kept);
+    let is_there = target.is_some_and(|target| path.contains(&target));
+    if !names_none && !is_there {
+        f.error(Rule::PreservedMissing, line, id);
+    }
+}

@@ -1,0 +1,80 @@
+//! Where a summary stands that is an entry at the end of a session, put together a second time.
+
+use std::collections::BTreeMap;
+
+use ctxpack::format::{Format, Warnings};
+use ctxpack::policy::History;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseResult;
+
+use super::super::case::{Case, Kept, Run, split};
+use super::super::json;
+use super::is_summarised;
+use super::spliced::same_but_for_links;
+
+/// What is live is the new entry and the end of what was live; every other line that is still there says what the free
+/// layers left.
+pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
+    let [outcome] = run.outcome.conversations.as_slice() else {
+        return Err(TestCaseError::fail("one conversation"));
+    };
+    if !is_summarised(outcome) {
+        prop_assert!(run.bytes == free.bytes);
+        return Ok(());
+    }
+    let (before, after) = (split(&free.bytes).1, split(&run.bytes).1);
+    let Some((new, rest)) = after.split_last() else {
+        return Err(TestCaseError::fail("nothing is left"));
+    };
+    // Line by line: each is the next one of those before that stay, by their numbers in the input.
+    let numbers: Vec<usize> = free
+        .kept(&case.bytes)
+        .iter()
+        .map(|k: &Kept| k.line)
+        .collect();
+    let mut stays = BTreeMap::new();
+    let mut next = 0;
+    for (n, line) in rest.iter().enumerate() {
+        let is_it = |m: &usize| same_but_for_links(Format::Pi, before[*m].0, line.0).is_ok();
+        let Some(found) = (next..before.len()).find(is_it) else {
+            let line = line.0.escape_ascii();
+            return Err(TestCaseError::fail(format!("nobody wrote {line}")));
+        };
+        stays.insert(n, numbers[found]);
+        next = found + 1;
+    }
+    let transcript = Format::Pi.read(&run.bytes, 1, &mut Warnings::default());
+    match case.policy.history {
+        History::Keep => prop_assert_eq!(stays.len(), before.len()),
+        History::Drop => prop_assert_eq!(Format::Pi.dead(&transcript).lines, Default::default()),
+    }
+    let path = &transcript.conversations[0].path;
+    prop_assert_eq!(path.first().copied(), Some(rest.len() as u32));
+    let tail = path[1..].iter().map(|line| stays[&(*line as usize)]);
+    let tail: Vec<usize> = tail.collect();
+    prop_assert!(
+        case.known.windows[0].lines.ends_with(&tail),
+        "{tail:?} is no end of {:?}",
+        case.known.windows[0].lines
+    );
+    let Some(new) = json::object(new.0) else {
+        return Err(TestCaseError::fail("the new line is no object"));
+    };
+    let new_line = after[rest.len()].0;
+    let say = |key| new.get(key).map(|node| node.said(new_line));
+    prop_assert_eq!(say("type"), Some("compaction".to_owned()));
+    let text = say("summary").unwrap_or_default();
+    let begins = text.starts_with(case.policy.summary.text.prefix());
+    prop_assert!(begins, "{text:?}");
+    // An answer that stays is no younger than it.
+    let original = split(&case.bytes).1;
+    let last = tail.last().or(case.known.windows[0].lines.last());
+    let last = original[*last.unwrap()].0;
+    let entry = json::object(last).unwrap();
+    let time = entry.get("timestamp").map(|node| node.said(last));
+    prop_assert_eq!(say("timestamp"), time);
+    let has_ids = entry.get("id").is_some();
+    prop_assert_eq!(new.get("id").is_some(), has_ids);
+    prop_assert_eq!(new.get("parentId").is_some(), has_ids);
+    Ok(())
+}
