@@ -22,7 +22,7 @@ mod target;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -91,6 +91,9 @@ pub enum Effect {
 pub trait Progress: Sync {
     /// An input is done; it had so many bytes.
     fn done(&self, bytes: u64);
+
+    /// So many summaries are waited for.
+    fn waiting(&self, summaries: usize);
 }
 
 /// Compacts what was found, in parallel; outcomes are in the order of inputs.
@@ -114,6 +117,8 @@ pub fn run(
         server: server.as_ref(),
         turns: &turns,
         at_once: *at_once,
+        count: AtomicUsize::new(0),
+        progress,
     });
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))
@@ -200,16 +205,28 @@ pub fn run(
 }
 
 /// A server whose answers are waited for by threads that have lent out their turn.
-#[derive(Debug)]
 struct Waiting<'r> {
     server: &'r dyn Ask,
     turns: &'r Places,
     at_once: usize,
+    count: AtomicUsize,
+    progress: &'r dyn Progress,
+}
+
+impl std::fmt::Debug for Waiting<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Waiting").field(&self.server).finish()
+    }
 }
 
 impl Ask for Waiting<'_> {
     fn ask(&self, question: &Question<'_>, store: Option<&Store>) -> Reply {
-        self.turns.lend(|| self.server.ask(question, store))
+        let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
+        self.progress.waiting(count);
+        let reply = self.turns.lend(|| self.server.ask(question, store));
+        let count = self.count.fetch_sub(1, Ordering::Relaxed) - 1;
+        self.progress.waiting(count);
+        reply
     }
 }
 

@@ -22,9 +22,8 @@ impl Bar {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(inputs), target);
-        if let Ok(style) =
-            ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} files, {eta} left")
-        {
+        let template = "{wide_bar} {human_pos}/{human_len} files, {eta} left{msg}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         Bar(bar)
@@ -38,5 +37,12 @@ impl Bar {
 impl Progress for Bar {
     fn done(&self, _bytes: u64) {
         self.0.inc(1);
+    }
+
+    fn waiting(&self, summaries: usize) {
+        self.0.set_message(match summaries {
+            0 => String::new(),
+            n => format!(", {n} with the server"),
+        });
     }
 }

@@ -11,7 +11,7 @@ use super::round::Words;
 use super::splice::{Made, messages_after};
 use super::{Input, Pipeline, Rejected, Summaries, Work};
 use crate::apply;
-use crate::artifacts::{Reply, Unread, recents, returned};
+use crate::artifacts::{Refused, Reply, Unread, recents, returned};
 use crate::facts::{Asked, Left, said};
 use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
@@ -320,6 +320,7 @@ impl Pipeline<'_> {
                         (Settled::Stays { why, tried, target }, reason)
                     }
                     settled @ Settled::Summarised(_) => {
+                        warnings.extend(answer.and_then(|answer| failed(*input, &answer.reply)));
                         warnings.extend(unread.into_iter().map(not_read));
                         (settled, why)
                     }
@@ -401,6 +402,18 @@ impl<'a> Original<'a> {
             is_same.then_some((&original.transcript, was))
         });
         was.unwrap_or((transcript, conversation))
+    }
+}
+
+/// Why something else stands where a summary was asked for.
+fn failed(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
+    match &reply.text {
+        Err(Refused::Failed(why)) => Some(Warning {
+            kind: "summary_failed".to_owned(),
+            line: Some(input.first_line),
+            message: format!("no summary could be had: {why}"),
+        }),
+        Err(Refused::Pending) | Ok(_) => None,
     }
 }
 

@@ -55,7 +55,7 @@ choice! {
     Redact {
         /// In what is sent to a provider.
         Requests = "requests",
-        /// There, and in the text that ctxpack writes.
+        /// There, and in every line of an output.
         Outputs = "outputs",
         /// Nowhere.
         Never = "never",

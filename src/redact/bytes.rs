@@ -82,6 +82,10 @@ pub(super) fn is_word(b: u8) -> bool {
 pub(super) fn begins(text: &[u8], at: usize) -> bool {
     let before = &text[..at];
     match before {
+        // The letter of an escape begins nothing.
+        [.., b'\\'] if matches!(text.get(at), Some(b'n' | b't' | b'r' | b'b' | b'f' | b'u')) => {
+            false
+        }
         [.., b] if !b.is_ascii_alphanumeric() => true,
         [] => true,
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,

@@ -12,6 +12,9 @@ use super::value::{self, Setting};
 /// The longest authorization or cookie looked at, in bytes.
 const MAX_VALUE: usize = 4096;
 
+/// How many cookies of one header are looked at: without a bound, headers in one line would each be read to its end.
+const MAX_PAIRS: usize = 64;
+
 /// An `Authorization` header, or a setting named `auth`; else the name is one like any other.
 pub(super) fn authorization(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let end = anchor.end + Set::Word.run(text, anchor.end, 64).min(64);
@@ -68,7 +71,10 @@ pub(super) fn cookie(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) 
     };
     let at = Quote::at(text, at).map_or(at, |quote| quote.inner);
     let mut next = Some(at);
-    while let Some(pair) = next.and_then(|start| pair(text, start)) {
+    for _ in 0..MAX_PAIRS {
+        let Some(pair) = next.and_then(|start| pair(text, start)) else {
+            break;
+        };
         next = (text.get(pair.end) == Some(&b';')).then(|| skip_blanks(text, pair.end + 1));
         if value::is_machine_made(&text[pair.clone()], Setting::Literal) {
             found.push(Found {
@@ -88,13 +94,18 @@ fn pair(text: &[u8], at: usize) -> Option<Range<usize>> {
     }
     let start = at + name + 1;
     let ends = |b: u8| {
-        b.is_ascii_whitespace()
-            || matches!(b, b';' | b'"' | b'\'' | b'`' | b',' | b'\\' | b'<' | b'=')
+        b.is_ascii_whitespace() || matches!(b, b';' | b'"' | b'\'' | b'`' | b',' | b'\\' | b'<')
     };
+    // A value may hold a few equals signs, as padding or within; more of them are no cookie's.
+    let mut signs = 0;
     let rest = &text[start..text.len().min(start + MAX_VALUE)];
-    let body = rest.iter().take_while(|&&b| !ends(b)).count();
-    let padding = rest[body..].iter().take_while(|&&b| b == b'=').count();
-    let len = body + padding;
+    let len = rest
+        .iter()
+        .take_while(|&&b| {
+            signs += usize::from(b == b'=');
+            !ends(b) && signs <= 4
+        })
+        .count();
     Some(start..start + len)
 }
 

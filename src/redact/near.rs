@@ -105,7 +105,11 @@ pub(super) fn aws_secret(text: &[u8], at: usize) -> Option<Found> {
                 kind: Kind::AwsSecretKey,
             });
         }
-        start += run.max(1);
+        // An escape's letter is no part of what follows it.
+        start += match text.get(start) {
+            Some(b'\\') => 2,
+            _ => run.max(1),
+        };
     }
     None
 }

@@ -125,8 +125,13 @@ fn trim(body: &[u8]) -> Range<usize> {
     loop {
         match body[start..end] {
             [b, ..] if b.is_ascii_whitespace() => start += 1,
-            [b'\\', b'n' | b'r' | b't', ..] => start += 2,
-            [b'\\', b'\\', ..] => start += 1,
+            [b'\\', ..] => {
+                // All of an escape goes, or nothing of it: half of one would break the text around the mask.
+                let rest = &body[start..end];
+                let slashes = rest.iter().take_while(|&&b| b == b'\\').count();
+                let letter = matches!(rest.get(slashes), Some(b'n' | b'r' | b't'));
+                start += slashes + usize::from(letter);
+            }
             _ => break,
         }
     }

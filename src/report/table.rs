@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use super::Report;
 use super::cells::{elide, has_sizes, hidden_note, saved, select, size, statuses, trouble};
+use crate::outcome::Spent;
 use crate::text::{count, printable, thousands};
 
 /// What stands before each column but the first.
@@ -76,7 +77,25 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
     if totals.files > 0 {
         writeln!(out, "{}", statuses(totals))?;
     }
+    if let Some(spent) = &totals.spent {
+        writeln!(out, "{}", asked(spent))?;
+    }
     Ok(())
+}
+
+/// What asking a server took.
+fn asked(spent: &Spent) -> String {
+    let mut text = format!(
+        "{}, {} tokens sent and {} received",
+        count(spent.requests, "request"),
+        thousands(spent.input_tokens),
+        thousands(spent.output_tokens)
+    );
+    if spent.cached > 0 {
+        let answers = count(spent.cached, "answer");
+        text.push_str(&format!("; {answers} from the store"));
+    }
+    text
 }
 
 fn row(name: &str, status: String, tokens: [u64; 2], bytes: [u64; 2]) -> [String; COLUMNS] {
