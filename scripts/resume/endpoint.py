@@ -1,6 +1,7 @@
 """A model endpoint on loopback: answers every agent with the same few words and keeps what it was asked.
 
-Speaks the part of the Messages API that Claude Code needs. Never opens a connection of its own.
+Speaks the part of the Messages API that Claude Code needs, and that of the Responses API that Codex needs. Never opens a
+connection of its own.
 """
 
 import gzip
@@ -73,6 +74,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(stream(message), "text/event-stream")
             else:
                 self.answer(json.dumps(message).encode())
+        elif path.endswith("/responses"):
+            self.endpoint.keep(body)
+            self.answer(responses(body.get("model")), "text/event-stream")
         else:
             self.answer(b"{}")
 
@@ -111,5 +115,22 @@ def stream(message):
         {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None},
          "usage": {"output_tokens": USAGE["output_tokens"]}},
         {"type": "message_stop"},
+    ]
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+
+def responses(model):
+    """The server-sent events of one answer of the Responses API."""
+    item = {"type": "message", "id": "msg_recorder", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": ANSWER, "annotations": []}]}
+    usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 3,
+             "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 13}
+    done = {"id": "resp_recorder", "object": "response", "created_at": 1, "status": "completed", "model": model,
+            "output": [item], "usage": usage}
+    events = [
+        {"type": "response.created", "response": {**done, "status": "in_progress", "output": [], "usage": None}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": done},
     ]
     return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()

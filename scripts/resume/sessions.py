@@ -30,8 +30,10 @@ def pair(path):
     return (path / "input.jsonl", path / "expected.jsonl") if path.is_dir() else (path, None)
 
 
-def compact(binary, path, folder, flags):
-    """The output of `ctxpack compact` with `flags`; everything that it writes is below `folder`."""
+def compact(binary, path, folder, flags, cleared=None):
+    """The output of `ctxpack compact` with `flags`; everything that it writes is below `folder`.
+
+    `cleared`: says of an original and its report which calls' results were cleared; None: as in Claude Code."""
     output, report = folder / "compacted.jsonl", folder / "report.json"
     command = [binary, "compact", path, "-o", output, "--store", folder / "store", "--report", report, "-q", *flags]
     try:
@@ -43,7 +45,7 @@ def compact(binary, path, folder, flags):
     told = json.loads(report.read_text())["files"][0]
     if told["status"] not in ("compacted", "unchanged"):
         raise CannotCompact(f"ctxpack: status {told['status']}: {told['error'] or told['warnings']}")
-    return Compacted(output.read_bytes(), cleared_calls(path.read_bytes(), told))
+    return Compacted(output.read_bytes(), (cleared or cleared_calls)(path.read_bytes(), told))
 
 
 def cleared_calls(original, told):
