@@ -154,7 +154,7 @@ def judged(before, original, made, done):
     found += judge.pairs(after)
     shown = f"{len(after['messages'])} messages, {len(judge.results(after))} results"
     if summary := new_summary(original, made.data):
-        found += judge.summarised(before, after, set(), made.cleared, summary, [])
+        found += judge.summarised(before, after, set(), made.cleared, summary, tail(made.data))
         return found, f"{shown} after a summary"
     found += judge.same_messages(before, after, set(), made.cleared & judge.results(before).keys())
     return found, shown
@@ -166,6 +166,22 @@ def new_summary(original, data):
     entries = [record for record in sessions.records(data) if record.get("type") != "session"]
     last = entries[-1] if entries else {}
     return last.get("summary") if last.get("type") == "compaction" and last.get("summary") not in was else None
+
+
+def tail(data):
+    """The messages from the first entry on that the last compaction keeps; all of them where that is not there."""
+    entries = list(sessions.records(data))
+    last = entries[-1]
+    first = last.get("firstKeptEntryIndex", 0)
+    first = next((at for at, entry in enumerate(entries) if entry.get("id") == last.get("firstKeptEntryId", 0)), first)
+    said = (entry["message"] for entry in entries[first:] if entry.get("type") == "message")
+    return [{"content": [named(block) for block in judge.blocks(message)]} for message in said
+            if message.get("role") in ("user", "assistant") and message.get("stopReason") not in ("aborted", "error")]
+
+
+def named(block):
+    """A block as the judge looks for it: by its text or its call."""
+    return block if block.get("type") in ("text", "toolCall") else {}
 
 
 def messages(data):
