@@ -267,11 +267,11 @@ impl Pipeline<'_> {
         let is_account = work.source == Words::Input;
         for (told, summarised) in telling.summaries().filter(|_| is_account) {
             let number = work.numbers.get(&told.id).copied().unwrap_or(0);
-            // What was cleared and then summarised away was never there.
+            // What was cleared and then summarised away was never there, unless its line stays for another's sake.
             let stays = |message: u32| message as usize >= summarised.tail;
-            round
-                .changes
-                .retain(|c| c.conversation != number || stays(c.message));
+            round.changes.retain(|c| {
+                c.conversation != number || stays(c.message) || names(&work.transcript, c)
+            });
             round.actions.retain(|(of, action)| {
                 *of != number
                     || action.kind == ActionKind::Drop
@@ -364,6 +364,15 @@ impl Pipeline<'_> {
             Vec::new()
         }
     }
+}
+
+/// Whether the transcript names what a change has put into the store.
+fn names(transcript: &Transcript<'_>, change: &Change) -> bool {
+    change.stored.as_ref().is_some_and(|stored| {
+        let line = transcript.block(change.block).line;
+        let bytes = transcript.line(line);
+        transcript.is_there(line) && memchr::memmem::find(bytes, stored.name.as_bytes()).is_some()
+    })
 }
 
 /// Those of `named` that no line holds any more.

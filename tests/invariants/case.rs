@@ -116,9 +116,17 @@ impl Case {
 
     /// The names that summaries give to copies of the file or of its lines.
     pub(super) fn archives(&self) -> Vec<String> {
-        let lines = split(&self.bytes).1.into_iter();
-        let of_line = |(line, end): (&[u8], &[u8])| archive_name(&hash(&[line, end].concat()));
-        lines.map(of_line).chain([self.archive()]).collect()
+        let (mark, lines) = split(&self.bytes);
+        // The mark of the file's encoding goes with its first line.
+        let marks = [mark].into_iter().chain(std::iter::repeat(&[][..]));
+        let of_line = |(mark, (line, end)): (&[u8], (&[u8], &[u8]))| {
+            archive_name(&hash(&[mark, line, end].concat()))
+        };
+        marks
+            .zip(lines)
+            .map(of_line)
+            .chain([self.archive()])
+            .collect()
     }
 
     /// What a run makes of it.
