@@ -417,13 +417,12 @@ impl Writer<'_> {
         let line = self.lines.len();
         self.event("thread_rolled_back", entries);
         let at = self.turns.len().saturating_sub(number);
-        let Some((first, mut before)) = self.turns.drain(at..).next() else {
+        let Some((mut first, mut before)) = self.turns.drain(at..).next() else {
             return;
         };
-        if at > 0 {
-            while before.lines.last().is_some_and(|(_, who)| *who == Who::Injected) {
-                before.lines.pop();
-            }
+        while let Some((line, Who::Injected)) = before.lines.last().filter(|_| at > 0) {
+            first = *line;
+            before.lines.pop();
         }
         self.seen = before;
         self.gone.extend(first..=line);

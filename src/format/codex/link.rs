@@ -98,15 +98,17 @@ impl History {
         let number = std::str::from_utf8(number).ok();
         let number: usize = number.and_then(|n| n.parse().ok()).unwrap_or(0);
         let at = turns.len().saturating_sub(number);
-        let Some((first, mut before)) = turns.drain(at..).next() else {
+        let Some((mut first, mut before)) = turns.drain(at..).next() else {
             return;
         };
         // What the agent put before the turn goes with it, but not what it put before the first one.
         if at > 0 {
             let units = transcript.units();
             let is_injected = |unit: &&usize| units[**unit].echo.has(Marks::ECHO);
-            let injected = before.live.iter().rev().take_while(is_injected).count();
-            before.live.truncate(before.live.len() - injected);
+            while let Some(unit) = before.live.last().filter(is_injected) {
+                first = units[*unit].line;
+                before.live.pop();
+            }
         }
         self.now = before;
         self.taken_back.push((first, line));
