@@ -10,7 +10,8 @@ use crate::format::Format;
 use crate::scan::{Cursor, Kind, RawLine, Span, lines};
 use crate::text::push_json_string;
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript, Typed,
+    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript,
+    Typed,
 };
 
 /// A session as it was lived.
@@ -224,10 +225,9 @@ fn items(
                 let is_error = block.outcome == Outcome::Failed;
                 out.extend_from_slice(format!(",\"is_error\":{is_error}}}").as_bytes());
             }
-            BlockKind::Redacted
-            | BlockKind::Server
-            | BlockKind::Attachment
-            | BlockKind::Other => out.extend_from_slice(bytes(block.value)),
+            BlockKind::Redacted | BlockKind::Server | BlockKind::Attachment | BlockKind::Other => {
+                out.extend_from_slice(bytes(block.value))
+            }
         }
     }
     out.push(b']');

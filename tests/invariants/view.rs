@@ -220,7 +220,9 @@ impl LineView {
             },
             "event_msg" => {
                 if say(line, payload, "type") == "token_count" {
-                    let usage = payload.get("info").and_then(|info| info.get("last_token_usage"));
+                    let usage = payload
+                        .get("info")
+                        .and_then(|info| info.get("last_token_usage"));
                     let keys = ["cached_input_tokens", "input_tokens", "total_tokens"];
                     let figures = keys.iter().filter_map(|key| usage?.get(key)).cloned();
                     self.figures = figures.filter(|f| f.number(line).is_some()).collect();
@@ -230,7 +232,13 @@ impl LineView {
                     None => (payload, "call_id"),
                 };
                 let of = say(line, event, id);
-                for key in ["stdout", "stderr", "aggregated_output", "formatted_output", "result"] {
+                for key in [
+                    "stdout",
+                    "stderr",
+                    "aggregated_output",
+                    "formatted_output",
+                    "result",
+                ] {
                     if let Some(output) = event.get(key).filter(|_| !of.is_empty()) {
                         self.mirror(output, Some(&of));
                     }

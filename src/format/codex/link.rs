@@ -116,13 +116,7 @@ impl History {
 }
 
 impl Seen {
-    fn compact(
-        &mut self,
-        units: &[Unit],
-        line: u32,
-        own: std::ops::Range<usize>,
-        is_new: bool,
-    ) {
+    fn compact(&mut self, units: &[Unit], line: u32, own: std::ops::Range<usize>, is_new: bool) {
         if is_new {
             self.live.clear();
             (self.restart, self.rebuilt) = (Some(line), None);
@@ -204,6 +198,5 @@ fn mirrors(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32>
 
 /// Whether the items of a rollout stand in no envelopes, as far as this one can tell.
 pub(super) fn is_bare(transcript: &Transcript<'_>, unit: &Unit) -> bool {
-    transcript.lines()[unit.line as usize].kind == LineKind::Message
-        && !is_listed(transcript, unit)
+    transcript.lines()[unit.line as usize].kind == LineKind::Message && !is_listed(transcript, unit)
 }

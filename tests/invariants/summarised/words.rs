@@ -48,7 +48,9 @@ fn is_echo(text: &str) -> bool {
         "<environment_context>",
         "Another language model started to solve this problem and produced a summary",
     ];
-    begins.iter().any(|begin| text.trim_start().starts_with(begin))
+    begins
+        .iter()
+        .any(|begin| text.trim_start().starts_with(begin))
 }
 
 /// The typed messages of each conversation of the input.

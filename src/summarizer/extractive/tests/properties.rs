@@ -79,7 +79,9 @@ fn json(text: &str) -> String {
 fn items(steps: &[Step]) -> String {
     let message = |role: &str, kind: &str, text: &str| {
         let text = json(text);
-        format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":{text}}}]}}"#)
+        format!(
+            r#"{{"type":"message","role":"{role}","content":[{{"type":"{kind}","text":{text}}}]}}"#
+        )
     };
     let mut items = Vec::new();
     for (n, step) in steps.iter().enumerate() {
@@ -88,13 +90,19 @@ fn items(steps: &[Step]) -> String {
             Step::Assistant(text) => items.push(message("assistant", "output_text", text)),
             Step::Call(tool, key, input, said, failed) => {
                 let input = json(&format!("{{{}:{}}}", json(key), json(input)));
-                let said = json(&format!("Exit code: {}\nOutput:\n{said}", u8::from(*failed)));
+                let said = json(&format!(
+                    "Exit code: {}\nOutput:\n{said}",
+                    u8::from(*failed)
+                ));
                 items.push(format!(r#"{{"type":"function_call","name":"{tool}","arguments":{input},"call_id":"c{n}"}}"#));
-                items.push(format!(r#"{{"type":"function_call_output","call_id":"c{n}","output":{said}}}"#));
+                items.push(format!(
+                    r#"{{"type":"function_call_output","call_id":"c{n}","output":{said}}}"#
+                ));
             }
         }
     }
-    let line = |item| format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{item}}}\n");
+    let line =
+        |item| format!("{{\"timestamp\":\"t\",\"type\":\"response_item\",\"payload\":{item}}}\n");
     items.into_iter().map(line).collect()
 }
 
