@@ -106,7 +106,9 @@ fn words(command: &str) -> Option<Vec<String>> {
                 quote = Some(c);
             }
             (None, ' ' | '\t') => words.extend(word.take()),
-            (None, '|' | '&' | ';' | '<' | '>' | '$' | '`' | '\\' | '(' | ')' | '\n') => return None,
+            (None, '|' | '&' | ';' | '<' | '>' | '$' | '`' | '\\' | '(' | ')' | '\n') => {
+                return None;
+            }
             (None, '*' | '?' | '[' | '{' | '#' | '!') => return None,
             (None, c) => word.get_or_insert_default().push(c),
         }

@@ -248,13 +248,7 @@ impl Settle<'_, '_> {
     }
 
     /// The change to `text`, if it saves something.
-    fn change(
-        &self,
-        result: &ResultPlan,
-        why: Why,
-        text: String,
-        now: &Content,
-    ) -> Option<Change> {
+    fn change(&self, result: &ResultPlan, why: Why, text: String, now: &Content) -> Option<Change> {
         let estimator = self.sizes.estimator();
         let block = self.transcript.block(result.block);
         let new = estimator.replaced(self.transcript, block, &text);
@@ -277,7 +271,10 @@ impl Settle<'_, '_> {
         let astral = text.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
         let scalars = text.chars().count() as u32;
         Content {
-            size: self.sizes.estimator().replaced(self.transcript, block, text),
+            size: self
+                .sizes
+                .estimator()
+                .replaced(self.transcript, block, text),
             chars: self.chars(scalars, astral),
         }
     }

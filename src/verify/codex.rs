@@ -90,7 +90,13 @@ fn thoughts(f: &mut Findings<'_, '_>, conversation: &Conversation, last: Option<
         };
         if message.role == Role::Assistant && block.kind == BlockKind::Thinking {
             let words = "reasoning without the item that it led to";
-            f.say(Rule::ThinkingLast, Severity::Warning, block.line, b"", words);
+            f.say(
+                Rule::ThinkingLast,
+                Severity::Warning,
+                block.line,
+                b"",
+                words,
+            );
         }
     }
 }
@@ -112,8 +118,8 @@ pub(super) fn rollout(f: &mut Findings<'_, '_>) {
         return;
     };
     let head = transcript.line(first);
-    let is_header = line.kind == LineKind::Session
-        && memchr::memmem::find(head, b"session_meta").is_some();
+    let is_header =
+        line.kind == LineKind::Session && memchr::memmem::find(head, b"session_meta").is_some();
     if has_envelopes && !is_header {
         f.warning(Rule::HeaderMissing, first, b"");
     }

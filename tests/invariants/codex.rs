@@ -98,7 +98,12 @@ struct Writer<'t> {
 }
 
 impl Writer<'_> {
-    fn line(&mut self, kind: &'static str, payload: Vec<(&'static str, Json)>, what: What) -> usize {
+    fn line(
+        &mut self,
+        kind: &'static str,
+        payload: Vec<(&'static str, Json)>,
+        what: What,
+    ) -> usize {
         let json = if self.generation == 1 {
             Json::Object(payload)
         } else {
@@ -155,7 +160,11 @@ impl Writer<'_> {
             self.lines.push(Line { json, what });
             return;
         }
-        let by = [("originator", "codex_exec"), ("cli_version", "0.169.0"), ("cwd", "/w")];
+        let by = [
+            ("originator", "codex_exec"),
+            ("cli_version", "0.169.0"),
+            ("cwd", "/w"),
+        ];
         let by = by.map(|(key, value)| (key, text_of(value)));
         let entries = [id, time].into_iter().chain(by);
         self.line("session_meta", entries.collect(), What::Session);
@@ -197,7 +206,11 @@ impl Writer<'_> {
             || content.len() > 1;
         let who = if said.trim_start().starts_with("<system-reminder>") {
             // Beside a picture it is passed over.
-            if content.len() > 1 { Who::User } else { Who::Injected }
+            if content.len() > 1 {
+                Who::User
+            } else {
+                Who::Injected
+            }
         } else if is_typed {
             Who::User
         } else {
@@ -226,7 +239,11 @@ impl Writer<'_> {
     fn thoughts(&mut self) {
         if self.tape.one_in(4) {
             let thought = part("summary_text", words(self.tape, self.mode));
-            let summary = if self.tape.one_in(2) { vec![thought] } else { Vec::new() };
+            let summary = if self.tape.one_in(2) {
+                vec![thought]
+            } else {
+                Vec::new()
+            };
             let entries = vec![
                 ("id", text_of("rs_1")),
                 ("summary", Json::List(summary)),
@@ -247,7 +264,11 @@ impl Writer<'_> {
             self.item(Who::Agent, "message", entries.to_vec());
         }
         if self.tape.one_in(8) {
-            self.item(Who::Agent, "web_search_call", vec![("status", text_of("completed"))]);
+            self.item(
+                Who::Agent,
+                "web_search_call",
+                vec![("status", text_of("completed"))],
+            );
         }
         let mut answers = Vec::new();
         for _ in 0..self.tape.between(1, 3) {
@@ -273,7 +294,12 @@ impl Writer<'_> {
         let (name, input) = if self.tape.one_in(2) {
             self.tape.pick(&READS)
         } else {
-            let inputs = ["{\"cmd\":\"ls -l\"}", "{}", "{not json", "{\"q\": \"世\\u00e9\"}"];
+            let inputs = [
+                "{\"cmd\":\"ls -l\"}",
+                "{}",
+                "{not json",
+                "{\"q\": \"世\\u00e9\"}",
+            ];
             (self.tape.pick(&TOOLS), self.tape.pick(&inputs))
         };
         match self.tape.below(8) {
@@ -305,10 +331,14 @@ impl Writer<'_> {
         let output = match self.tape.below(kinds) {
             0..4 => text_of(said.clone()),
             4..8 => text_of(format!("{header} 0\nOutput:\n{said}")),
-            8 => text_of(format!("Exit code: 2\nWall time: 1 seconds\nOutput:\n{said}")),
+            8 => text_of(format!(
+                "Exit code: 2\nWall time: 1 seconds\nOutput:\n{said}"
+            )),
             9 => {
                 let said = serde_json::to_string(&said).unwrap();
-                text_of(format!("{{\"output\":{said},\"metadata\":{{\"exit_code\":1}}}}"))
+                text_of(format!(
+                    "{{\"output\":{said},\"metadata\":{{\"exit_code\":1}}}}"
+                ))
             }
             10..12 => Json::List(vec![text()]),
             12 => Json::List(vec![text(), text()]),
@@ -396,12 +426,18 @@ impl Writer<'_> {
             items.push(Json::Object(told));
         }
         if self.tape.one_in(2) {
-            let opaque = [("type", text_of("compaction")), ("encrypted_content", text_of("gA"))];
+            let opaque = [
+                ("type", text_of("compaction")),
+                ("encrypted_content", text_of("gA")),
+            ];
             items.push(object(opaque));
         } else {
             items.push(user(said));
         }
-        let entries = vec![("message", text_of("")), ("replacement_history", Json::List(items))];
+        let entries = vec![
+            ("message", text_of("")),
+            ("replacement_history", Json::List(items)),
+        ];
         let line = self.line("compacted", entries, What::Item);
         self.seen = Seen {
             lines: vec![(line, Who::User)],
@@ -417,13 +453,12 @@ impl Writer<'_> {
         let line = self.lines.len();
         self.event("thread_rolled_back", entries);
         let at = self.turns.len().saturating_sub(number);
-        let Some((first, mut before)) = self.turns.drain(at..).next() else {
+        let Some((mut first, mut before)) = self.turns.drain(at..).next() else {
             return;
         };
-        if at > 0 {
-            while before.lines.last().is_some_and(|(_, who)| *who == Who::Injected) {
-                before.lines.pop();
-            }
+        while let Some((line, Who::Injected)) = before.lines.last().filter(|_| at > 0) {
+            first = *line;
+            before.lines.pop();
         }
         self.seen = before;
         self.gone.extend(first..=line);

@@ -153,7 +153,9 @@ fn begins_turn(line: &[u8]) -> bool {
 /// A message of the user that says `text`.
 fn item(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 128);
-    out.extend_from_slice(br#"{"type":"message","role":"user","content":[{"type":"input_text","text":"#);
+    out.extend_from_slice(
+        br#"{"type":"message","role":"user","content":[{"type":"input_text","text":"#,
+    );
     push_json_string(&mut out, text);
     out.extend_from_slice(b"}]}");
     out

@@ -98,15 +98,17 @@ impl History {
         let number = std::str::from_utf8(number).ok();
         let number: usize = number.and_then(|n| n.parse().ok()).unwrap_or(0);
         let at = turns.len().saturating_sub(number);
-        let Some((first, mut before)) = turns.drain(at..).next() else {
+        let Some((mut first, mut before)) = turns.drain(at..).next() else {
             return;
         };
         // What the agent put before the turn goes with it, but not what it put before the first one.
         if at > 0 {
             let units = transcript.units();
             let is_injected = |unit: &&usize| units[**unit].echo.has(Marks::ECHO);
-            let injected = before.live.iter().rev().take_while(is_injected).count();
-            before.live.truncate(before.live.len() - injected);
+            while let Some(unit) = before.live.last().filter(is_injected) {
+                first = units[*unit].line;
+                before.live.pop();
+            }
         }
         self.now = before;
         self.taken_back.push((first, line));
@@ -114,13 +116,7 @@ impl History {
 }
 
 impl Seen {
-    fn compact(
-        &mut self,
-        units: &[Unit],
-        line: u32,
-        own: std::ops::Range<usize>,
-        is_new: bool,
-    ) {
+    fn compact(&mut self, units: &[Unit], line: u32, own: std::ops::Range<usize>, is_new: bool) {
         if is_new {
             self.live.clear();
             (self.restart, self.rebuilt) = (Some(line), None);
@@ -202,6 +198,5 @@ fn mirrors(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32>
 
 /// Whether the items of a rollout stand in no envelopes, as far as this one can tell.
 pub(super) fn is_bare(transcript: &Transcript<'_>, unit: &Unit) -> bool {
-    transcript.lines()[unit.line as usize].kind == LineKind::Message
-        && !is_listed(transcript, unit)
+    transcript.lines()[unit.line as usize].kind == LineKind::Message && !is_listed(transcript, unit)
 }

@@ -25,7 +25,8 @@ pub(super) use usage::{corrected, recorded};
 use crate::scan::{Cursor, Kind, Parse, Span};
 
 /// How Codex begins the summary that it writes itself.
-pub const SUMMARY_BEGINS: &str = "Another language model started to solve this problem and produced a summary";
+pub const SUMMARY_BEGINS: &str =
+    "Another language model started to solve this problem and produced a summary";
 
 /// The `type` of the object at the cursor; looks without moving. It nearly always comes first.
 fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {

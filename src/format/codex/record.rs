@@ -271,7 +271,11 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
         BlockKind::Call => {
             (block.call_id, block.tool) = (read.call, read.name);
             if kind == b"local_shell_call" {
-                let own = if read.call.is_empty() { read.id } else { read.call };
+                let own = if read.call.is_empty() {
+                    read.id
+                } else {
+                    read.call
+                };
                 let len = LOCAL_SHELL.len() as u32;
                 (block.call_id, block.tool) = (own, Span { len, ..read.kind });
                 (block.content, block.shape) = (read.action, Shape::Other);
