@@ -44,7 +44,7 @@ pub(super) struct Compact {
     policy: PolicyArgs,
     #[command(flatten)]
     shorthands: Shorthands,
-    /// Read inputs as this format: anthropic, openai, claude-code, pi, ai-sdk
+    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
     #[arg(long, value_name = "NAME")]
     input_format: Option<String>,
     /// The folder for what is taken out of transcripts

@@ -35,7 +35,7 @@ pub(super) struct Replay {
     /// One JSON object to stdout
     #[arg(long)]
     json: bool,
-    /// Read inputs as this format: anthropic, openai, claude-code, pi, ai-sdk
+    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
     #[arg(long, value_name = "NAME")]
     input_format: Option<String>,
     /// Threads; 0 = one for each processor

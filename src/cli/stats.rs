@@ -33,7 +33,7 @@ pub(super) struct Stats {
     exact: bool,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Read inputs as this format: anthropic, openai, claude-code, pi, ai-sdk
+    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
     #[arg(long, value_name = "NAME")]
     input_format: Option<String>,
     /// Threads; 0 = one for each processor

@@ -24,7 +24,7 @@ pub(super) struct Verify {
     /// How findings are written to stdout
     #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
     format: Shape,
-    /// Read inputs as this format: anthropic, openai, claude-code, pi, ai-sdk
+    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
     #[arg(long, value_name = "NAME")]
     input_format: Option<String>,
     /// Read more paths from FILE, one a line; - is standard input
