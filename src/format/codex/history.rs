@@ -39,5 +39,6 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
             .filter(|line| hangs(line) && is_dead(line))
             .collect(),
         relinks: Vec::new(),
+        figures: Vec::new(),
     }
 }
