@@ -305,6 +305,7 @@ impl<'a> MessageHints<'a> {
         match kind {
             b"tool-call" | b"tool-result" | b"reasoning" => self.ai_sdk = true,
             b"image" | b"file" if names_media => self.ai_sdk = true,
+            b"input_text" | b"output_text" | b"input_image" => self.responses = true,
             b"tool_use" | b"tool_result" | b"thinking" | b"redacted_thinking" | b"image"
             | b"document" => self.anthropic = true,
             b"image_url" | b"input_audio" | b"refusal" | b"file" => self.openai = true,
