@@ -98,7 +98,7 @@ fn one_bad_file_never_stops_the_rest() {
         ("b.jsonl.gz", b"\x1f\x8b\x08\0no gzip".to_vec()),
         (
             "c.jsonl",
-            b"{\"type\":\"session\",\"version\":3,\"id\":\"i\"}\n".to_vec(),
+            b"{\"id\":\"i\",\"conversations\":[{\"from\":\"human\",\"value\":\"p\"}]}\n".to_vec(),
         ),
     ]);
     let ran = place.run("replay . --policy none --json");
