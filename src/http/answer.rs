@@ -210,7 +210,7 @@ fn failure(arrived: &Arrived) -> Failure {
     match (arrived.should_retry.as_deref(), status) {
         (Some("false"), 401 | 403) => Failure::Lost(why),
         (Some("false"), _) => Failure::Refused(why),
-        (_, 429 | 503 | 529) => Failure::Busy {
+        (_, 429) => Failure::Busy {
             why,
             after: arrived.after(),
         },

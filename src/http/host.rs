@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::answer::Failure;
 
 /// After so many failures in a row a server is left alone, where the policy says nothing else.
-const FAILURES: u64 = 10;
+const FAILURES: u64 = 3;
 /// For so long; then one request may try whether it is back.
 const COOL_DOWN: Duration = Duration::from_secs(30);
 /// Tries after the first that all requests of a run may have together; each success gives one back.
@@ -120,13 +120,23 @@ impl Host {
                 }
             }
             Err(Failure::Lost(why)) => state.lost = Some(why.clone()),
-            Err(Failure::Passing(_) | Failure::Refused(_)) => {
-                state.failures += 1;
-                if state.failures >= self.limit {
-                    state.opened = Some(now);
-                }
-            }
+            Err(Failure::Passing(_) | Failure::Refused(_)) => state.fail(now, self.limit),
             Err(Failure::Stopped | Failure::Pending | Failure::Limit(_)) => {}
+        }
+    }
+
+    /// Takes note that the last try of a summary, too, met a server that asked for patience: that was one failure.
+    pub(super) fn given_up(&self, now: Instant) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.fail(now, self.limit);
+    }
+}
+
+impl State {
+    fn fail(&mut self, now: Instant, limit: u64) {
+        self.failures += 1;
+        if self.failures >= limit {
+            self.opened = Some(now);
         }
     }
 }
@@ -191,6 +201,21 @@ mod tests {
         host.note(Instant::now(), &Ok(()));
         assert!(host.may_try_again());
         assert!(!host.may_try_again());
+    }
+
+    #[test]
+    fn patience_that_never_ends_is_a_failure_for_each_summary() {
+        let (host, start) = (Host::new(0), Instant::now());
+        let busy = Err::<(), _>(Failure::Busy {
+            why: "429".to_owned(),
+            after: None,
+        });
+        for _ in 0..3 {
+            (0..9).for_each(|_| host.note(start, &busy));
+            assert_eq!(host.admits(start), Admission::Now);
+            host.given_up(start);
+        }
+        assert!(matches!(host.admits(start), Admission::No(_)));
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod answer;
 mod body;
 mod endpoint;
 mod host;
+mod once;
 mod places;
 mod wire;
 
@@ -28,6 +29,7 @@ use crate::summarizer::retry::pause;
 use answer::{Answer, Failure, Gap};
 use body::{Asked, Marks, body};
 use host::{Admission, Host};
+use once::Once;
 use places::LOOK;
 use wire::Wire;
 
@@ -62,6 +64,7 @@ pub struct Server {
     wire: Wire,
     host: Host,
     places: Places,
+    once: Once,
     limits: Limits,
     network: Network,
     stop: Arc<AtomicUsize>,
@@ -104,6 +107,7 @@ impl Server {
             wire: Wire::new(endpoint, limits.patience),
             host: Host::new(breaker),
             places: Places::new(limits.at_once),
+            once: Once::default(),
             limits,
             network,
             stop,
@@ -154,6 +158,11 @@ impl Server {
         let endpoint = self.wire.endpoint();
         let request = body(endpoint, asked, &Marks::any());
         let key = crate::store::answer_name(&[endpoint.url.as_bytes(), &request]);
+        // Two copies of a session are one question; without a store, its answer could not be handed on.
+        let _asking = match attempt.store.map(|_| self.once.ask(&key, &self.stop)) {
+            Some(None) => return Err(Failure::Stopped),
+            asking => asking,
+        };
         if let Some(kept) = attempt.store.and_then(|store| kept(store, &key)) {
             attempt.spent.cached += 1;
             attempt.model = kept.model.or(attempt.model.take());
@@ -182,7 +191,12 @@ impl Server {
                     self.wait(question.policy, number)?;
                     number += 1;
                 }
-                Err(failure) => return Err(failure),
+                Err(failure) => {
+                    if matches!(failure, Failure::Busy { .. }) {
+                        self.host.given_up(Instant::now());
+                    }
+                    return Err(failure);
+                }
             }
         }
     }

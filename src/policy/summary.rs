@@ -69,7 +69,7 @@ pub struct Summary {
     pub wait: Wait,
     /// Tries after "prompt too long", each without the oldest rounds.
     pub drop_rounds: u64,
-    /// Failures in a row after which no more requests go to that host for a while; 0 = none of the policy's own: after ten.
+    /// Failures in a row after which no more requests go to that host for a while; 0 = none of the policy's own: after three.
     pub breaker: u64,
     /// What happens when no summary could be had.
     pub on_failure: OnFailure,

@@ -33,6 +33,16 @@ fn flags(server: &Server) -> String {
     )
 }
 
+/// So many sessions in the folder `in`, each of its own number.
+fn many(count: usize) -> Place {
+    let place = Place::new();
+    for n in 0..count {
+        let text = session(&format!("Of number {n}."));
+        place.write(&format!("in/{n}.jsonl"), text);
+    }
+    place
+}
+
 fn of_summary(place: &Place, report: &str) -> Value {
     place.json(report)["files"][0]["conversations"][0]["summary"].clone()
 }
@@ -185,13 +195,7 @@ fn a_wait_that_one_request_was_asked_for_holds_for_all() {
         0 => Act::Answer(429, "retry-after: 1\r\n", "{}".to_owned()),
         _ => summary(request, "So."),
     });
-    let place = Place::new();
-    for n in 0..6 {
-        place.write(
-            &format!("in/{n}.jsonl"),
-            session(&format!("Of number {n}.")),
-        );
-    }
+    let place = many(6);
     place
         .run(&format!(
             "compact in --out-dir out -j 1 --max-concurrency 1 {}",
@@ -406,13 +410,7 @@ fn an_answer_is_paid_once_and_is_the_same_for_any_number_of_threads() {
         let number = number.split('.').next().unwrap();
         summary(request, &format!("The session of number {number}."))
     });
-    let place = Place::new();
-    for n in 0..8 {
-        place.write(
-            &format!("in/{n}.jsonl"),
-            session(&format!("Of number {n}.")),
-        );
-    }
+    let place = many(8);
     let run = |out: &str, jobs: &str| {
         let line = format!(
             "compact in --out-dir {out} --store s {jobs} {}",
@@ -462,13 +460,7 @@ fn a_dry_run_asks_nobody_and_tells_what_is_pending() {
 #[test]
 fn limits_of_a_run_hold_and_what_is_over_is_done_without_a_model() {
     let server = Server::of_summaries("So.");
-    let place = Place::new();
-    for n in 0..6 {
-        place.write(
-            &format!("in/{n}.jsonl"),
-            session(&format!("Of number {n}.")),
-        );
-    }
+    let place = many(6);
     let run = |out: &str, more: &str| {
         let line = format!("compact in --out-dir {out} {} {more}", flags(&server));
         place.run(&line).exits(0);
@@ -492,13 +484,7 @@ fn requests_wait_for_the_server_and_processors_do_not_wait_with_them() {
             Box::new(summary(request, "So.")),
         )
     });
-    let place = Place::new();
-    for n in 0..8 {
-        place.write(
-            &format!("in/{n}.jsonl"),
-            session(&format!("Of number {n}.")),
-        );
-    }
+    let place = many(8);
     place
         .run(&format!(
             "compact in --out-dir out -j 1 --max-concurrency 3 {}",
@@ -511,19 +497,57 @@ fn requests_wait_for_the_server_and_processors_do_not_wait_with_them() {
 }
 
 #[test]
+fn two_copies_of_a_session_are_asked_about_once() {
+    let server = Server::start(|_, request| {
+        Act::Later(
+            Duration::from_millis(200),
+            Box::new(summary(request, "So.")),
+        )
+    });
+    let place = Place::with(&[("in/a.jsonl", session("")), ("in/b.jsonl", session(""))]);
+    place
+        .run(&format!("compact in --out-dir out -j 2 {}", flags(&server)))
+        .exits(0);
+    assert_eq!(server.requests().len(), 1);
+    assert_eq!(place.text("out/a.jsonl"), place.text("out/b.jsonl"));
+    let spent = &place.json("out/ctxpack.stats.json")["totals"]["spent"];
+    assert_eq!(
+        (&spent["requests"], &spent["cached"]),
+        (&json!(1), &json!(1))
+    );
+}
+
+#[test]
+fn a_server_that_is_always_busy_is_left_alone_soon() {
+    for (status, headers) in [
+        (503, ""),
+        (529, ""),
+        (429, ""),
+        (429, "retry-after-ms: 1\r\n"),
+    ] {
+        let server = Server::start(move |_, _| Act::Answer(status, headers, "{}".to_owned()));
+        let place = many(60);
+        place
+            .run(&format!("compact in --out-dir out {}", flags(&server)))
+            .exits(0);
+        assert!(
+            server.requests().len() <= 20,
+            "{status}: {}",
+            server.requests().len()
+        );
+        let report = place.json("out/ctxpack.stats.json");
+        assert_eq!(report["totals"]["compacted"], 60, "{status}");
+    }
+}
+
+#[test]
 fn many_files_and_a_dead_server_are_few_requests_and_all_files() {
     for more in [
         "",
         "--policy offload-first --set summary.on_failure=extractive --set summary.wait_ms=1",
     ] {
         let server = Server::start(|_, _| Act::Drop);
-        let place = Place::new();
-        for n in 0..100 {
-            place.write(
-                &format!("in/{n}.jsonl"),
-                session(&format!("Of number {n}.")),
-            );
-        }
+        let place = many(100);
         place
             .run(&format!(
                 "compact in --out-dir out {} {more}",

@@ -13,7 +13,7 @@ use crate::cli::harness::Place;
 const CANARY: &str = "sk-canary-7f3a9c";
 
 #[test]
-fn a_key_is_in_no_output_report_error_cache_archive_or_argument() {
+fn a_key_is_in_no_output_report_error_cache_or_archive() {
     // A server that repeats the key in everything that it says.
     let server = Server::start(|n, request| match n {
         0 => summary(request, "So."),
