@@ -29,7 +29,12 @@ pub enum Left {
 }
 
 /// What may be put back behind a summary: each entry begins with one of these in a header of its own.
-const PUT_BACK: [&str; 3] = ["[File restored", "[Plan restored", "[To-dos restored"];
+const PUT_BACK: [&str; 4] = [
+    "[File restored",
+    "[Plan restored",
+    "[To-dos restored",
+    "[Skill restored",
+];
 
 /// Whether a line is the header of what was put back behind a summary.
 pub fn is_put_back(line: &str) -> bool {

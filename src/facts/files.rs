@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::attached::{self, attached};
 use super::input::Input;
 use super::numbered::{Numbered, Style};
 use super::reads::{Lines, Reading, cut_off, says_that_there_is_more};
@@ -12,7 +13,7 @@ use super::shell::{Showing, is_shell, showing};
 use super::{Exchange, Place, patch, path, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
-use crate::transcript::{Outcome, Transcript};
+use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
 
 /// A file, and what was done to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +108,29 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
                 files.len() - 1
             });
             files[file].operations.push(operation);
+        }
+    }
+    files
+}
+
+/// The same files and those that the agent has attached by itself, each with what was done to it in order.
+pub fn with_attached(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    mut files: Vec<File>,
+) -> Vec<File> {
+    for (path, operation) in attached(transcript, conversation) {
+        match files.iter_mut().find(|file| file.path == path) {
+            Some(file) => {
+                let at = file
+                    .operations
+                    .partition_point(|known| known.call < operation.call);
+                file.operations.insert(at, operation);
+            }
+            None => files.push(File {
+                path,
+                operations: vec![operation],
+            }),
         }
     }
     files
@@ -273,6 +297,9 @@ impl Operation {
         const CUT: &str = "... [truncated]";
         let result = transcript.block(self.result?.block);
         let call = transcript.block(self.call.block);
+        if call.kind == BlockKind::Attachment {
+            return attached::content(transcript, self.call.block);
+        }
         if result.images > 0 || result.documents > 0 || result.others > 0 {
             return None;
         }
@@ -283,7 +310,10 @@ impl Operation {
                 // A table may begin with numbers of its own.
                 let is_sure = file.style != Style::Bare || tool == b"Read";
                 let is_whole = file.lines.iter().all(|line| !line.ends_with(CUT));
-                (is_sure && is_whole).then(|| file.lines.join("\n"))?
+                if is_sure && !is_whole {
+                    return attached::repeated(transcript, self.result?, &self.written);
+                }
+                is_sure.then(|| file.lines.join("\n"))?
             }
             // This tool always numbers a file's lines; what it shows without numbers is no file's text.
             None if tool == b"Read" || said.starts_with("<file") => return None,

@@ -5,6 +5,7 @@
 //! looked at: the files are those of the transcript.
 
 mod asked;
+mod attached;
 mod commands;
 mod decisions;
 mod earlier;
@@ -17,6 +18,7 @@ mod patch;
 mod path;
 mod reads;
 mod shell;
+mod skills;
 mod todos;
 mod tools;
 
@@ -31,8 +33,9 @@ pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, Left, is_put_back};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
-pub use files::{At, Content, Done, File, Operation, Replacement, What, files};
+pub use files::{At, Content, Done, File, Operation, Replacement, What, files, with_attached};
 pub use reads::{Lines, Read, Shown, reads};
+pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;
 

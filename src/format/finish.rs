@@ -27,7 +27,14 @@ impl Format {
 
     /// The recorded model of the last answer that a model gave; `None` where it is not recorded.
     pub fn model(self, transcript: &Transcript<'_>, conversation: &Conversation) -> Option<String> {
-        let model = |answer| self.kept(transcript, conversation, answer, &[b"model"]);
+        let model = |answer: &Message| match self {
+            Format::Codex => model_of_turn(transcript, *conversation.lines(answer).last()?),
+            Format::Anthropic
+            | Format::OpenAi
+            | Format::ClaudeCode
+            | Format::Pi
+            | Format::AiSdk => self.kept(transcript, conversation, answer, &[b"model"]),
+        };
         // What an agent made up itself has a name in angle brackets, or none.
         answers(conversation)
             .filter_map(model)
@@ -64,6 +71,27 @@ impl Format {
         let value = read.ok()??;
         Some(String::from_utf8_lossy(value).into_owned())
     }
+}
+
+/// Codex says once a turn which model is at work: the last that was said before `line`.
+fn model_of_turn(transcript: &Transcript<'_>, line: u32) -> Option<String> {
+    let turn = |line: u32| {
+        let bytes = transcript.line(line);
+        memchr::memmem::find(bytes, b"\"turn_context\"")?;
+        let (mut is_turn, mut value) = (false, None);
+        let read = Cursor::new(bytes).object(|key, c| match (key, c.kind()?) {
+            (b"type", Kind::String) => {
+                let text = c.string_or_skip()?;
+                is_turn = text.is_some_and(|text| text.span.of(bytes) == b"turn_context");
+                Ok(())
+            }
+            (b"payload", Kind::Object) => found(c, &[b"model"], &mut value),
+            _ => c.skip().map(drop),
+        });
+        let span = value.filter(|_| is_turn && read.is_ok())?;
+        Some(String::from_utf8_lossy(span.of(bytes)).into_owned())
+    };
+    (0..line).rev().find_map(turn)
 }
 
 /// The answers of a conversation, the newest first.
@@ -113,6 +141,33 @@ mod tests {
         let native = r#"{"type":"assistant","uuid":"1","parentUuid":null,"sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"a"}],"stop_reason":"max_tokens"}}"#;
         let native = reason(Format::ClaudeCode, native);
         assert_eq!(native.as_deref(), Some("max_tokens"));
+    }
+
+    #[test]
+    fn codex_names_the_model_of_each_turn() {
+        let turn = |model: &str| {
+            format!(
+                r#"{{"timestamp":"t","type":"turn_context","payload":{{"cwd":"/w","model":"{model}"}}}}"#
+            )
+        };
+        let said = |role: &str, part: &str| {
+            format!(
+                r#"{{"timestamp":"t","type":"response_item","payload":{{"type":"message","role":"{role}","content":[{{"type":"{part}","text":"model turn_context"}}]}}}}"#
+            )
+        };
+        let text = [
+            r#"{"timestamp":"t","type":"session_meta","payload":{"id":"s","timestamp":"t","cwd":"/w","originator":"o","cli_version":"0.1","model":"no"}}"#.to_owned(),
+            turn("one"),
+            said("user", "input_text"),
+            turn("two"),
+            said("assistant", "output_text"),
+            turn("three"),
+            said("user", "input_text"),
+        ]
+        .join("\n");
+        let transcript = Format::Codex.read(text.as_bytes(), 1, &mut Warnings::default());
+        let model = Format::Codex.model(&transcript, &transcript.conversations[0]);
+        assert_eq!(model.as_deref(), Some("two"));
     }
 
     #[test]

@@ -6,10 +6,12 @@
 mod section;
 
 use crate::error::Result;
-use crate::facts::{self, Content, Done, File, Operation, Place, What, exchanges, files};
+use crate::facts::{
+    self, Content, Done, File, Operation, Place, What, exchanges, files, with_attached,
+};
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Template, presets};
-use crate::transcript::{Conversation, Transcript};
+use crate::transcript::{BlockKind, Conversation, Transcript};
 
 pub use section::{PutBack, Section};
 
@@ -65,7 +67,8 @@ pub fn recent(
 ) -> Vec<Recent> {
     let exchanges = exchanges(transcript, conversation, &policy.tools);
     let mut found: Vec<(Place, Recent)> = Vec::new();
-    for mut file in files(transcript, &exchanges) {
+    let files = with_attached(transcript, conversation, files(transcript, &exchanges));
+    for mut file in files {
         let is_read = |o: &&Operation| matches!((o.what, o.done), (What::Read(_), Done::Yes));
         let Some(last) = file.operations.iter().rfind(is_read) else {
             continue;
@@ -143,8 +146,12 @@ impl Placeholders {
 
     /// Whether the result of an operation has been replaced.
     fn stand_for(&self, transcript: &Transcript<'_>, operation: &Operation) -> bool {
-        operation.result.is_some_and(|result| {
-            let said = facts::said(transcript, transcript.block(result.block));
+        let result = operation
+            .result
+            .map(|result| transcript.block(result.block));
+        let result = result.filter(|block| block.kind == BlockKind::Result);
+        result.is_some_and(|block| {
+            let said = facts::said(transcript, block);
             self.0.iter().any(|text| text.matches(&said).is_some())
         })
     }

@@ -5,7 +5,9 @@
 
 use std::iter;
 
-use crate::facts::{Content, Done, Lines, TodoState, exchanges, proposal, todos};
+use crate::facts::{
+    Content, Done, Lines, Place, TodoState, Todos, exchanges, proposal, skills, todos,
+};
 use crate::outcome::RestoredFrom;
 use crate::policy::{Extra, Policy, Restore};
 use crate::text::printable;
@@ -111,8 +113,8 @@ impl<'e> Section<'e> {
     }
 
     /// Puts back what the policy names besides files, and says what: the plan that was shown last unless it was refused,
-    /// and the to-dos that are open; each cut as a file is. What the messages from `from` on show themselves is left out
-    /// where that holds for files. Transcripts do not say what a skill consists of, so that none is put back.
+    /// the to-dos that are open, and the skills that were loaded, the last one first; each cut as a file is. What the
+    /// messages from `from` on show themselves is left out where that holds for files.
     pub fn put_back_extras(
         &mut self,
         transcript: &Transcript<'_>,
@@ -124,35 +126,33 @@ impl<'e> Section<'e> {
         let exchanges = exchanges(transcript, conversation, &policy.tools);
         let mut extras = Vec::new();
         for extra in &settings.extras {
-            let found = match extra {
+            let found: Vec<(&str, String, Place, String)> = match extra {
                 Extra::Plan => proposal(transcript, &exchanges)
                     .filter(|plan| plan.accepted != Done::Failed)
-                    .map(|plan| ("Plan", plan.call, plan.text)),
-                Extra::Todos => todos(transcript, &exchanges).map(|todos| {
-                    let open = todos.items.iter().filter_map(|todo| {
-                        let state = match todo.state {
-                            TodoState::Pending => "pending",
-                            TodoState::InProgress => "in progress",
-                            TodoState::Completed | TodoState::Cancelled => return None,
-                        };
-                        Some(format!("- [{state}] {}\n", todo.text))
-                    });
-                    ("To-dos", todos.call, open.collect())
-                }),
-                Extra::Skills => None,
+                    .map(|plan| ("Plan", String::new(), plan.call, plan.text))
+                    .into_iter()
+                    .collect(),
+                Extra::Todos => todos(transcript, &exchanges)
+                    .map(|todos| ("To-dos", String::new(), todos.call, open(&todos)))
+                    .into_iter()
+                    .collect(),
+                Extra::Skills => skills(transcript, conversation)
+                    .into_iter()
+                    .map(|skill| {
+                        let which = format!(": {}", printable(&skill.name));
+                        ("Skill", which, skill.place, skill.text)
+                    })
+                    .collect(),
             };
-            let Some((name, call, text)) = found else {
-                continue;
-            };
-            if settings.skip_visible && call.message >= from {
-                continue;
-            }
-            let entry = |shown: &Shown<'_>| render(name, "", shown);
-            if self
-                .add(&text, settings.tokens_per_file, u64::MAX, entry)
-                .is_some()
-            {
-                extras.push(*extra);
+            for (what, which, place, text) in found {
+                if settings.skip_visible && place.message >= from {
+                    continue;
+                }
+                let entry = |shown: &Shown<'_>| render(what, &which, shown);
+                let most = settings.tokens_per_file;
+                if self.add(&text, most, u64::MAX, entry).is_some() && !extras.contains(extra) {
+                    extras.push(*extra);
+                }
             }
         }
         extras
@@ -191,6 +191,19 @@ impl<'e> Section<'e> {
         let size = self.estimator.content(text, Shape::String);
         self.estimator.tokens(size)
     }
+}
+
+/// The to-dos that are open, a line each.
+fn open(todos: &Todos) -> String {
+    let open = todos.items.iter().filter_map(|todo| {
+        let state = match todo.state {
+            TodoState::Pending => "pending",
+            TodoState::InProgress => "in progress",
+            TodoState::Completed | TodoState::Cancelled => return None,
+        };
+        Some(format!("- [{state}] {}\n", todo.text))
+    });
+    open.collect()
 }
 
 /// A header, the content in a fence, and a mark where it was cut.

@@ -220,6 +220,23 @@ fn extras(from: u32, skip_visible: bool) -> (String, Vec<Extra>) {
 }
 
 #[test]
+fn skills_come_back_the_last_one_first() {
+    let lines = r##"{"role":"user","content":"<skill name=\"a\" location=\"/a\">\none\n</skill>"}
+{"role":"user","content":"<skill name=\"b\" location=\"/b\">\ntwo\n</skill>"}
+{"role":"user","content":"<skill name=\"c\" location=\"/c\">\nthree\n</skill>"}
+"##;
+    let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
+    let mut policy = preset("layered").unwrap();
+    policy.restore.extras = vec![Extra::Skills];
+    policy.restore.skip_visible = true;
+    let (estimator, _) = layered();
+    let mut section = Section::new(&estimator, u64::MAX);
+    let back = section.put_back_extras(&transcript, &transcript.conversations[0], &policy, 2);
+    let expected = "[Skill restored: b]\n```\ntwo\n```\n\n[Skill restored: a]\n```\none\n```";
+    assert_eq!((section.text(), back), (expected, vec![Extra::Skills]));
+}
+
+#[test]
 fn the_plan_and_the_open_todos_come_back() {
     let expected = "[To-dos restored]\n```\n- [in progress] b\n- [pending] c\n```\n\n\
                     [Plan restored]\n````\n# Plan\n```\nx\n```\n````";
