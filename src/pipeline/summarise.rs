@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::asking::ToTell;
 use super::round::Words;
 use super::splice::{Made, messages_after};
-use super::{Input, Pipeline, Rejected, Summaries, Work};
+use super::target::{Crowd, Outputs};
+use super::{Input, Pipeline, Rejected, Round, Summaries, Work};
 use crate::apply;
 use crate::artifacts::{Refused, Reply, Unread, recents, returned};
 use crate::facts::{Asked, Left, said};
@@ -139,11 +140,11 @@ struct Original<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Summarises what is due after the free layers; `replaced` are the results that these have replaced.
+    /// Summarises what is due after the free layers; `round` says what these have replaced.
     pub(super) fn summarise(
         &self,
         work: &mut Work<'_, '_>,
-        replaced: &IdSet<u32>,
+        round: &mut Round,
         outside: Summaries,
     ) -> Telling {
         let mut telling = Telling::default();
@@ -169,16 +170,24 @@ impl Pipeline<'_> {
                     continue;
                 }
                 let original = original.get_or_insert_with(|| self.original(work));
-                let told = self.settled(
-                    (work, number),
-                    original.as_ref(),
-                    (&force, replaced),
-                    &mut telling.warnings,
-                );
+                let original = original.as_ref();
+                let mut outputs = Outputs::AsTheyAre;
+                let told = loop {
+                    let settled = self.settled(
+                        (work, number, outputs),
+                        original,
+                        (&force, &round.replaced),
+                        &mut telling.warnings,
+                    );
+                    match settled {
+                        Ok(told) => break told,
+                        Err(crowd) => self.make_room(work, number, crowd, round),
+                    }
+                    outputs = Outputs::Fitted;
+                };
                 let conversation = &work.transcript.conversations[number];
                 if let Settled::Summarised(summarised) = &told.settled {
-                    let (source, was) =
-                        Original::of(original.as_ref(), &work.transcript, conversation);
+                    let (source, was) = Original::of(original, &work.transcript, conversation);
                     telling
                         .warnings
                         .extend(self.unsaid(work.input, (source, was), summarised));
@@ -228,14 +237,14 @@ impl Pipeline<'_> {
         Some(original)
     }
 
-    /// What becomes of one conversation.
+    /// What becomes of one conversation; or what has to become smaller first, so that there is room for a summary.
     fn settled(
         &self,
-        (work, number): (&mut Work<'_, '_>, usize),
+        (work, number, outputs): (&mut Work<'_, '_>, usize, Outputs),
         original: Option<&Original<'_>>,
         (force, replaced): (&Force, &IdSet<u32>),
         warnings: &mut Vec<Warning>,
-    ) -> Told {
+    ) -> Result<Told, Crowd> {
         let Work {
             input,
             transcript,
@@ -289,6 +298,11 @@ impl Pipeline<'_> {
                 why,
             ),
             Due::Yes(cut, why) => {
+                if outputs == Outputs::AsTheyAre
+                    && let Some(crowd) = self.crowd((transcript, number), &cutter, &summing)
+                {
+                    return Err(crowd);
+                }
                 let is_asked = self.policy.summary.source != Source::Extractive;
                 let to_tell = is_asked.then(|| summing.to_tell(cut)).flatten();
                 let answer = to_tell.and_then(|(tail, tokens)| {
@@ -333,13 +347,13 @@ impl Pipeline<'_> {
             .messages
             .get(first)
             .map_or(0, |message| was.first_line(message));
-        Told {
+        Ok(Told {
             id: conversation.id.clone(),
             id_after: conversation.id.to_string(),
             first: (line, first),
             why,
             settled,
-        }
+        })
     }
 
     /// Words of the user that the policy wants to stay as they are, and that do not.
