@@ -16,7 +16,7 @@ use crate::artifacts::{Refused, Reply, Unread, recents, returned};
 use crate::facts::{Asked, Left, said};
 use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Warning};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome, Warning};
 use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due};
 use crate::policy::{Layer, Source, UserWords};
 use crate::settle::{Kept, Settled, Summarised, Summing};
@@ -174,16 +174,18 @@ impl Pipeline<'_> {
                 let mut outputs = Outputs::AsTheyAre;
                 let told = loop {
                     let settled = self.settled(
-                        (work, number, outputs),
+                        (work, number, &outputs),
                         original,
                         (&force, &round.replaced),
                         &mut telling.warnings,
                     );
                     match settled {
                         Ok(told) => break told,
-                        Err(crowd) => self.make_room(work, number, crowd, round),
+                        Err((crowd, due)) => {
+                            self.make_room(work, number, crowd, round);
+                            outputs = Outputs::Fitted { due };
+                        }
                     }
-                    outputs = Outputs::Fitted;
                 };
                 let conversation = &work.transcript.conversations[number];
                 if let Settled::Summarised(summarised) = &told.settled {
@@ -237,14 +239,15 @@ impl Pipeline<'_> {
         Some(original)
     }
 
-    /// What becomes of one conversation; or what has to become smaller first, so that there is room for a summary.
+    /// What becomes of one conversation; or what has to become smaller first, so that there is room for the summary that is
+    /// due, and why it is.
     fn settled(
         &self,
-        (work, number, outputs): (&mut Work<'_, '_>, usize, Outputs),
+        (work, number, outputs): (&mut Work<'_, '_>, usize, &Outputs),
         original: Option<&Original<'_>>,
         (force, replaced): (&Force, &IdSet<u32>),
         warnings: &mut Vec<Warning>,
-    ) -> Result<Told, Crowd> {
+    ) -> Result<Told, (Crowd, String)> {
         let Work {
             input,
             transcript,
@@ -281,27 +284,38 @@ impl Pipeline<'_> {
             policy: self.policy,
         };
         let total = self.estimator.total(now.iter().copied());
-        let (settled, why) = match due(
+        let due = due(
             self.policy,
             force,
             &cutter,
             &summing.tokens(),
             total,
             summing.system(),
-        ) {
-            Due::No(why) => (
-                Settled::Stays {
+        );
+        // What was due stays so, unless the target holds already.
+        let cap = self.policy.target.cap(summing.before);
+        let due = match (due, outputs) {
+            (Due::No(_), Outputs::Fitted { due: why }) if cap.is_some_and(|cap| total > cap) => {
+                let cut = cutter.by_policy(&self.policy.summary, &summing.tokens());
+                Due::Yes(cut, why.clone())
+            }
+            (due, Outputs::AsTheyAre | Outputs::Fitted { .. }) => due,
+        };
+        let (settled, why) = match due {
+            Due::No(why) => {
+                let cap = cap.filter(|_| *outputs != Outputs::AsTheyAre);
+                let stays = Settled::Stays {
                     why: why.clone(),
                     tried: None,
-                    target: None,
-                },
-                why,
-            ),
+                    target: cap.map(|cap| TargetOutcome::new(cap, total)),
+                };
+                (stays, why)
+            }
             Due::Yes(cut, why) => {
-                if outputs == Outputs::AsTheyAre
+                if *outputs == Outputs::AsTheyAre
                     && let Some(crowd) = self.crowd((transcript, number), &cutter, &summing)
                 {
-                    return Err(crowd);
+                    return Err((crowd, why));
                 }
                 let is_asked = self.policy.summary.source != Source::Extractive;
                 let to_tell = is_asked.then(|| summing.to_tell(cut)).flatten();

@@ -15,12 +15,15 @@ use crate::transcript::Transcript;
 const ROUNDS: usize = 6;
 
 /// The newest outputs of a conversation that is to be summarised.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Outputs {
     /// As the free layers have left them.
     AsTheyAre,
     /// As small as they have to be.
-    Fitted,
+    Fitted {
+        /// Why the conversation was due before.
+        due: String,
+    },
 }
 
 /// Outputs that leave no room for a summary.

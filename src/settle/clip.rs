@@ -173,8 +173,9 @@ mod tests {
     fn the_start_and_the_end_stay_whole_lines() {
         // 100 lines of 8 characters: 200 tokens.
         let text: String = (0..100).map(|n| format!("line {n:02}\n")).collect();
-        // 21 characters are the marker's, and two ends of lines; the rest of 96 are divided by two to one.
-        let expected = "line 00\nline 01\nline 02\nline 03\nline 04\n\
+        // 26 characters are the marker's and two ends of lines; of the 73 that are left for 24 tokens, 24 are a third in
+        // whole lines, and 47 the start. 47 and 24 characters are 11 and 6 tokens.
+        let expected = "line 00\nline 01\nline 02\nline 03\nline 04\nline 05\n\
                         [… 183 tokens omitted …]\nline 97\nline 98\nline 99\n";
         assert_eq!(to(&text, 24), expected);
         assert_eq!(to(&text, 0), "[… 200 tokens omitted …]");
@@ -185,11 +186,10 @@ mod tests {
         let words = "word ".repeat(400);
         let clipped = to(&words, 30);
         let (head, tail) = clipped.split_once("\n[… ").unwrap();
-        assert!(head.ends_with("word"), "{clipped}");
-        assert!(
-            tail.ends_with("omitted …]\nword word word word word "),
-            "{clipped}"
-        );
+        // A third of about 97 characters in whole words, and the rest.
+        assert_eq!(head, ["word"; 13].join(" "));
+        let words = tail.split_once('\n').map(|(_, words)| words);
+        assert_eq!(words, Some("word ".repeat(6).as_str()));
         let blob = "世".repeat(4_000);
         let clipped = to(&blob, 30);
         assert!(
