@@ -94,7 +94,7 @@ mod tests {
             row(4, "Read", Demote::No),
         ];
         assert_eq!(found(0, Keeping::Nothing, &auto), all);
-        let mut without = auto.clone();
+        let mut without = auto;
         without.layers.retain(|layer| *layer != Layer::Demote);
         assert_eq!(found(0, Keeping::Store, &without), all);
     }

@@ -122,8 +122,8 @@ fn before(text: &str, most: usize) -> usize {
     if most >= text.len() {
         return text.len();
     }
-    let most = text.floor_char_boundary(most);
-    let near = text.floor_char_boundary(most.saturating_sub(LOOK));
+    let most = floor(text, most);
+    let near = floor(text, most.saturating_sub(LOOK));
     // What begins with a blank ends a word.
     let next = text[most..].chars().next().map_or(0, char::len_utf8);
     let seen = &text[near..most + next];
@@ -134,17 +134,31 @@ fn before(text: &str, most: usize) -> usize {
 
 /// The start of the first line or word that starts at or behind `least`.
 fn behind(text: &str, least: usize) -> usize {
-    let least = text.ceil_char_boundary(least);
+    let least = ceil(text, least);
     if least == 0 {
         return 0;
     }
-    let near = text.ceil_char_boundary(least.saturating_add(LOOK).min(text.len()));
-    let from = text.floor_char_boundary(least - 1);
+    let near = ceil(text, least.saturating_add(LOOK));
+    let from = floor(text, least - 1);
     let seen = &text[from..near];
     let ends = |at: usize| from + at + seen[at..].chars().next().map_or(0, char::len_utf8);
     let line = seen.find('\n');
     let word = || seen.find(char::is_whitespace);
     line.or_else(word).map_or(least, ends)
+}
+
+/// The last place at or before `at` that is between two characters.
+fn floor(text: &str, at: usize) -> usize {
+    let mut places = (0..=at.min(text.len())).rev();
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first place at or behind `at` that is between two characters.
+fn ceil(text: &str, at: usize) -> usize {
+    let mut places = at..text.len();
+    places
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len())
 }
 
 #[cfg(test)]

@@ -350,7 +350,11 @@ fn summaries_are_exercised() {
         for (what, times) in times {
             let has_others = matches!(format, Format::ClaudeCode | Format::OpenAi);
             let never = what == "summarised aside" && !has_others;
-            let least = if what == "summarised" { 100 } else { 5 };
+            let least = match what {
+                "summarised" => 100,
+                "fitted" => 2,
+                _ => 5,
+            };
             assert!(times >= least || never, "{format:?}: {what} {times} times");
         }
     }
