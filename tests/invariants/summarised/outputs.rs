@@ -96,8 +96,8 @@ fn is_smaller(policy: &Policy, was: &[u8], is: &[u8]) -> bool {
         return true;
     }
     let lines: Vec<&str> = is.split('\n').collect();
-    let is_marker = |line: &&str| line.starts_with("[… ") && line.ends_with(" omitted …]");
-    let marker = lines.iter().position(|line| is_marker(line));
+    let mut all = lines.iter();
+    let marker = all.position(|line| line.starts_with("[… ") && line.ends_with(" omitted …]"));
     marker.is_some_and(|at| {
         let (head, tail) = (lines[..at].join("\n"), lines[at + 1..].join("\n"));
         was.starts_with(&head) && was.ends_with(&tail)
