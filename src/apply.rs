@@ -215,17 +215,17 @@ pub fn refigured(figures: Vec<Figure>) -> impl Iterator<Item = Edit> {
     })
 }
 
-/// Shortens a mirror of a changed result; a preview is not put into it, only the text's first line.
+/// Shortens a mirror of a changed result; a preview is not put into it, only one line of the text.
 fn mirror_edits(
     transcript: &Transcript<'_>,
     mirror: &Mirror,
     change: &Change,
     edits: &mut Vec<Edit>,
 ) {
-    let first_line = change.text.lines().next().unwrap_or_default();
+    let line = change.in_mirrors();
     for (span, cut) in mirror_cuts(transcript.line(mirror.line), mirror.value) {
         let with = match cut {
-            MirrorCut::Text => With::Text(first_line.to_owned()),
+            MirrorCut::Text => With::Text(line.to_owned()),
             MirrorCut::List => With::EmptyList,
         };
         if with.len() < span.len as usize {

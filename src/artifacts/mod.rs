@@ -6,6 +6,7 @@
 mod ask;
 mod disk;
 mod offloaded;
+mod outputs;
 mod recents;
 mod replies;
 
@@ -22,6 +23,7 @@ use crate::transcript::{Block, Transcript};
 pub use ask::{Ask, Question, Refused, Reply};
 pub use disk::{NotRead, Root};
 pub use offloaded::{offloaded, returned};
+pub use outputs::{Output, Says, outputs};
 pub use recents::{Unread, recents};
 pub use replies::Replies;
 

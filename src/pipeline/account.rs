@@ -58,6 +58,10 @@ impl Pipeline<'_> {
                         self.policy.offload.share * 100.0
                     ),
                 ),
+                Why::Demoted { target } => (ActionKind::Demote, no_room(target)),
+                Why::Clipped { target } => {
+                    (ActionKind::Clear, format!("clipped: {}", no_room(target)))
+                }
             };
             let action = Action {
                 kind,
@@ -144,6 +148,13 @@ impl Pipeline<'_> {
             }
         }
     }
+}
+
+fn no_room(target: u64) -> String {
+    format!(
+        "more than the target of {} tokens leaves room for",
+        thousands(target)
+    )
 }
 
 /// Consecutive lines: the first of each run, and how many.

@@ -10,6 +10,7 @@ mod masking;
 mod round;
 mod splice;
 mod summarise;
+mod target;
 
 use crate::artifacts::{Ask, Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};

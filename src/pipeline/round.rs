@@ -15,7 +15,7 @@ use crate::outcome::{Action, ActionKind};
 use crate::plan::{self, Plan};
 use crate::policy::Layer;
 use crate::scan::RawLine;
-use crate::settle::{self, Change, Settled};
+use crate::settle::{self, Change, Settled, Why};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{ConversationId, Transcript};
 
@@ -103,6 +103,48 @@ impl Round {
     pub fn is_changed(&self) -> bool {
         let is_summarised = self.telling.summaries().next().is_some();
         !self.changes.is_empty() || self.dropped > 0 || is_summarised
+    }
+
+    /// Notes changes, each with its action. What a target has made of a result that was changed before counts with that.
+    fn add(&mut self, changes: Vec<Change>, actions: Vec<(u32, Action)>) {
+        let is_for_target = |change: &Change| match change.why {
+            Why::Demoted { .. } | Why::Clipped { .. } => true,
+            Why::Superseded { .. } | Why::Oversize { .. } | Why::Old { .. } | Why::Offloaded => {
+                false
+            }
+        };
+        let is_again = changes.first().is_some_and(is_for_target);
+        for (number, action) in actions {
+            let same = self.actions.iter_mut().find(|(of, earlier)| {
+                let place = |a: &Action| (a.line, a.message, a.tool.clone());
+                is_again
+                    && *of == number
+                    && place(earlier) == place(&action)
+                    && earlier.tokens_after == action.tokens_before
+            });
+            match same {
+                Some((_, earlier)) => {
+                    let tokens_before = earlier.tokens_before;
+                    *earlier = Action {
+                        tokens_before,
+                        ..action
+                    };
+                }
+                None => self.actions.push((number, action)),
+            }
+        }
+        for change in changes {
+            let place = |c: &Change| (c.conversation, c.message, c.named_by);
+            let same = self.changes.iter_mut().find(|earlier| {
+                is_again
+                    && place(earlier) == place(&change)
+                    && earlier.tokens_after == change.tokens_before
+            });
+            match same {
+                Some(earlier) => earlier.become_smaller(change),
+                None => self.changes.push(change),
+            }
+        }
     }
 
     /// What came of summarising each conversation that was looked at, with the reason.
@@ -262,7 +304,7 @@ impl Pipeline<'_> {
             .map(|conversation| conversation.messages.len())
             .collect();
         let named = self.named(&work.transcript);
-        let telling = self.summarise(work, &round.replaced, gates.summaries);
+        let telling = self.summarise(work, &mut round, gates.summaries);
         // A live agent has sent what was cleared before.
         let is_account = work.source == Words::Input;
         for (told, summarised) in telling.summaries().filter(|_| is_account) {
@@ -292,6 +334,7 @@ impl Pipeline<'_> {
             self.offload(work, &mut round);
             round.released = released(&work.transcript, named);
         }
+        self.hold_targets(work, &mut round);
         round
     }
 
@@ -313,8 +356,18 @@ impl Pipeline<'_> {
     /// Makes what a plan comes to.
     fn make(&self, work: &mut Work<'_, '_>, plan: &Plan, round: &mut Round) {
         let artifacts = artifacts::gather(&work.transcript, plan, &work.sizes, self.policy);
-        let mut changes =
-            settle::settle(&work.transcript, plan, &artifacts, &work.sizes, self.policy);
+        let changes = settle::settle(&work.transcript, plan, &artifacts, &work.sizes, self.policy);
+        self.change(work, plan, changes, round);
+    }
+
+    /// Makes changes, with what else a plan has.
+    pub(super) fn change(
+        &self,
+        work: &mut Work<'_, '_>,
+        plan: &Plan,
+        mut changes: Vec<Change>,
+        round: &mut Round,
+    ) {
         if changes.is_empty() && plan.dead.lines.is_empty() {
             return;
         }
@@ -328,8 +381,7 @@ impl Pipeline<'_> {
             (change.conversation, change.message) =
                 work.numbered(change.conversation, change.message);
         }
-        round.actions.extend(actions);
-        round.changes.extend(changes);
+        round.add(changes, actions);
         work.edit(edits, plan);
     }
 

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::asking::ToTell;
 use super::round::Words;
 use super::splice::{Made, messages_after};
-use super::{Input, Pipeline, Rejected, Summaries, Work};
+use super::target::{Crowd, Outputs};
+use super::{Input, Pipeline, Rejected, Round, Summaries, Work};
 use crate::apply;
 use crate::artifacts::{Refused, Reply, Unread, recents, returned};
 use crate::facts::{Asked, Left, said};
 use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, Warning};
+use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome, Warning};
 use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due};
 use crate::policy::{Layer, Source, UserWords};
 use crate::settle::{Kept, Settled, Summarised, Summing};
@@ -139,11 +140,11 @@ struct Original<'a> {
 }
 
 impl Pipeline<'_> {
-    /// Summarises what is due after the free layers; `replaced` are the results that these have replaced.
+    /// Summarises what is due after the free layers; `round` says what these have replaced.
     pub(super) fn summarise(
         &self,
         work: &mut Work<'_, '_>,
-        replaced: &IdSet<u32>,
+        round: &mut Round,
         outside: Summaries,
     ) -> Telling {
         let mut telling = Telling::default();
@@ -169,16 +170,26 @@ impl Pipeline<'_> {
                     continue;
                 }
                 let original = original.get_or_insert_with(|| self.original(work));
-                let told = self.settled(
-                    (work, number),
-                    original.as_ref(),
-                    (&force, replaced),
-                    &mut telling.warnings,
-                );
+                let original = original.as_ref();
+                let mut outputs = Outputs::AsTheyAre;
+                let told = loop {
+                    let settled = self.settled(
+                        (work, number, &outputs),
+                        original,
+                        (&force, &round.replaced),
+                        &mut telling.warnings,
+                    );
+                    match settled {
+                        Ok(told) => break told,
+                        Err((crowd, due)) => {
+                            self.make_room(work, number, crowd, round);
+                            outputs = Outputs::Fitted { due };
+                        }
+                    }
+                };
                 let conversation = &work.transcript.conversations[number];
                 if let Settled::Summarised(summarised) = &told.settled {
-                    let (source, was) =
-                        Original::of(original.as_ref(), &work.transcript, conversation);
+                    let (source, was) = Original::of(original, &work.transcript, conversation);
                     telling
                         .warnings
                         .extend(self.unsaid(work.input, (source, was), summarised));
@@ -228,14 +239,15 @@ impl Pipeline<'_> {
         Some(original)
     }
 
-    /// What becomes of one conversation.
+    /// What becomes of one conversation; or what has to become smaller first, so that there is room for the summary that is
+    /// due, and why it is.
     fn settled(
         &self,
-        (work, number): (&mut Work<'_, '_>, usize),
+        (work, number, outputs): (&mut Work<'_, '_>, usize, &Outputs),
         original: Option<&Original<'_>>,
         (force, replaced): (&Force, &IdSet<u32>),
         warnings: &mut Vec<Warning>,
-    ) -> Told {
+    ) -> Result<Told, (Crowd, String)> {
         let Work {
             input,
             transcript,
@@ -272,23 +284,39 @@ impl Pipeline<'_> {
             policy: self.policy,
         };
         let total = self.estimator.total(now.iter().copied());
-        let (settled, why) = match due(
+        let due = due(
             self.policy,
             force,
             &cutter,
             &summing.tokens(),
             total,
             summing.system(),
-        ) {
-            Due::No(why) => (
-                Settled::Stays {
+        );
+        // What was due stays so, unless the target holds already.
+        let cap = self.policy.target.cap(summing.before);
+        let due = match (due, outputs) {
+            (Due::No(_), Outputs::Fitted { due: why }) if cap.is_some_and(|cap| total > cap) => {
+                let cut = cutter.by_policy(&self.policy.summary, &summing.tokens());
+                Due::Yes(cut, why.clone())
+            }
+            (due, Outputs::AsTheyAre | Outputs::Fitted { .. }) => due,
+        };
+        let (settled, why) = match due {
+            Due::No(why) => {
+                let cap = cap.filter(|_| *outputs != Outputs::AsTheyAre);
+                let stays = Settled::Stays {
                     why: why.clone(),
                     tried: None,
-                    target: None,
-                },
-                why,
-            ),
+                    target: cap.map(|cap| TargetOutcome::new(cap, total)),
+                };
+                (stays, why)
+            }
             Due::Yes(cut, why) => {
+                if *outputs == Outputs::AsTheyAre
+                    && let Some(crowd) = self.crowd((transcript, number), &cutter, &summing)
+                {
+                    return Err((crowd, why));
+                }
                 let is_asked = self.policy.summary.source != Source::Extractive;
                 let to_tell = is_asked.then(|| summing.to_tell(cut)).flatten();
                 let answer = to_tell.and_then(|(tail, tokens)| {
@@ -333,13 +361,13 @@ impl Pipeline<'_> {
             .messages
             .get(first)
             .map_or(0, |message| was.first_line(message));
-        Told {
+        Ok(Told {
             id: conversation.id.clone(),
             id_after: conversation.id.to_string(),
             first: (line, first),
             why,
             settled,
-        }
+        })
     }
 
     /// Words of the user that the policy wants to stay as they are, and that do not.

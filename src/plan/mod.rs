@@ -7,6 +7,7 @@
 mod cut;
 mod due;
 mod offload;
+mod outputs;
 mod prune;
 mod restore;
 mod superseded;
@@ -23,6 +24,7 @@ pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
 pub use due::{Due, Force, due, forced, is_skipped, may_be_due};
 pub use offload::offload;
+pub use outputs::outputs;
 pub use prune::prunable;
 pub use restore::{Placeholders, PutBack, Recent, Section, recent};
 pub use superseded::Superseded;

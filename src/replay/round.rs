@@ -77,8 +77,8 @@ pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
 fn layer_of(why: Why) -> Layer {
     match why {
         Why::Superseded { .. } => Layer::Superseded,
-        Why::Oversize { .. } => Layer::Demote,
-        Why::Old { .. } => Layer::Clear,
+        Why::Oversize { .. } | Why::Demoted { .. } => Layer::Demote,
+        Why::Old { .. } | Why::Clipped { .. } => Layer::Clear,
         Why::Offloaded => Layer::Offload,
     }
 }
@@ -89,6 +89,12 @@ fn reason(why: Why, share: f64) -> String {
         Why::Oversize { limit } => format!("more than {} tokens", thousands(limit)),
         Why::Old { newer } => format!("{} after it", count(newer, "newer result")),
         Why::Offloaded => format!("among the first {}% of the messages", share * 100.0),
+        Why::Demoted { target } | Why::Clipped { target } => {
+            format!(
+                "more than the target of {} tokens leaves room for",
+                thousands(target)
+            )
+        }
     }
 }
 

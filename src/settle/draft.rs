@@ -10,7 +10,7 @@ use crate::transcript::Role;
 
 /// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
 /// needed than it would for the same tokens.
-const TAIL: u64 = 30;
+pub(super) const TAIL: u64 = 30;
 
 /// One way to do it.
 pub(super) struct Draft {
@@ -117,7 +117,8 @@ impl Summing<'_> {
         ways
     }
 
-    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
+    /// What the messages before a cut have to tell.
+    pub(super) fn extract(&self, cut: Cut) -> Extract {
         let source = Source {
             transcript: self.transcript,
             conversation: self.conversation,
@@ -127,7 +128,11 @@ impl Summing<'_> {
             instructions: self.instructions,
             policy: self.policy,
         };
-        let extract = Extract::of(source, 0..cut.tail);
+        Extract::of(source, 0..cut.tail)
+    }
+
+    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
+        let extract = self.extract(cut);
         if let Some(other) = other {
             // The words that have to be told stand behind what another summariser has written, unless it tells them.
             let own = if self.policy.summary.must_keep {

@@ -5,7 +5,10 @@
 //!
 //! Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
 
+mod clip;
 mod draft;
+mod fitting;
+mod room;
 mod summary;
 
 use crate::artifacts::{Artifacts, Stored};
@@ -16,6 +19,7 @@ use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Block, Transcript};
 
+pub use fitting::{Room, fitted};
 pub use summary::{Kept, Says, Settled, Summarised, Summing};
 
 /// A result's new content.
@@ -63,15 +67,49 @@ pub enum Why {
     },
     /// It went to the store: it is among the oldest of a conversation that is large.
     Offloaded,
+    /// It went to the store: a target leaves no room for it.
+    Demoted {
+        /// The target, in tokens.
+        target: u64,
+    },
+    /// Its start and its end stay: a target leaves no room for the rest.
+    Clipped {
+        /// The target, in tokens.
+        target: u64,
+    },
 }
 
 impl Why {
-    /// Whether the new text names the place of what was there.
+    /// Whether the new text is one of what was there: a part of it, or the name of its place.
     pub fn names_content(self) -> bool {
         match self {
-            Why::Oversize { .. } | Why::Offloaded => true,
+            Why::Oversize { .. } | Why::Offloaded | Why::Demoted { .. } | Why::Clipped { .. } => {
+                true
+            }
             Why::Old { .. } | Why::Superseded { .. } => false,
         }
+    }
+}
+
+impl Change {
+    /// The one line of the new text that stands where a reader of the file finds the old one again.
+    pub fn in_mirrors(&self) -> &str {
+        let omitted = match self.why {
+            Why::Clipped { .. } => clip::marker_of(&self.text),
+            Why::Superseded { .. }
+            | Why::Oversize { .. }
+            | Why::Old { .. }
+            | Why::Offloaded
+            | Why::Demoted { .. } => None,
+        };
+        omitted.unwrap_or_else(|| self.text.lines().next().unwrap_or_default())
+    }
+
+    /// Takes over what a later layer has made of the same result.
+    pub fn become_smaller(&mut self, later: Change) {
+        self.why = later.why;
+        self.text = later.text;
+        self.tokens_after = later.tokens_after;
     }
 }
 

@@ -5,6 +5,7 @@
 //! format, or `PROPTEST_CASES`.
 
 mod appended;
+mod outputs;
 mod rollout;
 mod spliced;
 mod words;
@@ -71,6 +72,7 @@ every_format! {
     old_messages_go_and_all_else_stays: Valid
     the_words_of_the_user_stay: Valid
     a_target_is_reached_or_out_of_reach: Valid
+    outputs_give_way_to_a_target: Valid
     nothing_is_invented: Any
 }
 
@@ -199,6 +201,9 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
 /// of the oldest messages.
 fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
     let run = case.compact();
+    if outputs::are_fitted(&run) {
+        return old_messages_go_and_all_else_stays(&outputs::without_target(case));
+    }
     if run.outcome.status == Status::Rejected {
         prop_assert!(super::may_be_rejected(case), "{:?}", run.outcome.error);
         return Ok(());
@@ -280,6 +285,11 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
+/// Outputs that a target leaves no room for keep their beginnings and their ends, or say where they are.
+fn outputs_give_way_to_a_target(case: &Case) -> TestCaseResult {
+    outputs::check(case)
+}
+
 /// Every name in what was written comes from the transcript or from the policy, or is one of a few words of ours.
 fn nothing_is_invented(case: &Case) -> TestCaseResult {
     let run = case.compact();
@@ -329,6 +339,7 @@ fn summaries_are_exercised() {
                         is_new && case.policy.summary.source == Source::Scripted,
                     ),
                     ("reached", conversation.target.is_some_and(|t| t.reached)),
+                    ("fitted", outputs::are_fitted_in(conversation)),
                     ("unreached", conversation.target.is_some_and(|t| !t.reached)),
                     ("restored", !conversation.restored.is_empty()),
                 ] {
@@ -339,7 +350,11 @@ fn summaries_are_exercised() {
         for (what, times) in times {
             let has_others = matches!(format, Format::ClaudeCode | Format::OpenAi);
             let never = what == "summarised aside" && !has_others;
-            let least = if what == "summarised" { 100 } else { 5 };
+            let least = match what {
+                "summarised" => 100,
+                "fitted" => 2,
+                _ => 5,
+            };
             assert!(times >= least || never, "{format:?}: {what} {times} times");
         }
     }

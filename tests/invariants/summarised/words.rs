@@ -219,8 +219,11 @@ const OURS: [&str; 29] = [
     "restored",
 ];
 
-/// The words of the entries of files, and of states.
-const MORE: [&str; 20] = [
+/// The words of the entries of files, of states, and of what says how much was left out of an output.
+const MORE: [&str; 23] = [
+    "token",
+    "tokens",
+    "omitted",
     "edit",
     "write",
     "delete",

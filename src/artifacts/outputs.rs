@@ -1,0 +1,68 @@
+//! What recent results say, and how the store would keep them: for those that may become smaller for a target.
+//!
+//! Only reads. What an earlier run has put in the place of a result is known as such: a preview may still become shorter,
+//! a placeholder has nothing to lose.
+
+use super::{Stored, is_left, stored};
+use crate::facts;
+use crate::plan::{Demote, ResultPlan};
+use crate::policy::Policy;
+use crate::store::is_offload_name;
+use crate::transcript::Transcript;
+
+/// A result that may become smaller.
+#[derive(Debug)]
+pub struct Output {
+    /// Which one.
+    pub result: ResultPlan,
+    /// What it says.
+    pub says: Says,
+}
+
+/// What a result says.
+#[derive(Debug)]
+pub enum Says {
+    /// What its tool has said, or what is left of that.
+    Words {
+        /// The words.
+        text: String,
+        /// How the store would keep them, if it may.
+        stored: Option<Stored>,
+    },
+    /// Where to find what its tool has said.
+    Name {
+        /// The name in the store.
+        name: String,
+        /// The first words.
+        preview: String,
+    },
+}
+
+/// What `results` say; those that hold a placeholder are left out.
+pub fn outputs(
+    transcript: &Transcript<'_>,
+    results: Vec<ResultPlan>,
+    policy: &Policy,
+) -> Vec<Output> {
+    let output = |result: ResultPlan| {
+        let text = facts::said(transcript, transcript.block(result.block));
+        let demoted = policy.demote.text.matches(&text);
+        let says = match demoted.filter(|values| is_offload_name(values.name)) {
+            Some(values) => Says::Name {
+                name: values.name.to_owned(),
+                preview: values.preview.to_owned(),
+            },
+            None if is_left(&text, &result.tool(transcript), policy) => return None,
+            None => {
+                let may_leave = result.demote == Demote::Candidate;
+                let kept = may_leave.then(|| stored(transcript, &result, policy));
+                Says::Words {
+                    stored: kept.flatten().map(|(stored, _)| stored),
+                    text: text.into_owned(),
+                }
+            }
+        };
+        Some(Output { result, says })
+    };
+    results.into_iter().filter_map(output).collect()
+}

@@ -1,0 +1,101 @@
+//! Which results may become smaller so that a conversation fits its target.
+//!
+//! PURE. What an answer holds itself is none of them, and what an agent has moved away itself stays.
+
+use super::{
+    Clear, Demote, Keeping, Offload, ResultPlan, Superseded, calls, is_persisted, may_leave,
+};
+use crate::policy::{Layer, Policy};
+use crate::transcript::{Block, BlockKind, Role, Shape, Transcript};
+
+/// The results of one conversation, from the message `from` on, that may become smaller.
+pub fn outputs(
+    transcript: &Transcript<'_>,
+    number: usize,
+    from: usize,
+    policy: &Policy,
+    keeping: Keeping,
+) -> Vec<ResultPlan> {
+    let conversation = &transcript.conversations[number];
+    let calls = calls(transcript, conversation);
+    let is_store = policy.has(Layer::Demote) && keeping == Keeping::Store;
+    let planned = |(message, block): (usize, u32)| {
+        let result = transcript.block(block);
+        let is_answer = conversation.messages[message].role == Role::Assistant;
+        if message < from || is_answer || !may_clip(transcript, result) {
+            return None;
+        }
+        let id = transcript.bytes(result.line, result.call_id);
+        Some(ResultPlan {
+            conversation: number as u32,
+            message: message as u32,
+            block,
+            named_by: calls.get(id).copied().unwrap_or(block),
+            superseded: Superseded::No,
+            demote: if is_store && may_leave(transcript, result) {
+                Demote::Candidate
+            } else {
+                Demote::No
+            },
+            clear: Clear::No,
+            offload: Offload::No,
+        })
+    };
+    conversation.all_blocks().filter_map(planned).collect()
+}
+
+/// Whether a result may lose a part of what it says; pictures in it go first.
+fn may_clip(transcript: &Transcript<'_>, block: &Block) -> bool {
+    let is_known = match block.shape {
+        Shape::String | Shape::List | Shape::Parts => block.others == 0,
+        Shape::Absent | Shape::Other => false,
+    };
+    block.kind == BlockKind::Result && is_known && !is_persisted(transcript, block)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+    use crate::policy::preset;
+
+    #[test]
+    fn results_from_a_message_on_may_be_clipped_and_those_without_pictures_demoted() {
+        let lines = [
+            r#"{"role":"user","content":"go"}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{}}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"old"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"b","name":"Read","input":{}},{"type":"tool_use","id":"c","name":"Read","input":{}},{"type":"tool_use","id":"d","name":"Read","input":{}},{"type":"tool_use","id":"e","name":"Find","input":{}}]}"#,
+            concat!(
+                r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"text"},"#,
+                r#"{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"x"},"#,
+                r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}}]},"#,
+                r#"{"type":"tool_result","tool_use_id":"d","content":"<persisted-output>\n/t/x"},"#,
+                r#"{"type":"tool_result","tool_use_id":"e","content":[{"type":"tool_reference","tool_name":"x"}]}]}"#
+            ),
+        ];
+        let bytes = lines.join("\n").into_bytes();
+        let transcript = Format::Anthropic.read(&bytes, 1, &mut Warnings::default());
+        let auto = preset("auto").unwrap();
+        let found = |from, keeping, policy: &Policy| -> Vec<(u32, String, Demote)> {
+            let outputs = outputs(&transcript, 0, from, policy, keeping);
+            let row = |o: &ResultPlan| (o.message, o.tool(&transcript).into_owned(), o.demote);
+            outputs.iter().map(row).collect()
+        };
+        let row = |message, tool: &str, demote| (message, tool.to_owned(), demote);
+        let newest = [
+            row(4, "Read", Demote::Candidate),
+            row(4, "Read", Demote::No),
+        ];
+        assert_eq!(found(3, Keeping::Store, &auto), newest);
+        let all = [
+            row(2, "Bash", Demote::No),
+            row(4, "Read", Demote::No),
+            row(4, "Read", Demote::No),
+        ];
+        assert_eq!(found(0, Keeping::Nothing, &auto), all);
+        let mut without = auto;
+        without.layers.retain(|layer| *layer != Layer::Demote);
+        assert_eq!(found(0, Keeping::Store, &without), all);
+    }
+}

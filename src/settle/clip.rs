@@ -1,0 +1,263 @@
+//! A text that is too long, without its middle: the start, a line that says how much was left out, the end.
+//!
+//! PURE. A cut falls between lines where it can, else between words, and never within a character. What was clipped before
+//! loses more of its start and its end, and its line says so.
+
+use std::ops::Range;
+
+use crate::text::count;
+use crate::tokens::Estimator;
+
+/// What stands around the number of tokens that were left out. Readers of files know "omitted" for a hint that there is more.
+const AROUND: (&str, &str) = ("[… ", " omitted …]");
+
+/// How far from its place a cut may be, in bytes.
+const LOOK: usize = 256;
+
+/// No method counts fewer than one token for so many bytes of a text that has something to say.
+const BYTES: usize = 32;
+
+/// A text in two parts, between which something was left out.
+#[derive(Debug, PartialEq, Eq)]
+struct Parts<'t> {
+    head: &'t str,
+    /// The tokens that were left out; `None` where nothing was, and both parts are the whole text.
+    omitted: Option<u64>,
+    tail: &'t str,
+}
+
+/// As much of the start and the end of `text`, which has `tokens` tokens, as `fits`; the line between them alone where nothing
+/// does.
+pub(super) fn clipped(
+    text: &str,
+    tokens: u64,
+    most: u64,
+    estimator: &Estimator,
+    fits: impl Fn(&str) -> bool,
+) -> String {
+    let parts = Parts::of(text);
+    let count = |text: &str| estimator.tokens(estimator.text(text));
+    let all = match parts.omitted {
+        Some(omitted) => count(parts.head) + omitted + count(parts.tail),
+        None => tokens,
+    };
+    let of = |bytes: usize| {
+        let (head, tail) = parts.ends(bytes);
+        let left_out = all.saturating_sub(count(head) + count(tail));
+        [head, &marker(left_out), tail]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let (mut best, mut low) = (of(0), 0);
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let mut high = text.len().min(most.saturating_mul(BYTES));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let longer = of(middle);
+        if fits(&longer) {
+            (best, low) = (longer, middle);
+        } else {
+            high = middle - 1;
+        }
+    }
+    best
+}
+
+/// The line that says how much was left out of `text`, if anything was.
+pub(super) fn marker_of(text: &str) -> Option<&str> {
+    marked(text).map(|(line, _)| &text[line])
+}
+
+fn marker(tokens: u64) -> String {
+    format!("{}{}{}", AROUND.0, count(tokens, "token"), AROUND.1)
+}
+
+impl<'t> Parts<'t> {
+    fn of(text: &'t str) -> Self {
+        match marked(text) {
+            Some((line, omitted)) => Parts {
+                head: text[..line.start].strip_suffix('\n').unwrap_or_default(),
+                omitted: Some(omitted),
+                tail: text[line.end..].strip_prefix('\n').unwrap_or_default(),
+            },
+            None => Parts {
+                head: text,
+                omitted: None,
+                tail: text,
+            },
+        }
+    }
+
+    /// About `bytes` bytes, a third of them from the end.
+    fn ends(&self, bytes: usize) -> (&'t str, &'t str) {
+        let head = before(self.head, bytes - bytes / 3);
+        let mut from = behind(self.tail, self.tail.len().saturating_sub(bytes / 3));
+        if self.omitted.is_none() {
+            from = from.max(head);
+        }
+        (&self.head[..head], &self.tail[from..])
+    }
+}
+
+/// The first line that says how much was left out, and how much that is.
+fn marked(text: &str) -> Option<(Range<usize>, u64)> {
+    text.match_indices(AROUND.0).find_map(|(start, _)| {
+        let rest = &text[start..];
+        let end = start + rest.find('\n').unwrap_or(rest.len());
+        let says = text[start..end].strip_prefix(AROUND.0)?;
+        let number = says.strip_suffix(AROUND.1)?;
+        let number = number
+            .strip_suffix(" tokens")
+            .or(number.strip_suffix(" token"))?;
+        let number = number.replace(' ', "").parse().ok()?;
+        let is_line = start == 0 || text[..start].ends_with('\n');
+        is_line.then_some((start..end, number))
+    })
+}
+
+/// The end of the last line or word that ends at or before `most`.
+fn before(text: &str, most: usize) -> usize {
+    if most >= text.len() {
+        return text.len();
+    }
+    let most = floor(text, most);
+    let near = floor(text, most.saturating_sub(LOOK));
+    // What begins with a blank ends a word.
+    let next = text[most..].chars().next().map_or(0, char::len_utf8);
+    let seen = &text[near..most + next];
+    let line = seen.rfind('\n');
+    let word = || seen.rfind(char::is_whitespace).filter(|at| *at > 0);
+    line.or_else(word).map_or(most, |at| near + at)
+}
+
+/// The start of the first line or word that starts at or behind `least`.
+fn behind(text: &str, least: usize) -> usize {
+    let least = ceil(text, least);
+    if least == 0 {
+        return 0;
+    }
+    let near = ceil(text, least.saturating_add(LOOK));
+    let from = floor(text, least - 1);
+    let seen = &text[from..near];
+    let ends = |at: usize| from + at + seen[at..].chars().next().map_or(0, char::len_utf8);
+    let line = seen.find('\n');
+    let word = || seen.find(char::is_whitespace);
+    line.or_else(word).map_or(least, ends)
+}
+
+/// The last place at or before `at` that is between two characters.
+fn floor(text: &str, at: usize) -> usize {
+    let mut places = (0..=at.min(text.len())).rev();
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first place at or behind `at` that is between two characters.
+fn ceil(text: &str, at: usize) -> usize {
+    let mut places = at..text.len();
+    places
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::policy::preset;
+
+    fn estimator() -> Estimator {
+        let mut tokens = preset("auto").unwrap().tokens;
+        tokens.method = crate::policy::Method::Chars;
+        Estimator::new(&tokens).unwrap()
+    }
+
+    /// Clipped to so many tokens of four characters.
+    fn to(text: &str, most: u64) -> String {
+        let estimator = estimator();
+        let count = |text: &str| estimator.tokens(estimator.text(text));
+        clipped(text, count(text), most, &estimator, |text| {
+            count(text) <= most
+        })
+    }
+
+    #[test]
+    fn the_start_and_the_end_stay_whole_lines() {
+        // 100 lines of 8 characters: 200 tokens.
+        let text: String = (0..100).map(|n| format!("line {n:02}\n")).collect();
+        // 26 characters are the marker's and two ends of lines; of the 73 that are left for 24 tokens, 24 are a third in
+        // whole lines, and 47 the start. 47 and 24 characters are 11 and 6 tokens.
+        let expected = "line 00\nline 01\nline 02\nline 03\nline 04\nline 05\n\
+                        [… 183 tokens omitted …]\nline 97\nline 98\nline 99\n";
+        assert_eq!(to(&text, 24), expected);
+        assert_eq!(to(&text, 0), "[… 200 tokens omitted …]");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_words_or_characters() {
+        let words = "word ".repeat(400);
+        let clipped = to(&words, 30);
+        let (head, tail) = clipped.split_once("\n[… ").unwrap();
+        // A third of about 97 characters in whole words, and the rest.
+        assert_eq!(head, ["word"; 13].join(" "));
+        let words = tail.split_once('\n').map(|(_, words)| words);
+        assert_eq!(words, Some("word ".repeat(6).as_str()));
+        let blob = "世".repeat(4_000);
+        let clipped = to(&blob, 30);
+        assert!(
+            clipped.starts_with("世世") && clipped.ends_with("世世"),
+            "{clipped}"
+        );
+    }
+
+    #[test]
+    fn what_was_clipped_is_clipped_again_to_the_same_sum() {
+        let text: String = (0..1_000).map(|n| format!("line {n:03}\n")).collect();
+        let once = to(&text, 100);
+        let twice = to(&once, 40);
+        let parts = Parts::of(&twice);
+        let count = |text: &str| text.chars().count() as u64 / 4;
+        let left = count(parts.head) + count(parts.tail);
+        // Each of the four parts that were counted was rounded down.
+        let sum = left + parts.omitted.unwrap();
+        assert!((2_246..=2_250).contains(&sum), "{sum}: {twice}");
+        assert!(text.starts_with(parts.head) && text.ends_with(parts.tail));
+        assert_eq!(twice.matches("omitted").count(), 1);
+        assert_eq!(to(&to(&text, 0), 0), to(&text, 0));
+    }
+
+    #[test]
+    fn only_a_line_of_its_own_says_that_something_was_left_out() {
+        assert_eq!(
+            marker_of("a\n[… 1 234 tokens omitted …]\nb"),
+            Some("[… 1 234 tokens omitted …]")
+        );
+        assert_eq!(
+            marker_of("[… 1 token omitted …]"),
+            Some("[… 1 token omitted …]")
+        );
+        for other in [
+            "a [… 1 token omitted …]",
+            "[… 1 token omitted …] b",
+            "[… x tokens omitted …]",
+            "",
+        ] {
+            assert_eq!(marker_of(other), None, "{other}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_left_is_the_start_and_the_end(text in "(?s)[a \n世🎉]{0,400}", most in 0u64..120) {
+            let all = estimator().tokens(estimator().text(&text));
+            prop_assume!(all > most);
+            let clipped = to(&text, most);
+            let parts = Parts::of(&clipped);
+            prop_assert!(text.starts_with(parts.head) && text.ends_with(parts.tail));
+            prop_assert!(parts.omitted.is_some());
+            prop_assert!(clipped.chars().count() as u64 / 4 <= most || parts.head.is_empty() && parts.tail.is_empty());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Outputs become smaller until they fit into the room that a target leaves for them, the largest first.
+//!
+//! PURE. With a store at hand an output goes there and leaves a preview and its name; without one it loses its middle.
+
+use super::clip::clipped;
+use super::{Change, Why};
+use crate::artifacts::{Output, Says, Stored};
+use crate::plan::ResultPlan;
+use crate::policy::{Layer, Policy, Substitutions};
+use crate::tokens::Estimator;
+use crate::transcript::Transcript;
+
+/// A target, and what it leaves for outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The cap on the live tokens of the conversation.
+    pub target: u64,
+    /// The tokens that outputs may have together.
+    pub tokens: u64,
+}
+
+/// The changes after which `outputs` have no more tokens together than there is room for, or as few as they can have.
+pub fn fitted(
+    transcript: &Transcript<'_>,
+    outputs: &[Output],
+    room: Room,
+    estimator: &Estimator,
+    policy: &Policy,
+) -> Vec<Change> {
+    let fitting = Fitting {
+        transcript,
+        estimator,
+        policy,
+        target: room.target,
+    };
+    let sizes: Vec<u64> = outputs.iter().map(|o| fitting.size(&o.result)).collect();
+    let Some(most) = level(&sizes, room.tokens) else {
+        return Vec::new();
+    };
+    let large = outputs.iter().zip(sizes).filter(|(_, size)| *size > most);
+    large
+        .filter_map(|(output, size)| fitting.smaller(output, size, most))
+        .collect()
+}
+
+/// What none of `sizes` may have more than, so that together they are within `room`; `None` where they are.
+fn level(sizes: &[u64], room: u64) -> Option<u64> {
+    if sizes.iter().sum::<u64>() <= room {
+        return None;
+    }
+    let mut sizes = sizes.to_vec();
+    sizes.sort_unstable();
+    let mut left = room;
+    for (n, size) in sizes.iter().enumerate() {
+        let share = left / (sizes.len() - n) as u64;
+        if *size > share {
+            return Some(share);
+        }
+        left -= size;
+    }
+    None
+}
+
+struct Fitting<'f, 'a> {
+    transcript: &'f Transcript<'a>,
+    estimator: &'f Estimator,
+    policy: &'f Policy,
+    target: u64,
+}
+
+impl Fitting<'_, '_> {
+    fn size(&self, result: &ResultPlan) -> u64 {
+        let block = self.transcript.block(result.block);
+        self.estimator
+            .tokens(self.estimator.result(self.transcript, block))
+    }
+
+    /// The tokens of a result that says `text`.
+    fn said(&self, result: &ResultPlan, text: &str) -> u64 {
+        let block = self.transcript.block(result.block);
+        self.estimator
+            .tokens(self.estimator.replaced(self.transcript, block, text))
+    }
+
+    /// The change of an output of `size` tokens to one of `most`, or to the smallest that there is, if that saves anything.
+    fn smaller(&self, output: &Output, size: u64, most: u64) -> Option<Change> {
+        let result = &output.result;
+        let target = self.target;
+        let (why, text, stored) = match &output.says {
+            Says::Name { name, preview } => {
+                let text = self.demoted(result, name, preview, most);
+                (Why::Demoted { target }, text, None)
+            }
+            Says::Words { text, stored } => {
+                let demoted = stored.as_ref().map(|stored| {
+                    let text = self.demoted(result, &stored.name, text, most);
+                    (Why::Demoted { target }, text, Some(stored.clone()))
+                });
+                let fits =
+                    |(_, text, _): &(Why, String, Option<Stored>)| self.said(result, text) <= most;
+                demoted.filter(fits).unwrap_or_else(|| {
+                    let text = self.clipped(result, text, size, most);
+                    (Why::Clipped { target }, text, None)
+                })
+            }
+        };
+        let after = self.said(result, &text);
+        (after < size).then_some(Change {
+            conversation: result.conversation,
+            message: result.message,
+            block: result.block,
+            named_by: result.named_by,
+            why,
+            text,
+            tokens_before: size,
+            tokens_after: after,
+            stored,
+        })
+    }
+
+    /// A name in the store with as much of a preview as the policy and `most` allow. A name that stands there stays.
+    fn demoted(&self, result: &ResultPlan, name: &str, from: &str, most: u64) -> String {
+        let tool = result.tool(self.transcript);
+        let of = |chars: usize| {
+            let end = from.char_indices().nth(chars).map(|(at, _)| at);
+            self.policy.demote.text.render(&Substitutions {
+                name,
+                tool: &tool,
+                preview: &from[..end.unwrap_or(from.len())],
+                summary: "",
+            })
+        };
+        let (mut best, mut low) = (of(0), 0);
+        let mut high = self.policy.demote.preview_chars as usize;
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            let longer = of(middle);
+            if self.said(result, &longer) <= most {
+                (best, low) = (longer, middle);
+            } else {
+                high = middle - 1;
+            }
+        }
+        best
+    }
+
+    /// The start and the end of an output that has `size` tokens.
+    fn clipped(&self, result: &ResultPlan, text: &str, size: u64, most: u64) -> String {
+        let block = self.transcript.block(result.block);
+        // Without its pictures an output is text, and another run would demote what is oversize.
+        let has_more = block.images > 0 || block.documents > 0;
+        let most = if has_more && self.policy.has(Layer::Demote) {
+            most.min(self.policy.demote.min_tokens)
+        } else {
+            most
+        };
+        let fits = |text: &str| self.said(result, text) <= most;
+        clipped(text, size, most, self.estimator, fits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_give_way_first() {
+        assert_eq!(level(&[10, 20, 30], 60), None);
+        assert_eq!(level(&[10, 20, 30], 59), Some(29));
+        assert_eq!(level(&[10, 90, 90], 110), Some(50));
+        assert_eq!(level(&[10, 20, 90], 50), Some(20));
+        assert_eq!(level(&[90, 90], 100), Some(50));
+        assert_eq!(level(&[10, 20, 30], 0), Some(0));
+        assert_eq!(level(&[], 0), None);
+    }
+}
