@@ -12,6 +12,9 @@ use crate::transcript::Role;
 /// needed than it would for the same tokens.
 const TAIL: u64 = 30;
 
+/// Where the last answer alone takes more than so many hundredths, nothing is kept.
+const LEAST: u64 = 50;
+
 /// One way to do it.
 pub(super) struct Draft {
     pub(super) cut: Cut,
@@ -102,12 +105,21 @@ impl Summing<'_> {
     fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let limit = cap.saturating_sub(self.system()) * TAIL / 100;
+        let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
         let mut cuts = vec![asked];
-        if tokens[asked.tail..].iter().sum::<u64>() > limit {
+        if kept(asked) > limit {
             cuts = vec![self.cutter.within(limit, &tokens)];
         }
         let least = self.cutter.least();
-        if least.tail > cuts[0].tail {
+        if kept(least) > cap.saturating_sub(self.system()) * LEAST / 100 {
+            // The summary tells the last messages, too, and no longer than there is room.
+            let end = tokens.len();
+            cuts = vec![Cut {
+                asked: end,
+                tail: end,
+                moved: 0,
+            }];
+        } else if least.tail > cuts[0].tail {
             cuts.push(least);
         }
         let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
@@ -141,8 +153,10 @@ impl Summing<'_> {
             };
             return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
         }
-        let span = self.span(cut);
-        let mut size = self.policy.summary.size(span);
+        let mut size = self.size(cut, limit, || {
+            let least = extract.summary(0, words, self.estimator);
+            self.drafted(cut, least, Wrote::Extractive).total
+        });
         let mut rounds = ROUNDS;
         loop {
             let summary = extract.summary(size, words, self.estimator);

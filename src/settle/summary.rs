@@ -19,6 +19,14 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 /// So often a summary is asked for again because it came out larger than the room for it.
 pub(super) const ROUNDS: usize = 6;
 
+/// Of what a cap leaves to a summary, at most so many hundredths are for files that come back: they tell less of what will be
+/// needed than it does.
+const FILES: u64 = 10;
+
+/// One part of so many of a cap stays free: a summary's text, which is all names, takes more of a model's tokens than what
+/// it was estimated by.
+const MARGIN: u64 = 25;
+
 /// A conversation that is to be summarised.
 #[derive(Debug)]
 pub struct Summing<'s> {
@@ -228,6 +236,23 @@ impl Summing<'_> {
     /// The live tokens as the free layers have left them.
     pub(super) fn now(&self) -> u64 {
         self.estimator.total(self.sizes.iter().copied())
+    }
+
+    /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
+    /// left of it besides the files that may come back; `least` gives the live tokens with the smallest summary.
+    pub(super) fn size(&self, cut: Cut, limit: u64, least: impl FnOnce() -> u64) -> u64 {
+        let asked = self.policy.summary.size(self.span(cut));
+        let is_fitted = self.policy.summary.too_large == TooLarge::Shrink;
+        let cap = self.policy.target.cap(self.before);
+        if !is_fitted || cap.is_none_or(|cap| self.now() <= cap) {
+            return asked;
+        }
+        let room = (limit - limit / MARGIN).saturating_sub(least());
+        let files = match self.policy.has(Layer::Restore) {
+            true => self.policy.restore.tokens_total.min(room * FILES / 100),
+            false => 0,
+        };
+        asked.max(room - files)
     }
 
     fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {

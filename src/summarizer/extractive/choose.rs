@@ -12,18 +12,23 @@ use std::ops::Range;
 
 use super::clip::clip_to_tokens;
 use super::entities::{Class, scan};
-use super::form::{Labels, Row, Section, write};
+use super::facts_of::is_plan;
+use super::form::{Labels, Mark, Row, Section, write};
 use super::units::{Claim, Origin, Unit};
 use super::{Extract, Summary};
+use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
 
 /// Parts of a budget, in hundredths.
 const STATE: u64 = 20;
 const PLAN: u64 = 10;
-const CHANGED: u64 = 15;
+const CHANGED: u64 = 40;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
+
+/// Less of a plan than so many tokens says nothing.
+const SHORTEST_PLAN: u64 = 24;
 
 /// So many units in a row that do not fit: the others will hardly, either.
 const MISFITS: usize = 100;
@@ -38,7 +43,7 @@ pub(super) fn choose(
     choice.requests(words);
     if tokens > 0 {
         choice.state();
-        choice.in_order(PLAN, |claim| claim == Claim::Plan);
+        choice.plan();
         choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
         choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Sentence(_)));
         choice.cover(EARLIER, |claim| claim == Claim::Earlier);
@@ -64,9 +69,19 @@ pub(super) fn complete(
         }
     }
     let is_error = |unit: &Unit| unit.row.section == Section::Errors;
-    let last = choice.units().rev().find(|(_, unit)| is_error(unit));
-    if let Some((number, _)) = last.filter(|(_, unit)| !is_told(&unit.row, told)) {
-        choice.take(number, &mut part);
+    let errors = || {
+        extract
+            .found
+            .units
+            .iter()
+            .enumerate()
+            .filter(|(_, unit)| is_error(unit))
+    };
+    let last = errors().map(|(_, unit)| unit.message).max();
+    for (number, unit) in errors().filter(|(_, unit)| Some(unit.message) == last) {
+        if !is_told(&unit.row, told) {
+            choice.take(number, &mut part);
+        }
     }
     choice.summary()
 }
@@ -92,6 +107,8 @@ struct Choice<'c> {
     used: Size,
     /// Which sections have a row that counts.
     is_open: [bool; Section::ALL.len()],
+    /// The rows that others go on.
+    is_begun: IdSet<(Section, u32, Mark)>,
     /// How often each name is told.
     told: Vec<u8>,
     /// In the order in which they were chosen.
@@ -136,6 +153,7 @@ impl<'c> Choice<'c> {
             limit,
             used: Size::default(),
             is_open: [false; Section::ALL.len()],
+            is_begun: IdSet::default(),
             told,
             chosen: Vec::new(),
             state: 0..0,
@@ -203,12 +221,22 @@ impl<'c> Choice<'c> {
         self.state = first..self.chosen.len();
     }
 
-    fn in_order(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
-        let mut part = self.part(hundredths);
-        for (number, unit) in self.units() {
-            if has_claim(unit.claim) {
-                self.take(number, &mut part);
+    /// What is to be done, in its order; of a plan as much as fits.
+    fn plan(&mut self) {
+        let mut part = self.part(PLAN);
+        let units = self.units();
+        for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::Plan) {
+            if self.take(number, &mut part) || !is_plan(&unit.row) {
+                continue;
             }
+            let used = self.estimator.tokens(part.used);
+            // The heading and the mark take some of it.
+            let most = part.limit.saturating_sub(used + 16);
+            if most > SHORTEST_PLAN {
+                let text = clip_to_tokens(&unit.row.text, most, self.estimator);
+                self.take_as(number, text, &mut part);
+            }
+            self.is_settled[number] = true;
         }
     }
 
@@ -306,6 +334,9 @@ impl<'c> Choice<'c> {
         self.used = used;
         part.used = used_of_part;
         self.is_open[unit.row.section as usize] = true;
+        if unit.row.section.labels() == Labels::None && unit.row.section != Section::Requests {
+            self.is_begun.insert(begun(unit));
+        }
         self.put(number, text, size, Counts::Yes);
         true
     }
@@ -325,10 +356,18 @@ impl<'c> Choice<'c> {
         });
     }
 
-    /// The size of a row, with the heading if it is the first one of its section.
+    /// The size of a row, with the heading if it is the first one of its section; of one that goes on another one, of its
+    /// lines alone.
     fn size(&self, unit: &Unit, text: &str) -> Size {
         let section = unit.row.section;
         let mut row = String::new();
+        if self.is_begun.contains(&begun(unit)) {
+            for line in text.split('\n') {
+                row.push_str("\n  ");
+                row.push_str(line);
+            }
+            return self.estimator.text(&row);
+        }
         if !self.is_open[section as usize] {
             row.push_str("\n\n");
             row.push_str(section.heading());
@@ -387,7 +426,8 @@ impl<'c> Choice<'c> {
         chosen.sort_by_key(|(unit, chosen)| {
             // What was changed comes before what was only read.
             let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
-            (unit.row.section, is_read, unit.message, chosen.unit)
+            let line = unit.row.mark.line;
+            (unit.row.section, is_read, unit.message, line, chosen.unit)
         });
         chosen
     }
@@ -473,6 +513,11 @@ impl<'c> Choice<'c> {
 fn say_the_same(told: &str, text: &str) -> bool {
     let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
     told.eq(text)
+}
+
+/// What units have in common that are one row where rows have no labels.
+fn begun(unit: &Unit) -> (Section, u32, Mark) {
+    (unit.row.section, unit.message, unit.row.mark)
 }
 
 /// Whether two units that follow one another are one row.
