@@ -311,7 +311,8 @@ impl Summing<'_> {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
             (SummaryWhen::Always, _) | (_, None) => now,
         };
-        let limit = cap.unwrap_or(u64::MAX).min(below.saturating_sub(1));
+        let cap = cap.map_or(u64::MAX, |cap| cap - cap / MARGIN);
+        let limit = cap.min(below.saturating_sub(1));
         let settings = &self.policy.restore;
         let is_visible = |recent: &&Recent| {
             let from = draft.cut.tail as u32;
