@@ -14,7 +14,8 @@ use super::clip::clip_to_tokens;
 use super::entities::{Class, scan};
 use super::facts_of::is_plan;
 use super::form::{Labels, Mark, Row, Section, write};
-use super::units::{Claim, Origin, Unit};
+use super::gather::BETWEEN;
+use super::units::{Claim, Origin, Says, Unit};
 use super::{Extract, Summary};
 use crate::ids::IdSet;
 use crate::policy::UserWords;
@@ -26,6 +27,10 @@ const PLAN: u64 = 10;
 const CHANGED: u64 = 40;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
+
+/// What a name is worth that is told for the second time, and one in an index, of what it is otherwise: names alone say little.
+const AGAIN: f64 = 0.15;
+const INDEX: f64 = 0.45;
 
 /// Less of a plan than so many tokens says nothing.
 const SHORTEST_PLAN: u64 = 24;
@@ -287,21 +292,23 @@ impl<'c> Choice<'c> {
     fn candidate(&self, number: usize) -> Candidate {
         let unit = &self.extract.found.units[number];
         let names = self.extract.found.names.list(&unit.names).iter();
-        let worth = |name: &u32| {
-            let new = match self.told[*name as usize] {
-                0 => 1.0,
-                1 => 0.15,
-                _ => 0.0,
-            };
-            self.extract.weights[*name as usize] * new
-        };
-        let added: f64 = names.map(worth).sum();
+        let told = |name: &u32| self.told[*name as usize];
+        let worth = |name: &u32| self.extract.weights[*name as usize];
+        let new: f64 = names.clone().filter(|n| told(n) == 0).map(worth).sum();
+        let text = unit.row.text.len() + unit.row.label.len();
         // About the tokens of the row with its mark: exact sizes are only for what is about to be taken.
-        let cost = (unit.row.text.len() + unit.row.label.len()) as f64 / 4.0 + 6.0;
-        Candidate {
-            gain: (2.0 * unit.base + unit.share * added) / cost.sqrt(),
-            number,
-        }
+        let cost = |text: usize| (text as f64 / 4.0 + 6.0).sqrt();
+        let gain = match unit.says {
+            Says::Words => {
+                let again: f64 = names.filter(|n| told(n) == 1).map(worth).sum();
+                (2.0 * unit.base + new + AGAIN * again) / cost(text)
+            }
+            Says::Names => {
+                let left = names.clone().filter(|n| told(n) == 0).count();
+                INDEX * new / cost(text * left / names.len().max(1))
+            }
+        };
+        Candidate { gain, number }
     }
 
     /// Whether what was said and done last, which is told as it stands, holds the sentence or the line.
@@ -315,8 +322,23 @@ impl<'c> Choice<'c> {
     }
 
     fn take(&mut self, number: usize, part: &mut Part) -> bool {
-        let text = Cow::Borrowed(self.extract.found.units[number].row.text.as_str());
+        let unit = &self.extract.found.units[number];
+        let text = match unit.says {
+            Says::Words => Cow::Borrowed(unit.row.text.as_str()),
+            Says::Names => Cow::Owned(self.new_names(&unit.row.text)),
+        };
         self.take_as(number, text, part)
+    }
+
+    /// Of an index, the names that nothing tells yet.
+    fn new_names(&self, index: &str) -> String {
+        let names = &self.extract.found.names;
+        let is_new = |name: &&str| {
+            let number = names.find(name);
+            number.is_none_or(|number| self.told[number as usize] == 0)
+        };
+        let new: Vec<&str> = index.split(BETWEEN).filter(is_new).collect();
+        new.join(BETWEEN)
     }
 
     /// Takes a unit if it is new and there is room for it.

@@ -12,12 +12,12 @@ use super::focus::Focus;
 use super::form::{Mark, Row, Section};
 use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
-use super::units::{Claim, Unit, Units};
+use super::units::{Claim, Says, Unit, Units};
 use super::{carried, facts_of, queued, requests, state};
 use crate::facts::{Earlier, Exchange, Left, decides, exchanges, said, sentences};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
-use crate::scan::unescape;
+use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
 
 /// The longest statement of any kind but the user's, in bytes.
@@ -35,11 +35,14 @@ const LINES_OF_A_FILE: usize = 400;
 /// What a line of a file's outline is worth besides its names.
 const OUTLINE: f64 = 0.1;
 
+/// So deep in a call's input values are told apart from keys.
+const DEEPEST: u8 = 8;
+
 /// What a sentence is worth besides its names when it says what was decided, or why.
 const DECIDES: f64 = 0.5;
 
-/// What a line of an index has of its names' worth: names alone say little.
-const INDEX_SHARE: f64 = 0.45;
+/// Stands between the names of an index.
+pub(super) const BETWEEN: &str = ", ";
 
 /// Where the units of a span are taken from.
 pub(super) struct Gather<'g, 'a> {
@@ -133,7 +136,7 @@ impl Gather<'_, '_> {
             row,
             message,
             claim,
-            share: 1.0,
+            says: Says::Words,
             names,
         });
         self.found.units.last_mut()
@@ -174,8 +177,8 @@ impl Gather<'_, '_> {
                     requests::add_echo(self, &text, number, block.line);
                 }
                 (BlockKind::Call, _) => {
-                    let input = input(transcript, block);
-                    self.count(&input, number, block.line, Speaker::Author);
+                    let values = values(transcript, block);
+                    self.count(&values, number, block.line, Speaker::Author);
                 }
                 (BlockKind::Result, _) => {
                     let output = outputs.get(number_of_block).copied();
@@ -282,9 +285,9 @@ impl Gather<'_, '_> {
             for names in of_one.chunks(IN_A_LINE) {
                 let words: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
                 let (message, line) = (names[0].message, names[0].line);
-                let row = self.row(Section::Details, line, &words.join(", "));
+                let row = self.row(Section::Details, line, &words.join(BETWEEN));
                 if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
-                    unit.share = INDEX_SHARE;
+                    unit.says = Says::Names;
                 }
             }
         }
@@ -328,6 +331,42 @@ impl Gather<'_, '_> {
                 };
                 names.each(&text, |name| seen_behind.push(name));
             }
+        }
+    }
+}
+
+/// What a call's input says under its keys, a line each; all of it where it is no JSON.
+fn values(transcript: &Transcript<'_>, call: &Block) -> String {
+    let raw = transcript.bytes(call.line, call.content);
+    let text = match raw {
+        [b'"', inside @ .., b'"'] => unescape(inside),
+        raw => Cow::Borrowed(raw),
+    };
+    let mut out = Vec::new();
+    let mut cursor = Cursor::new(&text);
+    if !text.starts_with(b"{") || push_values(&mut cursor, DEEPEST, &mut out).is_err() {
+        out = text.into_owned();
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn push_values(cursor: &mut Cursor<'_>, levels: u8, out: &mut Vec<u8>) -> Parse<()> {
+    let line = cursor.line();
+    match cursor.kind()? {
+        Kind::Object if levels > 0 => {
+            let each = |_: &[u8], c: &mut Cursor<'_>| push_values(c, levels - 1, out);
+            cursor.object(each).map(drop)
+        }
+        Kind::Array if levels > 0 => cursor.array(|c| push_values(c, levels - 1, out)).map(drop),
+        Kind::String => {
+            out.extend_from_slice(&unescape(cursor.string()?.span.of(line)));
+            out.push(b'\n');
+            Ok(())
+        }
+        Kind::Object | Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
+            out.extend_from_slice(cursor.skip()?.of(line));
+            out.push(b'\n');
+            Ok(())
         }
     }
 }

@@ -80,6 +80,11 @@ impl Names {
         &self.of_units[of.start as usize..of.end as usize]
     }
 
+    /// The number of a name, if it was met.
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        self.numbers.get(&hash(name)).copied()
+    }
+
     /// How many names there are.
     pub(super) fn len(&self) -> usize {
         self.names.len()

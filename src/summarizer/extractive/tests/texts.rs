@@ -34,7 +34,7 @@ Make src/parser.rs take tabs.
 [L8] in progress: define TABS_AND_SPACES
 
 ## Files
-[L4,L5] edited: /w/src/parser.rs
+[L4] edited: /w/src/parser.rs
 
 ## Commands
 [L6,L7] exit 101: cargo test
@@ -88,7 +88,7 @@ fn messages_that_follow_the_span_are_not_told() {
     let summary = extract.summary(1_000, UserWords::Budget, &estimator);
     let expected = "\
 ## Files
-[L104,L105] edited: /w/src/parser.rs
+[L104] edited: /w/src/parser.rs
 
 ## Details
 [L103] pub fn parse() {
@@ -185,10 +185,10 @@ Build it.
 
 ## Files
 [L1] edited: /w/old.rs
-[L4,L5] wrote: /w/a.rs
+[L4] wrote: /w/a.rs
 
 ## Commands
-[L6,L7] ok: make all
+[L6] ok: make all
 
 ## Decisions and findings
 [L1] It does not build.
@@ -284,7 +284,7 @@ fn what_has_nothing_new_any_more_does_not_end_the_choice() {
     let summary = extract.summary(1_000, UserWords::Verbatim, &estimator);
     let expected = "\
 ## Commands
-[L3,L4] ran: make
+[L3] ran: make
 
 ## Details
 [L2] a_bcd d_efg g_hij
