@@ -3,10 +3,11 @@
 //! PURE.
 
 use super::summary::{ROUNDS, Summing};
+use crate::facts::Left;
 use crate::plan::Cut;
 use crate::policy::{Slot, Substitutions, UserWords};
 use crate::summarizer::extractive::{Extract, Source, Summary};
-use crate::transcript::Role;
+use crate::transcript::{Role, Typed};
 
 /// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
 /// needed than it would for the same tokens.
@@ -104,15 +105,16 @@ impl Summing<'_> {
 
     fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
-        let limit = cap.saturating_sub(self.system()) * TAIL / 100;
         let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
+        let room = cap.saturating_sub(self.system() + self.words(asked, cap));
+        let limit = room * TAIL / 100;
         let mut cuts = vec![asked];
         if kept(asked) > limit {
             cuts = vec![self.cutter.within(limit, &tokens)];
         }
         let least = self.cutter.least();
-        if kept(least) > cap.saturating_sub(self.system()) * LEAST / 100 {
-            // The summary tells the last messages, too, and no longer than there is room.
+        if kept(least) > room * LEAST / 100 {
+            // The summary tells the last messages, too, and of each no more than there is room for.
             let end = tokens.len();
             cuts = vec![Cut {
                 asked: end,
@@ -129,7 +131,23 @@ impl Summing<'_> {
         ways
     }
 
-    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
+    /// The tokens of the user's words that a summary has to tell, where they could take a large part of a cap.
+    fn words(&self, cut: Cut, cap: u64) -> u64 {
+        let tokens = self.tokens();
+        let may_tell = |n: &usize| {
+            let is_typed = self.conversation.messages[*n].typed == Typed::Yes;
+            is_typed || self.left[*n] == Left::Summary
+        };
+        let most: u64 = (0..cut.tail).filter(may_tell).map(|n| tokens[n]).sum();
+        if most < cap * TAIL / 100 {
+            return 0;
+        }
+        let words = self.policy.summary.user_words;
+        self.extract(cut).summary(0, words, self.estimator).tokens
+    }
+
+    /// What the messages before a cut have to tell.
+    pub(super) fn extract(&self, cut: Cut) -> Extract {
         let source = Source {
             transcript: self.transcript,
             conversation: self.conversation,
@@ -139,7 +157,11 @@ impl Summing<'_> {
             instructions: self.instructions,
             policy: self.policy,
         };
-        let extract = Extract::of(source, 0..cut.tail);
+        Extract::of(source, 0..cut.tail)
+    }
+
+    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
+        let extract = self.extract(cut);
         if let Some(other) = other {
             // The words that have to be told stand behind what another summariser has written, unless it tells them.
             let own = if self.policy.summary.must_keep {

@@ -24,7 +24,7 @@ use crate::tokens::{Estimator, Size};
 /// Parts of a budget, in hundredths.
 const STATE: u64 = 20;
 const PLAN: u64 = 10;
-const CHANGED: u64 = 40;
+const CHANGED: u64 = 60;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
 
@@ -47,9 +47,9 @@ pub(super) fn choose(
     let mut choice = Choice::new(extract, tokens, estimator);
     choice.requests(words);
     if tokens > 0 {
+        choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
         choice.state();
         choice.plan();
-        choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
         choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Sentence(_)));
         choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         choice.cover(100, |claim| claim != Claim::State);
