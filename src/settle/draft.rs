@@ -13,7 +13,8 @@ use crate::transcript::{Role, Typed};
 /// needed than it would for the same tokens.
 const TAIL: u64 = 30;
 
-/// Where the last answer alone takes more than so many hundredths, nothing is kept.
+/// Kept messages have no more than so many hundredths of what the user's words leave; where the last answer alone takes more,
+/// nothing is kept.
 const LEAST: u64 = 50;
 
 /// One way to do it.
@@ -106,14 +107,15 @@ impl Summing<'_> {
     fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
-        let room = cap.saturating_sub(self.system() + self.words(asked, cap));
-        let limit = room * TAIL / 100;
+        let cap = cap.saturating_sub(self.system());
+        let half = cap.saturating_sub(self.words(asked, cap)) * LEAST / 100;
+        let limit = half.min(cap * TAIL / 100);
         let mut cuts = vec![asked];
         if kept(asked) > limit {
             cuts = vec![self.cutter.within(limit, &tokens)];
         }
         let least = self.cutter.least();
-        if kept(least) > room * LEAST / 100 {
+        if kept(least) > half {
             // The summary tells the last messages, too, and of each no more than there is room for.
             let end = tokens.len();
             cuts = vec![Cut {
