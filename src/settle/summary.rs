@@ -2,8 +2,9 @@
 //! other until the result fits.
 //!
 //! PURE. Where a cap binds, restored files give way first, then what the summary tells besides the user's words, then the
-//! kept messages down to the last answer, then the user's words but for the last ones. What is still too large then is the
-//! smallest result there is, and the outcome says that the target was not reached.
+//! kept messages down to the last answer, and that too where it alone takes half, then the user's words but for the last
+//! ones. What is still too large then is the smallest result there is, and the outcome says that the target was not
+//! reached.
 
 use super::draft::{Draft, Wrote};
 use crate::artifacts::{Refused, Reply};

@@ -90,7 +90,7 @@ fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32) {
             }
         }
         Section::Requests | Section::Plan | Section::Files | Section::Commands | Section::State => {
-            drop(gather.add(row, message, claim, base))
+            gather.add(row, message, claim, base);
         }
     }
 }
