@@ -95,6 +95,11 @@ fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What may stand between the end of a sentence and the next one, where no blank does.
+const CLOSING: [char; 14] = [
+    '。', '！', '？', '｡', '”', '’', '」', '』', '）', '》', '】', '〉', '"', ')',
+];
+
 /// One past the end of the first sentence of a text without blanks before it. A full stop ends one where a blank and no
 /// small letter follow: `e.g. this`.
 fn end_of_sentence(text: &str) -> usize {
@@ -102,7 +107,12 @@ fn end_of_sentence(text: &str) -> usize {
     while let Some((at, c)) = chars.next() {
         let end = at + c.len_utf8();
         match c {
-            '。' | '！' | '？' => return end,
+            '。' | '！' | '？' | '｡' => {
+                // More of them, and what closes a quotation, belong to it.
+                let behind = text[end..].trim_start_matches(CLOSING);
+                return text.len() - behind.len();
+            }
+            '!' | '?' if text[end..].starts_with(|next: char| next >= '\u{2e80}') => return end,
             '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {
                 let rest = text[end..].trim_start();
                 // `1. this` is an item of a list.
@@ -162,8 +172,7 @@ mod tests {
 
     #[test]
     fn sentences_end_where_they_do_in_any_script() {
-        let text =
-            "It works, e.g. here. Next one!\n\n1. First. Second\n完成了。还有吗？ no end\n---";
+        let text = "It works, e.g. here. Next one!\n\n1. First. Second\n完成了。还有吗？ no end\n他说：“好！”看a.rs里!走吧\n---";
         let found: Vec<&str> = sentences(text).collect();
         assert_eq!(
             found,
@@ -174,7 +183,10 @@ mod tests {
                 "Second",
                 "完成了。",
                 "还有吗？",
-                "no end"
+                "no end",
+                "他说：“好！”",
+                "看a.rs里!",
+                "走吧"
             ]
         );
     }

@@ -18,9 +18,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// As many lines as tell an error from others.
-    pub const LINES: usize = 3;
+    /// As many lines as tell an error from others, with the warnings around it.
+    pub const LINES: usize = 5;
 }
+
+/// So many of the lines speak of errors, at most.
+const ERRORS: usize = 3;
 
 /// The failures of a conversation, in its order.
 pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Failure> {
@@ -33,14 +36,21 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         }
         let said = said(transcript, block);
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
+        let is_status = |line: &&str| line.starts_with("Exit code ");
         let mut telling: Vec<String> = lines()
-            .filter(|line| speaks_of_an_error(line, block.outcome))
-            .take(Failure::LINES)
+            .filter(|line| !is_status(line) && speaks_of_an_error(line, block.outcome))
+            .take(ERRORS)
             .map(str::to_owned)
             .collect();
+        if block.outcome == Outcome::Failed {
+            // Where a warning is an error, nothing else may say so.
+            let warnings = lines().filter(|line| line.to_ascii_lowercase().contains("warning"));
+            let warnings = warnings.filter(|line| !telling.iter().any(|told| told == line));
+            let warnings: Vec<&str> = warnings.take(Failure::LINES - telling.len()).collect();
+            telling.extend(warnings.into_iter().map(str::to_owned));
+        }
         if telling.is_empty() && block.outcome == Outcome::Failed {
-            let others = lines().filter(|line| !line.starts_with("Exit code "));
-            telling = others.take(Failure::LINES).map(str::to_owned).collect();
+            telling = lines().take(ERRORS).map(str::to_owned).collect();
         }
         let is_one = block.outcome == Outcome::Failed || !telling.is_empty();
         is_one.then_some(Failure {
@@ -62,7 +72,7 @@ fn bare(line: &str) -> &str {
         .trim()
 }
 
-/// Whether a line says what went wrong, by the words of compilers, interpreters and test runners.
+/// Whether a line says what went wrong, by the words of compilers, interpreters, shells and test runners.
 fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
     const ALWAYS: [&str; 6] = [
         "error:",
@@ -72,18 +82,30 @@ fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
         "FAILED",
         "panicked at",
     ];
-    /// What is found in other people's files, too, which a command that went well may show.
-    const WHERE_IT_FAILED: [&str; 7] = [
-        "ERROR",
-        "Error(",
-        "Exception",
-        "FAIL ",
+    /// What is found in other people's files, too, which a command that went well may show. In small letters.
+    const WHERE_IT_FAILED: [&str; 18] = [
+        "error",
+        "exception",
+        "fail",
+        "fatal",
+        "panic",
+        "traceback",
+        "denied",
         "not found",
-        "No such file",
-        "Permission denied",
+        "no such",
+        "cannot",
+        "unable",
+        "undefined",
+        "invalid",
+        "missing",
+        "rejected",
+        "refused",
+        "timed out",
+        "exited with",
     ];
-    let has = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    has(&ALWAYS) || outcome == Outcome::Failed && (has(&WHERE_IT_FAILED) || line.ends_with("Error"))
+    let has = |line: &str, words: &[&str]| words.iter().any(|word| line.contains(word));
+    has(line, &ALWAYS)
+        || outcome == Outcome::Failed && has(&line.to_ascii_lowercase(), &WHERE_IT_FAILED)
 }
 
 #[cfg(test)]
@@ -150,7 +172,8 @@ mod tests {
                     vec![
                         "error[E0425]: cannot find value `x`",
                         "error: could not compile `a`",
-                        "error: a"
+                        "error: a",
+                        "warning: unused"
                     ]
                 ),
                 (
@@ -158,7 +181,7 @@ mod tests {
                     Outcome::Failed,
                     vec!["String to replace not found in file."]
                 ),
-                (5, Outcome::Failed, vec!["gone"]),
+                (5, Outcome::Failed, vec!["Exit code 1", "gone"]),
                 (7, Outcome::Fine, vec!["a.c:1: fatal: no input"]),
                 (13, Outcome::Failed, vec![]),
             ]

@@ -20,6 +20,7 @@ use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome, War
 use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due};
 use crate::policy::{Layer, Source, UserWords};
 use crate::settle::{Kept, Settled, Summarised, Summing};
+use crate::summarizer::extractive::is_put_there;
 use crate::text::count;
 use crate::transcript::{Conversation, ConversationId, Role, Transcript, Typed};
 
@@ -390,7 +391,7 @@ impl Pipeline<'_> {
             blocks.all(|block| {
                 let said = said(source, block);
                 // What the agent has put beside them is not the user's.
-                said.trim_start().starts_with("<system-reminder>") || text.contains(said.trim())
+                is_put_there(&said) || text.contains(said.trim())
             })
         };
         typed

@@ -3,14 +3,19 @@
 //! PURE.
 
 use super::summary::{ROUNDS, Summing};
+use crate::facts::Left;
 use crate::plan::Cut;
 use crate::policy::{Slot, Substitutions, UserWords};
 use crate::summarizer::extractive::{Extract, Source, Summary};
-use crate::transcript::Role;
+use crate::transcript::{Role, Typed};
 
 /// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
 /// needed than it would for the same tokens.
 pub(super) const TAIL: u64 = 30;
+
+/// Kept messages have no more than so many hundredths of what the user's words leave; where the last answer alone takes more,
+/// nothing is kept.
+pub(super) const LEAST: u64 = 50;
 
 /// One way to do it.
 pub(super) struct Draft {
@@ -101,13 +106,24 @@ impl Summing<'_> {
 
     fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
-        let limit = cap.saturating_sub(self.system()) * TAIL / 100;
+        let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
+        let cap = cap.saturating_sub(self.system());
+        let half = cap.saturating_sub(self.words(asked, cap)) * LEAST / 100;
+        let limit = half.min(cap * TAIL / 100);
         let mut cuts = vec![asked];
-        if tokens[asked.tail..].iter().sum::<u64>() > limit {
+        if kept(asked) > limit {
             cuts = vec![self.cutter.within(limit, &tokens)];
         }
         let least = self.cutter.least();
-        if least.tail > cuts[0].tail {
+        if kept(least) > half {
+            // The summary tells the last messages, too, and of each no more than there is room for.
+            let end = tokens.len();
+            cuts = vec![Cut {
+                asked: end,
+                tail: end,
+                moved: 0,
+            }];
+        } else if least.tail > cuts[0].tail {
             cuts.push(least);
         }
         let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
@@ -115,6 +131,21 @@ impl Summing<'_> {
             ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
         }
         ways
+    }
+
+    /// The tokens of the user's words that a summary has to tell, where they could take a large part of a cap.
+    fn words(&self, cut: Cut, cap: u64) -> u64 {
+        let tokens = self.tokens();
+        let may_tell = |n: &usize| {
+            let is_typed = self.conversation.messages[*n].typed == Typed::Yes;
+            is_typed || self.left[*n] == Left::Summary
+        };
+        let most: u64 = (0..cut.tail).filter(may_tell).map(|n| tokens[n]).sum();
+        if most < cap * TAIL / 100 {
+            return 0;
+        }
+        let words = self.policy.summary.user_words;
+        self.extract(cut).summary(0, words, self.estimator).tokens
     }
 
     /// What the messages before a cut have to tell.
@@ -146,8 +177,10 @@ impl Summing<'_> {
             };
             return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
         }
-        let span = self.span(cut);
-        let mut size = self.policy.summary.size(span);
+        let mut size = self.size(cut, limit, || {
+            let least = extract.summary(0, words, self.estimator);
+            self.drafted(cut, least, Wrote::Extractive).total
+        });
         let mut rounds = ROUNDS;
         loop {
             let summary = extract.summary(size, words, self.estimator);

@@ -3,13 +3,13 @@
 //! PURE. The user's words come first, then the newest outputs and what else there is to tell.
 
 use super::Room;
-use super::draft::{TAIL, Wrote};
+use super::draft::{LEAST, TAIL, Wrote};
 use super::summary::Summing;
 use crate::plan::Cut;
 
 impl Summing<'_> {
     /// The room for the newest outputs, those behind the cut that keeps `least`, where they have so many tokens that not even
-    /// the user's words fit beside them; `None` where there is a target and they do, or nothing to summarise.
+    /// the user's words fit beside them, or that nothing could be kept; `None` where neither is so, or nothing to summarise.
     ///
     /// They may have the share that kept messages have of what is below the target, and what there is too little to tell to
     /// make use of; less where the user's words need it.
@@ -28,12 +28,22 @@ impl Summing<'_> {
         }
         let words = self.policy.summary.user_words;
         let summary = self.extract(least).summary(0, words, self.estimator);
+        let half = target.saturating_sub(self.system() + summary.tokens) * LEAST / 100;
+        let kept = tail.saturating_sub(outputs);
         let smallest = self.drafted(least, summary, Wrote::Extractive).total;
-        let excess = smallest.checked_sub(target).filter(|excess| *excess > 0)?;
+        let excess = smallest.saturating_sub(target);
+        // Where the answer alone takes too much, nothing is kept, and its outputs are told.
+        if excess == 0 && (tail <= half || kept > half) {
+            return None;
+        }
         let beside_words = outputs.checked_sub(excess);
+        let tokens = beside_words.map_or(share, |tokens| tokens.min(share));
         Some(Room {
             target,
-            tokens: beside_words.map_or(share, |tokens| tokens.min(share)),
+            tokens: match half.checked_sub(kept) {
+                Some(beside) => tokens.min(beside),
+                None => tokens,
+            },
         })
     }
 }

@@ -2,8 +2,9 @@
 //! other until the result fits.
 //!
 //! PURE. Where a cap binds, restored files give way first, then what the summary tells besides the user's words, then the
-//! kept messages down to the last answer, then the user's words but for the last ones. What is still too large then is the
-//! smallest result there is, and the outcome says that the target was not reached.
+//! kept messages down to the last answer, and that too where it alone takes half, then the user's words but for the last
+//! ones. What is still too large then is the smallest result there is, and the outcome says that the target was not
+//! reached.
 
 use super::draft::{Draft, Wrote};
 use crate::artifacts::{Refused, Reply};
@@ -18,6 +19,14 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
 /// So often a summary is asked for again because it came out larger than the room for it.
 pub(super) const ROUNDS: usize = 6;
+
+/// Of what a cap leaves to a summary, at most so many hundredths are for files that come back: they tell less of what will be
+/// needed than it does.
+const FILES: u64 = 10;
+
+/// One part of so many of a cap stays free: a summary's text, which is all names, takes more of a model's tokens than what
+/// it was estimated by.
+const MARGIN: u64 = 25;
 
 /// A conversation that is to be summarised.
 #[derive(Debug)]
@@ -230,6 +239,23 @@ impl Summing<'_> {
         self.estimator.total(self.sizes.iter().copied())
     }
 
+    /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
+    /// left of it besides the files that may come back; `least` gives the live tokens with the smallest summary.
+    pub(super) fn size(&self, cut: Cut, limit: u64, least: impl FnOnce() -> u64) -> u64 {
+        let asked = self.policy.summary.size(self.span(cut));
+        let is_fitted = self.policy.summary.too_large == TooLarge::Shrink;
+        let cap = self.policy.target.cap(self.before);
+        if !is_fitted || cap.is_none_or(|cap| self.now() <= cap) {
+            return asked;
+        }
+        let room = (limit - limit / MARGIN).saturating_sub(least());
+        let files = match self.policy.has(Layer::Restore) {
+            true => self.policy.restore.tokens_total.min(room * FILES / 100),
+            false => 0,
+        };
+        asked.max(room - files)
+    }
+
     fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
         let (restored, draft) = self.with_files(draft, cap);
         let Draft {
@@ -286,7 +312,8 @@ impl Summing<'_> {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
             (SummaryWhen::Always, _) | (_, None) => now,
         };
-        let limit = cap.unwrap_or(u64::MAX).min(below.saturating_sub(1));
+        let cap = cap.map_or(u64::MAX, |cap| cap - cap / MARGIN);
+        let limit = cap.min(below.saturating_sub(1));
         let settings = &self.policy.restore;
         let is_visible = |recent: &&Recent| {
             let from = draft.cut.tail as u32;

@@ -34,7 +34,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
 fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     for line in text.split('\n').take_while(|line| !is_put_back(line)) {
         let names = &mut gather.found.names;
-        names.count(line, message, Speaker::Author, |_, _| {});
+        names.count(line, message, Speaker::Author, |_, _, _| false);
         let row = Row {
             section: Section::Earlier,
             mark,
@@ -52,10 +52,13 @@ fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32) {
         return;
     }
     let names = &mut gather.found.names;
-    names.count(&row.text, message, Speaker::Author, |_, _| {});
+    names.count(&row.text, message, Speaker::Author, |_, _, _| false);
     if let Some(key) = facts_of::key(&row)
         && gather.known.contains(&key)
     {
+        if row.section == Section::Files && facts_of::is_change(&row.label) {
+            facts_of::changed_before(gather, &row);
+        }
         return;
     }
     let (section, claim, base) = match row.section {
@@ -75,7 +78,7 @@ fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32) {
         Section::State => (Section::Details, Claim::Free, 0.0),
     };
     match section {
-        Section::Earlier | Section::Findings | Section::Details => {
+        Section::Earlier | Section::Errors | Section::Findings | Section::Details => {
             for line in row.text.split('\n') {
                 let row = Row {
                     section,
@@ -86,11 +89,8 @@ fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32) {
                 gather.add(row, message, claim, base);
             }
         }
-        Section::Requests
-        | Section::Plan
-        | Section::Files
-        | Section::Commands
-        | Section::Errors
-        | Section::State => drop(gather.add(row, message, claim, base)),
+        Section::Requests | Section::Plan | Section::Files | Section::Commands | Section::State => {
+            gather.add(row, message, claim, base);
+        }
     }
 }

@@ -12,18 +12,28 @@ use std::ops::Range;
 
 use super::clip::clip_to_tokens;
 use super::entities::{Class, scan};
-use super::form::{Labels, Row, Section, write};
-use super::units::{Claim, Origin, Unit};
+use super::facts_of::is_plan;
+use super::form::{Labels, Mark, Row, Section, write};
+use super::gather::BETWEEN;
+use super::units::{Claim, Origin, Says, Unit};
 use super::{Extract, Summary};
+use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
 
 /// Parts of a budget, in hundredths.
 const STATE: u64 = 20;
 const PLAN: u64 = 10;
-const CHANGED: u64 = 15;
+const CHANGED: u64 = 60;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
+
+/// What a name is worth that is told for the second time, and one in an index, of what it is otherwise: names alone say little.
+const AGAIN: f64 = 0.15;
+const INDEX: f64 = 0.45;
+
+/// Less of a plan than so many tokens says nothing.
+const SHORTEST_PLAN: u64 = 24;
 
 /// So many units in a row that do not fit: the others will hardly, either.
 const MISFITS: usize = 100;
@@ -37,9 +47,9 @@ pub(super) fn choose(
     let mut choice = Choice::new(extract, tokens, estimator);
     choice.requests(words);
     if tokens > 0 {
-        choice.state();
-        choice.in_order(PLAN, |claim| claim == Claim::Plan);
         choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
+        choice.state();
+        choice.plan();
         choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Sentence(_)));
         choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         choice.cover(100, |claim| claim != Claim::State);
@@ -64,9 +74,19 @@ pub(super) fn complete(
         }
     }
     let is_error = |unit: &Unit| unit.row.section == Section::Errors;
-    let last = choice.units().rev().find(|(_, unit)| is_error(unit));
-    if let Some((number, _)) = last.filter(|(_, unit)| !is_told(&unit.row, told)) {
-        choice.take(number, &mut part);
+    let errors = || {
+        extract
+            .found
+            .units
+            .iter()
+            .enumerate()
+            .filter(|(_, unit)| is_error(unit))
+    };
+    let last = errors().map(|(_, unit)| unit.message).max();
+    for (number, unit) in errors().filter(|(_, unit)| Some(unit.message) == last) {
+        if !is_told(&unit.row, told) {
+            choice.take(number, &mut part);
+        }
     }
     choice.summary()
 }
@@ -92,6 +112,8 @@ struct Choice<'c> {
     used: Size,
     /// Which sections have a row that counts.
     is_open: [bool; Section::ALL.len()],
+    /// The rows that others go on.
+    is_begun: IdSet<(Section, u32, Mark)>,
     /// How often each name is told.
     told: Vec<u8>,
     /// In the order in which they were chosen.
@@ -136,6 +158,7 @@ impl<'c> Choice<'c> {
             limit,
             used: Size::default(),
             is_open: [false; Section::ALL.len()],
+            is_begun: IdSet::default(),
             told,
             chosen: Vec::new(),
             state: 0..0,
@@ -203,12 +226,22 @@ impl<'c> Choice<'c> {
         self.state = first..self.chosen.len();
     }
 
-    fn in_order(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
-        let mut part = self.part(hundredths);
-        for (number, unit) in self.units() {
-            if has_claim(unit.claim) {
-                self.take(number, &mut part);
+    /// What is to be done, in its order; of a plan as much as fits.
+    fn plan(&mut self) {
+        let mut part = self.part(PLAN);
+        let units = self.units();
+        for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::Plan) {
+            if self.take(number, &mut part) || !is_plan(&unit.row) {
+                continue;
             }
+            let used = self.estimator.tokens(part.used);
+            // The heading and the mark take some of it.
+            let most = part.limit.saturating_sub(used + 16);
+            if most > SHORTEST_PLAN {
+                let text = clip_to_tokens(&unit.row.text, most, self.estimator);
+                self.take_as(number, text, &mut part);
+            }
+            self.is_settled[number] = true;
         }
     }
 
@@ -259,21 +292,23 @@ impl<'c> Choice<'c> {
     fn candidate(&self, number: usize) -> Candidate {
         let unit = &self.extract.found.units[number];
         let names = self.extract.found.names.list(&unit.names).iter();
-        let worth = |name: &u32| {
-            let new = match self.told[*name as usize] {
-                0 => 1.0,
-                1 => 0.15,
-                _ => 0.0,
-            };
-            self.extract.weights[*name as usize] * new
-        };
-        let added: f64 = names.map(worth).sum();
+        let told = |name: &u32| self.told[*name as usize];
+        let worth = |name: &u32| self.extract.weights[*name as usize];
+        let new: f64 = names.clone().filter(|n| told(n) == 0).map(worth).sum();
+        let text = unit.row.text.len() + unit.row.label.len();
         // About the tokens of the row with its mark: exact sizes are only for what is about to be taken.
-        let cost = (unit.row.text.len() + unit.row.label.len()) as f64 / 4.0 + 6.0;
-        Candidate {
-            gain: (2.0 * unit.base + unit.share * added) / cost.sqrt(),
-            number,
-        }
+        let cost = |text: usize| (text as f64 / 4.0 + 6.0).sqrt();
+        let gain = match unit.says {
+            Says::Words => {
+                let again: f64 = names.filter(|n| told(n) == 1).map(worth).sum();
+                (2.0 * unit.base + new + AGAIN * again) / cost(text)
+            }
+            Says::Names => {
+                let left = names.clone().filter(|n| told(n) == 0).count();
+                INDEX * new / cost(text * left / names.len().max(1))
+            }
+        };
+        Candidate { gain, number }
     }
 
     /// Whether what was said and done last, which is told as it stands, holds the sentence or the line.
@@ -287,8 +322,23 @@ impl<'c> Choice<'c> {
     }
 
     fn take(&mut self, number: usize, part: &mut Part) -> bool {
-        let text = Cow::Borrowed(self.extract.found.units[number].row.text.as_str());
+        let unit = &self.extract.found.units[number];
+        let text = match unit.says {
+            Says::Words => Cow::Borrowed(unit.row.text.as_str()),
+            Says::Names => Cow::Owned(self.new_names(&unit.row.text)),
+        };
         self.take_as(number, text, part)
+    }
+
+    /// Of an index, the names that nothing tells yet.
+    fn new_names(&self, index: &str) -> String {
+        let names = &self.extract.found.names;
+        let is_new = |name: &&str| {
+            let number = names.find(name);
+            number.is_none_or(|number| self.told[number as usize] == 0)
+        };
+        let new: Vec<&str> = index.split(BETWEEN).filter(is_new).collect();
+        new.join(BETWEEN)
     }
 
     /// Takes a unit if it is new and there is room for it.
@@ -306,6 +356,9 @@ impl<'c> Choice<'c> {
         self.used = used;
         part.used = used_of_part;
         self.is_open[unit.row.section as usize] = true;
+        if unit.row.section.labels() == Labels::None && unit.row.section != Section::Requests {
+            self.is_begun.insert(begun(unit));
+        }
         self.put(number, text, size, Counts::Yes);
         true
     }
@@ -325,10 +378,18 @@ impl<'c> Choice<'c> {
         });
     }
 
-    /// The size of a row, with the heading if it is the first one of its section.
+    /// The size of a row, with the heading if it is the first one of its section; of one that goes on another one, of its
+    /// lines alone.
     fn size(&self, unit: &Unit, text: &str) -> Size {
         let section = unit.row.section;
         let mut row = String::new();
+        if self.is_begun.contains(&begun(unit)) {
+            for line in text.split('\n') {
+                row.push_str("\n  ");
+                row.push_str(line);
+            }
+            return self.estimator.text(&row);
+        }
         if !self.is_open[section as usize] {
             row.push_str("\n\n");
             row.push_str(section.heading());
@@ -387,7 +448,8 @@ impl<'c> Choice<'c> {
         chosen.sort_by_key(|(unit, chosen)| {
             // What was changed comes before what was only read.
             let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
-            (unit.row.section, is_read, unit.message, chosen.unit)
+            let line = unit.row.mark.line;
+            (unit.row.section, is_read, unit.message, line, chosen.unit)
         });
         chosen
     }
@@ -473,6 +535,11 @@ impl<'c> Choice<'c> {
 fn say_the_same(told: &str, text: &str) -> bool {
     let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
     told.eq(text)
+}
+
+/// What units have in common that are one row where rows have no labels.
+fn begun(unit: &Unit) -> (Section, u32, Mark) {
+    (unit.row.section, unit.message, unit.row.mark)
 }
 
 /// Whether two units that follow one another are one row.

@@ -1,35 +1,42 @@
 //! Facts as units: files, commands, errors, to-dos and plans, and what the last edits put in.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::clip::clip;
 use super::form::{Mark, Row, Section};
-use super::gather::{Gather, LONGEST};
+use super::gather::Gather;
 use super::names::hash;
-use super::units::Claim;
+use super::units::{Claim, Unit};
 use crate::facts::{
     Done, Exchange, Exit, File, Operation, Place, TodoState, What, commands, failures, files,
     proposal, todos,
 };
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
 
 /// How much of a command and of a plan is told, in bytes.
 const LONGEST_COMMAND: usize = 240;
 const LONGEST_PLAN: usize = 2_400;
 
+/// How much of a line of an error is told, in bytes.
+const LONGEST_ERROR: usize = 200;
+
 /// How labels of plans begin, other than those of to-dos.
 const PLAN: &str = "plan";
 
-/// As many edits as a person still has in mind, and lines of each.
-const LAST_EDITS: usize = 6;
-const ADDED_LINES: usize = 40;
+/// Stands behind what was done to a file before it was read.
+const BEFORE: &str = " before";
+
+/// So many lines of one edit or write at most.
+const ADDED_LINES: usize = 400;
 
 /// What facts are worth besides their names.
 pub(super) const CHANGED: f64 = 3.0;
 pub(super) const SEEN: f64 = 0.6;
-pub(super) const RAN: f64 = 1.0;
+pub(super) const RAN: f64 = 2.0;
 pub(super) const PLANNED: f64 = 1.0;
+pub(super) const FAILED: f64 = 4.0;
 
 /// What a result shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +85,7 @@ pub(super) fn gather(
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
         Section::Files | Section::Commands => Some((row.section, hash(&row.text))),
-        Section::Plan if row.label.starts_with(PLAN) => Some(PROPOSAL),
+        Section::Plan if is_plan(row) => Some(PROPOSAL),
         Section::Plan => Some(TODOS),
         Section::Requests
         | Section::Earlier
@@ -120,30 +127,56 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
     outputs
 }
 
-fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>) -> Mark {
+/// The line of the call; with that of the result where the label has a number, which may stand there alone.
+fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>, label: &str) -> Mark {
+    let has_number = label.contains(|c: char| c.is_ascii_digit());
     Mark {
-        and: result.map(|result| gather.mark(result.line).line),
+        and: result
+            .filter(|_| has_number)
+            .map(|result| gather.mark(result.line).line),
         ..gather.mark(call.line)
     }
 }
 
 fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
-    let is_change = |o: &&Operation| !matches!(o.what, What::Read(_)) && o.done != Done::Failed;
-    let change = file.operations.iter().rfind(is_change);
+    let is_done = |o: &&Operation| o.done != Done::Failed;
+    let is_read = |o: &Operation| matches!(o.what, What::Read(_));
     let Some(last) = file.last().or(file.operations.last()) else {
         return;
     };
-    let told = change.unwrap_or(last);
+    let mut done = file.operations.iter().filter(is_done);
+    let change = done.rfind(|o| !is_read(o));
+    let mut told = label(gather, last);
+    // What was changed stays known as such, whoever looked at it since.
+    if let Some(change) = change.filter(|_| is_read(last)) {
+        told = format!("{told}, {}{BEFORE}", label(gather, change));
+    }
     let row = Row {
         section: Section::Files,
-        mark: mark(gather, told.call, told.result),
-        label: label(gather, told),
-        text: told.written.clone(),
+        mark: mark(gather, last.call, last.result, &told),
+        label: told,
+        text: last.written.clone(),
     };
     match change {
-        Some(_) => gather.add(row, told.call.message, Claim::Changed, CHANGED),
-        None => gather.add(row, told.call.message, Claim::Free, SEEN),
+        Some(_) => gather.add(row, last.call.message, Claim::Changed, CHANGED),
+        None => gather.add(row, last.call.message, Claim::Free, SEEN),
     };
+}
+
+/// A file that an earlier summary knows as changed: who only looked at it since has not taken that back.
+pub(super) fn changed_before(gather: &mut Gather<'_, '_>, earlier: &Row) {
+    let is_it =
+        |unit: &&mut Unit| unit.row.section == Section::Files && unit.row.text == earlier.text;
+    if let Some(unit) = gather.found.units.iter_mut().find(is_it)
+        && !is_change(&unit.row.label)
+    {
+        let words = earlier.label.split(", ").find(|words| is_change(words));
+        let what = words.unwrap_or_default();
+        let what = what.strip_suffix(BEFORE).unwrap_or(what);
+        unit.row.label = format!("{}, {what}{BEFORE}", unit.row.label);
+        unit.claim = Claim::Changed;
+        unit.base = unit.base.max(CHANGED);
+    }
 }
 
 /// What was done, with the lines of a read where the transcript names their numbers.
@@ -169,11 +202,19 @@ fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
     }
 }
 
-/// Whether a row of a file tells of a change.
+/// Whether a row tells of a plan that was shown, and not of a to-do.
+pub(super) fn is_plan(row: &Row) -> bool {
+    row.section == Section::Plan && row.label.starts_with(PLAN)
+}
+
+/// Whether the label of a file tells of a change.
 pub(super) fn is_change(label: &str) -> bool {
-    ["wrote", "edited", "deleted"]
-        .iter()
-        .any(|what| label.starts_with(what))
+    let is_one = |words: &str| {
+        ["wrote", "edited", "deleted"]
+            .iter()
+            .any(|what| words.starts_with(what))
+    };
+    label.split(", ").any(is_one)
 }
 
 /// Whether the call or its result names these numbers.
@@ -190,31 +231,54 @@ fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> b
     })
 }
 
-/// Lines that the last edits and writes put in.
+/// Lines that edits and writes put in, as far as no later one of the same file takes them out again.
 fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
     let transcript = gather.transcript;
-    let operations = files.iter().flat_map(|file| &file.operations);
-    let mut edits: Vec<&Operation> = operations
-        .filter(|o| matches!(o.what, What::Edit | What::Write) && o.done != Done::Failed)
-        .collect();
-    edits.sort_by_key(|operation| operation.call);
-    for edit in &edits[edits.len().saturating_sub(LAST_EDITS)..] {
-        let mut added: Vec<String> = Vec::new();
-        for replacement in edit.replacements(transcript) {
-            let old: BTreeSet<&str> = replacement.old.split('\n').collect();
-            let new = replacement
-                .new
-                .split('\n')
-                .filter(|line| !old.contains(line));
-            added.extend(new.map(str::to_owned));
+    let mut added: Vec<(Place, Vec<String>)> = Vec::new();
+    for file in files {
+        let mut gone: IdSet<u64> = IdSet::default();
+        let done = file.operations.iter().rev();
+        for operation in done.filter(|operation| operation.done != Done::Failed) {
+            let is_there = |line: &&str| !line.trim().is_empty();
+            let mut lines: Vec<String> = Vec::new();
+            match operation.what {
+                What::Read(_) => continue,
+                What::Delete => break,
+                What::Write => {
+                    let text = operation.content(transcript).unwrap_or_default();
+                    let new = text.split('\n').filter(is_there);
+                    lines.extend(
+                        new.filter(|line| !gone.contains(&hash(line)))
+                            .map(str::to_owned),
+                    );
+                }
+                What::Edit => {
+                    let mut taken = Vec::new();
+                    for replacement in operation.replacements(transcript) {
+                        let old: BTreeSet<&str> = replacement.old.split('\n').collect();
+                        let new: BTreeSet<&str> = replacement.new.split('\n').collect();
+                        taken.extend(old.difference(&new).map(|line| hash(line)));
+                        let new = replacement.new.split('\n').filter(is_there);
+                        let new = new.filter(|line| !old.contains(line));
+                        lines.extend(
+                            new.filter(|line| !gone.contains(&hash(line)))
+                                .map(str::to_owned),
+                        );
+                    }
+                    gone.extend(taken);
+                }
+            }
+            added.push((operation.call, lines));
+            // What was there before is not any more.
+            if operation.what == What::Write {
+                break;
+            }
         }
-        let written = edit.content(transcript).unwrap_or_default();
-        let added = added.iter().map(String::as_str).chain(written.split('\n'));
-        for line in added
-            .filter(|line| !line.trim().is_empty())
-            .take(ADDED_LINES)
-        {
-            gather.detail(line, edit.call.message, edit.call.line, 0.0);
+    }
+    added.sort_by_key(|(call, _)| *call);
+    for (call, lines) in added {
+        for line in lines.iter().take(ADDED_LINES) {
+            gather.detail(line, call.message, call.line, 0.0);
         }
     }
 }
@@ -228,34 +292,34 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     }
     for (text, n) in last {
         let command = &commands[n];
+        let label = ended(command.exit);
         let row = Row {
             section: Section::Commands,
-            mark: mark(gather, command.call, command.result),
-            label: ended(command.exit),
+            mark: mark(gather, command.call, command.result, &label),
+            label,
             text,
         };
         gather.add(row, command.call.message, Claim::Free, RAN);
     }
 }
 
-/// Each error once, whatever numbers are in it: where it was met last.
+/// Each line of an error once, whatever numbers are in it: where it was met last.
 fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
-    let mut told = BTreeSet::new();
+    let mut told = IdSet::default();
     for failure in failures(gather.transcript, own).iter().rev() {
-        let lines: Vec<_> = failure
-            .lines
-            .iter()
-            .map(|line| clip(line, LONGEST))
-            .collect();
-        let text = lines.join("\n");
-        let kind: String = text.chars().filter(|c| !c.is_ascii_digit()).collect();
-        // What is told as an error is no detail of an output besides.
-        gather
-            .lines
-            .extend(failure.lines.iter().map(|line| hash(&clip(line, LONGEST))));
-        if told.insert(hash(&kind)) {
-            let row = gather.row(Section::Errors, failure.result.line, &text);
-            gather.add(row, failure.result.message, Claim::Free, 2.0);
+        let mut new: Vec<Cow<'_, str>> = Vec::new();
+        for line in &failure.lines {
+            let line = clip(line, LONGEST_ERROR);
+            // What is told as an error is no detail of an output besides.
+            gather.lines.insert(hash(&line));
+            let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
+            if told.insert(hash(&kind)) {
+                new.push(line);
+            }
+        }
+        for line in new {
+            let row = gather.row(Section::Errors, failure.result.line, &line);
+            gather.add(row, failure.result.message, Claim::Free, FAILED);
         }
     }
 }

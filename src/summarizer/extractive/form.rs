@@ -10,7 +10,7 @@
 //! ~~~
 //!
 //! ## Commands
-//! [L7,8] exit 1: for t in a b
+//! [L7,L8] exit 1: for t in a b
 //!   do cargo test $t; done
 //! ```
 //!
@@ -131,7 +131,7 @@ impl Row {
     pub(super) fn write_to(&self, out: &mut String) {
         let Mark { line, and } = self.mark;
         out.push_str(&match and {
-            Some(and) => format!("[L{line},{and}]"),
+            Some(and) => format!("[L{line},L{and}]"),
             None => format!("[L{line}]"),
         });
         if self.section == Section::Requests && needs_fence(&self.text) {
@@ -263,7 +263,8 @@ fn row(section: Section, text: &str) -> Option<(Row, &str)> {
     let mark = match mark.split_once(',') {
         Some((line, and)) => Mark {
             line: number(line)?,
-            and: Some(number(and)?),
+            // Summaries of old have no letter there.
+            and: Some(number(and.strip_prefix('L').unwrap_or(and))?),
         },
         None => Mark::line(number(mark)?),
     };

@@ -12,12 +12,12 @@ use super::focus::Focus;
 use super::form::{Mark, Row, Section};
 use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
-use super::units::{Claim, Unit, Units};
+use super::units::{Claim, Says, Unit, Units};
 use super::{carried, facts_of, queued, requests, state};
 use crate::facts::{Earlier, Exchange, Left, decides, exchanges, said, sentences};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
-use crate::scan::unescape;
+use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
 
 /// The longest statement of any kind but the user's, in bytes.
@@ -26,15 +26,23 @@ pub(super) const LONGEST: usize = 320;
 /// The shortest line of an output that says something, in bytes.
 const SHORTEST: usize = 6;
 
-/// How many names of a result an index of it can hold, and a line of that index.
-const INDEXED: usize = 240;
+/// How many names a line of an index holds.
 const IN_A_LINE: usize = 6;
+
+/// So many lines of a file at most, besides its outline.
+const LINES_OF_A_FILE: usize = 400;
+
+/// What a line of a file's outline is worth besides its names.
+const OUTLINE: f64 = 0.1;
+
+/// So deep in a call's input values are told apart from keys.
+const DEEPEST: u8 = 8;
 
 /// What a sentence is worth besides its names when it says what was decided, or why.
 const DECIDES: f64 = 0.5;
 
-/// What a line of an index has of its names' worth: names alone say little.
-const INDEX_SHARE: f64 = 0.35;
+/// Stands between the names of an index.
+pub(super) const BETWEEN: &str = ", ";
 
 /// Where the units of a span are taken from.
 pub(super) struct Gather<'g, 'a> {
@@ -50,12 +58,23 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) policy: &'g Policy,
     pub(super) focus: Focus,
     pub(super) found: Units,
+    /// Names for indexes, in the order in which they were met.
+    pub(super) index: Vec<Indexed>,
     /// Lines of outputs that are units already.
     pub(super) lines: IdSet<u64>,
     /// Texts of the user that are units already.
     pub(super) said: IdSet<u64>,
     /// Facts that an earlier summary cannot tell any more.
     pub(super) known: IdSet<(Section, u64)>,
+}
+
+/// A name for an index, and where it was met first.
+#[derive(Debug)]
+pub(super) struct Indexed {
+    name: String,
+    number: u32,
+    message: u32,
+    line: u32,
 }
 
 impl Gather<'_, '_> {
@@ -80,6 +99,7 @@ impl Gather<'_, '_> {
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         state::gather(&mut self);
+        self.index();
         self.behind();
         self.found
     }
@@ -116,7 +136,7 @@ impl Gather<'_, '_> {
             row,
             message,
             claim,
-            share: 1.0,
+            says: Says::Words,
             names,
         });
         self.found.units.last_mut()
@@ -152,10 +172,13 @@ impl Gather<'_, '_> {
             let block = transcript.block(*number_of_block);
             match (block.kind, message.role) {
                 (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
+                (BlockKind::Text, Role::User) => {
+                    let text = said(transcript, block);
+                    requests::add_echo(self, &text, number, block.line);
+                }
                 (BlockKind::Call, _) => {
-                    let input = input(transcript, block);
-                    let names = &mut self.found.names;
-                    names.count(&input, number, Speaker::Author, |_, _| {});
+                    let values = values(transcript, block);
+                    self.count(&values, number, block.line, Speaker::Author);
                 }
                 (BlockKind::Result, _) => {
                     let output = outputs.get(number_of_block).copied();
@@ -179,9 +202,14 @@ impl Gather<'_, '_> {
     fn findings(&mut self, message: u32, block: &Block, base: f64) {
         let text = said(self.transcript, block);
         let names = &mut self.found.names;
-        names.count(&text, message, Speaker::Author, |_, _| {});
+        names.count(&text, message, Speaker::Author, |_, _, _| false);
         for sentence in sentences(&text) {
-            let row = self.row(Section::Findings, block.line, &clip(sentence, LONGEST));
+            let sentence = clip(sentence, LONGEST);
+            if !self.lines.insert(hash(&sentence)) {
+                continue;
+            }
+            let sentence = &sentence;
+            let row = self.row(Section::Findings, block.line, sentence);
             // Why something is as it is stands nowhere else.
             let base = if decides(sentence) {
                 base + DECIDES
@@ -194,17 +222,7 @@ impl Gather<'_, '_> {
 
     fn result(&mut self, message: u32, block: &Block, output: Output) {
         let text = said(self.transcript, block);
-        let mut index: Vec<&str> = Vec::new();
-        let names = &mut self.found.names;
-        names.count(&text, message, Speaker::Tool, |class, name| {
-            let is_pointed_at = match class {
-                Class::Path | Class::Symbol | Class::Url | Class::Id => true,
-                Class::Error | Class::Flag | Class::Number => false,
-            };
-            if is_pointed_at && index.len() < INDEXED && name.len() <= LONGEST {
-                index.push(name);
-            }
-        });
+        self.count(&text, message, block.line, Speaker::Tool);
         // The results of a command stand at its end.
         let at_the_end = match output {
             Output::Command => 0.5,
@@ -212,9 +230,13 @@ impl Gather<'_, '_> {
         };
         match output {
             Output::File => {
-                let lines = text.split('\n').map(without_number);
-                for line in lines.filter(|line| is_outline(line)) {
-                    self.detail(line, message, block.line, 0.1);
+                let lines = text.split('\n').map(without_number).enumerate();
+                for (number, line) in lines {
+                    if is_outline(line) {
+                        self.detail(line, message, block.line, OUTLINE);
+                    } else if number < LINES_OF_A_FILE {
+                        self.detail(line, message, block.line, 0.0);
+                    }
                 }
             }
             Output::OldFile => {}
@@ -229,10 +251,44 @@ impl Gather<'_, '_> {
                 }
             }
         }
-        for names in index.chunks(IN_A_LINE) {
-            let row = self.row(Section::Details, block.line, &names.join(", "));
-            if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
-                unit.share = INDEX_SHARE;
+    }
+
+    /// Counts the names of a text, and remembers those for an index.
+    fn count(&mut self, text: &str, message: u32, line: u32, speaker: Speaker) {
+        let index = &mut self.index;
+        let names = &mut self.found.names;
+        names.count(text, message, speaker, |class, name, number| {
+            let is_pointed_at = match class {
+                Class::Path | Class::Symbol | Class::Url | Class::Id => true,
+                Class::Error | Class::Flag | Class::Number => false,
+            };
+            if is_pointed_at && name.len() <= LONGEST {
+                index.push(Indexed {
+                    name: name.to_owned(),
+                    number,
+                    message,
+                    line,
+                });
+            }
+            is_pointed_at
+        });
+    }
+
+    /// Adds indexes: the names that a text was the first to say, those together that are worth most.
+    fn index(&mut self) {
+        let weights = self.found.names.weights(self.conversation.messages.len());
+        let mut index = std::mem::take(&mut self.index);
+        let is_same = |a: &Indexed, b: &Indexed| (a.message, a.line) == (b.message, b.line);
+        for of_one in index.chunk_by_mut(is_same) {
+            let weight = |name: &Indexed| weights[name.number as usize];
+            of_one.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+            for names in of_one.chunks(IN_A_LINE) {
+                let words: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
+                let (message, line) = (names[0].message, names[0].line);
+                let row = self.row(Section::Details, line, &words.join(BETWEEN));
+                if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
+                    unit.says = Says::Names;
+                }
             }
         }
     }
@@ -279,11 +335,54 @@ impl Gather<'_, '_> {
     }
 }
 
+/// What a call's input says under its keys, a line each; all of it where it is no JSON.
+fn values(transcript: &Transcript<'_>, call: &Block) -> String {
+    let raw = transcript.bytes(call.line, call.content);
+    let text = match raw {
+        [b'"', inside @ .., b'"'] => unescape(inside),
+        raw => Cow::Borrowed(raw),
+    };
+    let mut out = Vec::new();
+    let mut cursor = Cursor::new(&text);
+    if !text.starts_with(b"{") || push_values(&mut cursor, DEEPEST, &mut out).is_err() {
+        out = text.into_owned();
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn push_values(cursor: &mut Cursor<'_>, levels: u8, out: &mut Vec<u8>) -> Parse<()> {
+    let line = cursor.line();
+    match cursor.kind()? {
+        Kind::Object if levels > 0 => {
+            let each = |_: &[u8], c: &mut Cursor<'_>| push_values(c, levels - 1, out);
+            cursor.object(each).map(drop)
+        }
+        Kind::Array if levels > 0 => cursor.array(|c| push_values(c, levels - 1, out)).map(drop),
+        Kind::String => {
+            out.extend_from_slice(&unescape(cursor.string()?.span.of(line)));
+            out.push(b'\n');
+            Ok(())
+        }
+        Kind::Object | Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
+            out.extend_from_slice(cursor.skip()?.of(line));
+            out.push(b'\n');
+            Ok(())
+        }
+    }
+}
+
 /// A call's input as JSON; what stands in strings is as it reads.
 pub(super) fn input<'t>(transcript: &'t Transcript<'_>, call: &Block) -> Cow<'t, str> {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match transcript.bytes(call.line, call.content) {
-        [b'"', inside @ .., b'"'] => Cow::Owned(lossy(&unescape(&unescape(inside)))),
+        [b'"', inside @ .., b'"'] => {
+            // JSON in a string, or just a text.
+            let text = unescape(inside);
+            Cow::Owned(match text.first() {
+                Some(b'{') => lossy(&unescape(&text)),
+                Some(_) | None => lossy(&text),
+            })
+        }
         raw => Cow::Owned(lossy(&unescape(raw))),
     }
 }

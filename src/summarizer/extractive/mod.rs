@@ -40,6 +40,7 @@ use gather::Gather;
 use units::Units;
 
 pub use form::{Mark, Parsed, Row, Section, parse};
+pub use requests::is_put_there;
 
 /// What a span of messages has to tell; summaries of any size are made of it.
 #[derive(Debug)]
@@ -114,6 +115,7 @@ impl Extract {
             policy,
             focus: Focus::of(instructions),
             found: Units::default(),
+            index: Vec::new(),
             lines: IdSet::default(),
             said: IdSet::default(),
             known: IdSet::default(),

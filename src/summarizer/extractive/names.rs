@@ -20,8 +20,6 @@ pub(super) struct Names {
     /// By a hash of the name: the same in every run, whatever it meets.
     numbers: IdMap<u64, u32>,
     names: Vec<Name>,
-    /// How many texts were counted.
-    texts: u32,
     /// The names of one unit after the other.
     of_units: Vec<u32>,
 }
@@ -31,32 +29,32 @@ struct Name {
     class: Class,
     count: u32,
     last_message: u32,
-    last_text: u32,
     author: bool,
+    /// Whether an index has it.
+    is_indexed: bool,
 }
 
 /// The names of a unit, each once, as a part of a list of all.
 pub(super) type NamesOf = Range<u32>;
 
 impl Names {
-    /// Counts the names of a text of message `message`; calls `first` with each that this text says for the first time.
+    /// Counts the names of a text of message `message`. Calls `index` with each that no index has yet, and with its number;
+    /// it says whether it has put it into one.
     pub(super) fn count<'t>(
         &mut self,
         text: &'t str,
         message: u32,
         speaker: Speaker,
-        mut first: impl FnMut(Class, &'t str),
+        mut index: impl FnMut(Class, &'t str, u32) -> bool,
     ) {
-        self.texts += 1;
-        let this = self.texts;
         scan(text, |class, name| {
             let number = self.number(class, name);
             let known = &mut self.names[number as usize];
             known.count += 1;
             known.last_message = known.last_message.max(message);
             known.author |= speaker == Speaker::Author;
-            if std::mem::replace(&mut known.last_text, this) != this {
-                first(class, name);
+            if !known.is_indexed {
+                known.is_indexed = index(class, name, number);
             }
         });
     }
@@ -80,6 +78,11 @@ impl Names {
     /// The numbers of a unit's names.
     pub(super) fn list(&self, of: &NamesOf) -> &[u32] {
         &self.of_units[of.start as usize..of.end as usize]
+    }
+
+    /// The number of a name, if it was met.
+    pub(super) fn find(&self, name: &str) -> Option<u32> {
+        self.numbers.get(&hash(name)).copied()
     }
 
     /// How many names there are.
@@ -107,8 +110,8 @@ impl Names {
                 class,
                 count: 0,
                 last_message: 0,
-                last_text: 0,
                 author: false,
+                is_indexed: false,
             });
             names.len() as u32 - 1
         })

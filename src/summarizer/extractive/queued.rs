@@ -50,8 +50,9 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
 
 fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     // Notices of the agent itself are queued, too.
-    let is_notice = text.trim_start().starts_with('<');
-    if !is_notice && !gather.said.contains(&hash(text.trim())) {
+    if text.trim_start().starts_with('<') {
+        requests::add_echo(gather, text, message, line);
+    } else if !gather.said.contains(&hash(text.trim())) {
         requests::add(gather, text, message, line);
     }
 }

@@ -15,15 +15,65 @@ use crate::transcript::{BlockKind, Transcript, Typed};
 /// What the user's words are worth besides their names.
 const BASE: f64 = 2.0;
 
+/// What a line of a notice is worth besides its names.
+const NOTICE: f64 = 1.0;
+
 /// What a person wrote in a message, without what the agent put beside it.
 pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     let texts = blocks.iter().map(|block| transcript.block(*block));
     let texts = texts.filter(|block| block.kind == BlockKind::Text);
     let words: Vec<Cow<'_, str>> = texts
         .map(|block| said(transcript, block))
-        .filter(|text| !text.trim_start().starts_with("<system-reminder>"))
+        .filter(|text| !is_put_there(text))
         .collect();
     words.join("\n")
+}
+
+/// Whether a text under the user's name is one that an agent puts there: reminders, what an editor shows, and the note that
+/// the user broke something off.
+pub fn is_put_there(text: &str) -> bool {
+    const TAGS: [&str; 3] = ["<system-reminder>", "<ide_opened_file>", "<ide_selection>"];
+    const BROKEN_OFF: &str = "[Request interrupted by user";
+    let text = text.trim();
+    TAGS.iter().any(|tag| text.starts_with(tag))
+        || text.starts_with(BROKEN_OFF) && text.ends_with(']') && !text.contains('\n')
+}
+
+/// What stands behind the elements that a notice of the agent begins with.
+pub(super) fn behind_notice(text: &str) -> &str {
+    let mut rest = text.trim();
+    while let Some(tag) = rest
+        .strip_prefix('<')
+        .and_then(|rest| rest.split(['>', ' ', '\n']).next())
+        && let Some((_, behind)) = rest.split_once(&format!("</{tag}>"))
+    {
+        rest = behind.trim_start();
+    }
+    rest
+}
+
+/// What the user gave to a command of the agent's own, of which an echo stands in the transcript.
+pub(super) fn arguments(echo: &str) -> Option<&str> {
+    let (_, behind) = echo.split_once("<command-args>")?;
+    let (arguments, _) = behind.split_once("</command-args>")?;
+    Some(arguments.trim()).filter(|arguments| !arguments.is_empty())
+}
+
+/// Adds what an agent wrote under the user's name: an echo of a command with what the user gave to it, or a notice, of which
+/// what is not in its elements says what to do.
+pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
+    if !text.trim_start().starts_with('<') {
+        return;
+    }
+    if let Some(arguments) = arguments(text) {
+        if !gather.said.contains(&hash(arguments)) {
+            add(gather, arguments, message, line);
+        }
+        return;
+    }
+    for line_of_text in behind_notice(text).lines() {
+        gather.detail(line_of_text, message, line, NOTICE);
+    }
 }
 
 /// Adds a message that the user wrote on a line.
@@ -43,7 +93,7 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
         return;
     }
     let names = &mut gather.found.names;
-    names.count(text, message, Speaker::Author, |_, _| {});
+    names.count(text, message, Speaker::Author, |_, _, _| false);
     let number = gather.found.requests.len() as u32;
     gather.found.requests.push(Request { message, origin });
     let row = |text: &str| Row {

@@ -12,9 +12,17 @@ pub(super) struct Unit {
     pub(super) claim: Claim,
     /// What it is worth besides its names.
     pub(super) base: f64,
-    /// How much of its names' worth is its own.
-    pub(super) share: f64,
+    pub(super) says: Says,
     pub(super) names: NamesOf,
+}
+
+/// What a unit's text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Says {
+    /// A statement.
+    Words,
+    /// Names alone, which are told as far as nothing else tells them.
+    Names,
 }
 
 /// Which part of a budget a unit has a claim to before all compete for the rest.

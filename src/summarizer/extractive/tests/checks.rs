@@ -10,8 +10,9 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, but for the numbers in them.
-const LABELS: [&str; 25] = [
+const LABELS: [&str; 26] = [
     "accepted",
+    "before",
     "call",
     "cancelled",
     "delete",

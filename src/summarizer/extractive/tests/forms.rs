@@ -93,7 +93,7 @@ fn other_texts_are_indented() {
         ],
         "\
 ## Commands
-[L7,8] exit 1: a: b
+[L7,L8] exit 1: a: b
 
     [L9] c
   ## Files

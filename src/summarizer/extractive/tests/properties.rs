@@ -25,7 +25,7 @@ fn text() -> impl Strategy<Value = String> {
         "[L1]\n",
         "[File restored: a]",
         "[L5] ",
-        "[L1,2] edited: x",
+        "[L1,L2] edited: x",
         "\n",
         "\n\n",
         "  ",

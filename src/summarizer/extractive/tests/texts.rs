@@ -34,10 +34,10 @@ Make src/parser.rs take tabs.
 [L8] in progress: define TABS_AND_SPACES
 
 ## Files
-[L4,5] edited: /w/src/parser.rs
+[L4] edited: /w/src/parser.rs
 
 ## Commands
-[L6,7] exit 101: cargo test
+[L6,L7] exit 101: cargo test
 
 ## Errors
 [L7] error[E0425]: cannot find value `TABS_AND_SPACES`
@@ -88,7 +88,7 @@ fn messages_that_follow_the_span_are_not_told() {
     let summary = extract.summary(1_000, UserWords::Budget, &estimator);
     let expected = "\
 ## Files
-[L104,105] edited: /w/src/parser.rs
+[L104] edited: /w/src/parser.rs
 
 ## Details
 [L103] pub fn parse() {
@@ -128,7 +128,7 @@ fn an_openai_conversation_on_one_line() {
 [L7] 跑测试。然后修复 lib/a_b.py
 
 ## Commands
-[L7,7] exit 1: pytest -q
+[L7,L7] exit 1: pytest -q
   ls
 
 ## Errors
@@ -185,10 +185,10 @@ Build it.
 
 ## Files
 [L1] edited: /w/old.rs
-[L4,5] wrote: /w/a.rs
+[L4] wrote: /w/a.rs
 
 ## Commands
-[L6,7] ok: make all
+[L6] ok: make all
 
 ## Decisions and findings
 [L1] It does not build.
@@ -284,7 +284,7 @@ fn what_has_nothing_new_any_more_does_not_end_the_choice() {
     let summary = extract.summary(1_000, UserWords::Verbatim, &estimator);
     let expected = "\
 ## Commands
-[L3,4] ran: make
+[L3] ran: make
 
 ## Details
 [L2] a_bcd d_efg g_hij
