@@ -235,8 +235,8 @@ impl<'c> Choice<'c> {
                 continue;
             }
             let used = self.estimator.tokens(part.used);
-            // The heading and the mark take some of it.
-            let most = part.limit.saturating_sub(used + 16);
+            // The heading, the mark and the label take some of it.
+            let most = part.limit.saturating_sub(used + 28);
             if most > SHORTEST_PLAN {
                 let text = clip_to_tokens(&unit.row.text, most, self.estimator);
                 self.take_as(number, text, &mut part);

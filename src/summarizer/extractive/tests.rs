@@ -4,6 +4,7 @@ mod checks;
 mod forms;
 mod properties;
 mod texts;
+mod told;
 
 use super::*;
 use crate::format::{Format, Warnings};

@@ -129,3 +129,14 @@ fn other_texts_are_no_summary() {
         assert_eq!(parse(text), expected, "{text}");
     }
 }
+
+#[test]
+fn marks_of_older_summaries_are_read() {
+    for text in ["## Files\n[L7,8] read: a", "## Files\n[L7,L8] read: a"] {
+        let mark = Mark {
+            line: 7,
+            and: Some(8),
+        };
+        assert_eq!(parse(text).rows[0].mark, mark);
+    }
+}

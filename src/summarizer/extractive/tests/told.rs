@@ -1,0 +1,118 @@
+//! What is told, and as what.
+
+use super::*;
+
+fn summary(lines: &[&str]) -> Summary {
+    let text = lines.join("\n") + "\n";
+    let transcript = read_as(Format::Anthropic, text.as_bytes());
+    whole(&transcript, &auto(), 2_000, UserWords::Verbatim)
+}
+
+fn rows(summary: &Summary, section: Section) -> Vec<(&str, &str)> {
+    let rows = summary.rows.iter().filter(|row| row.section == section);
+    rows.map(|row| (row.label.as_str(), row.text.as_str()))
+        .collect()
+}
+
+const READ: [&str; 2] = [
+    r#"{"role":"assistant","content":[{"type":"tool_use","id":"r","name":"Read","input":{"file_path":"/w/a.rs"}}]}"#,
+    r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"r","content":"     1\tfn a() {}"}]}"#,
+];
+
+#[test]
+fn a_file_that_was_changed_and_then_read_says_both() {
+    let edit = [
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"e","name":"Edit","input":{"file_path":"/w/a.rs","old_string":"b","new_string":"a"}}]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"e","content":"ok"}]}"#,
+    ];
+    let now = summary(&[&edit[..], &READ].concat());
+    let both = [("read, edited before", "/w/a.rs")];
+    assert_eq!(rows(&now, Section::Files), both);
+
+    let earlier = r#"{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\n[L4,5] edited: /w/a.rs\n[L6,L7] read 1-2: /w/b.rs"}"#;
+    let later = summary(&[&[earlier][..], &READ].concat());
+    let expected = [both[0], ("read 1-2", "/w/b.rs")];
+    assert_eq!(rows(&later, Section::Files), expected);
+    assert!(later.text.contains("\n[L2] read, edited before: /w/a.rs"));
+}
+
+#[test]
+fn what_an_agent_writes_under_the_users_name_is_no_request() {
+    let summary = summary(&[
+        r#"{"role":"user","content":[{"type":"text","text":"<ide_opened_file>The user opened /w/x_y.rs</ide_opened_file>"},{"type":"text","text":"Fix it."}]}"#,
+        r#"{"role":"user","content":"[Request interrupted by user for tool use]"}"#,
+        r#"{"role":"user","content":"<task-notification><task-id>b7</task-id></task-notification>\nRead the output: /tmp/b7.output"}"#,
+        r#"{"role":"user","content":"<command-name>/review</command-name><command-args>the parser only</command-args>"}"#,
+    ]);
+    let requests = [("", "Fix it."), ("", "the parser only")];
+    assert_eq!(rows(&summary, Section::Requests), requests);
+    let notice = [("", "Read the output: /tmp/b7.output")];
+    assert_eq!(rows(&summary, Section::Details), notice);
+}
+
+#[test]
+fn an_index_has_names_that_nothing_else_tells() {
+    let long = format!(
+        "old_part {}",
+        "x".repeat(40) + " new_part " + &"y ".repeat(400)
+    );
+    let summary = summary(&[
+        r#"{"role":"user","content":"Look at old_part."}"#,
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"r","name":"Fetch","input":{"some_key":"u"}}]}"#,
+        &format!(
+            r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"r","content":"{}"}}]}}"#,
+            "z ".repeat(200) + &long
+        ),
+        r#"{"role":"user","content":"Go on."}"#,
+    ]);
+    let details = rows(&summary, Section::Details);
+    assert!(details.contains(&("", "new_part")), "{details:?}");
+    assert!(!summary.text.contains("some_key,"), "{}", summary.text);
+}
+
+#[test]
+fn each_line_of_an_error_is_told_once_where_it_was_last() {
+    let failed = |id: &str, said: &str| {
+        [
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"make {id}"}}}}]}}"#
+            ),
+            format!(
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","is_error":true,"content":"{said}"}}]}}"#
+            ),
+        ]
+    };
+    let lines = [
+        failed("a", "error: line 3\\nerror: only here"),
+        failed("b", "error: line 4"),
+    ]
+    .concat();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let summary = summary(&[&lines[..], &[r#"{"role":"user","content":"Go."}"#]].concat());
+    let expected = [("", "error: only here"), ("", "error: line 4")];
+    assert_eq!(rows(&summary, Section::Errors), expected);
+}
+
+#[test]
+fn a_plan_has_its_part_of_a_summary_and_no_more() {
+    let plan = "Step_one does Thing_a. ".repeat(80);
+    let call = format!(
+        r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"p","name":"ExitPlanMode","input":{{"plan":"{plan}"}}}}]}}"#
+    );
+    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"p","content":"approved"}]}"#;
+    let text = [&call, result, r#"{"role":"user","content":"Go."}"#, ""].join("\n");
+    let transcript = read_as(Format::Anthropic, text.as_bytes());
+    let policy = auto();
+    let estimator = Estimator::new(&policy.tokens).unwrap();
+    let told = |tokens| {
+        let conversation = &transcript.conversations[0];
+        let extract = extract(&transcript, conversation, 0..2, 1, &policy);
+        let summary = extract.summary(tokens, UserWords::Verbatim, &estimator);
+        let plan = rows(&summary, Section::Plan);
+        plan.iter()
+            .map(|(_, text)| estimator.tokens(estimator.text(text)))
+            .sum::<u64>()
+    };
+    assert_eq!(told(300), 0);
+    assert!((60..=100).contains(&told(1_000)), "{}", told(1_000));
+}
