@@ -20,10 +20,9 @@ pub(super) struct Kept<'e> {
 }
 
 /// An event, or what is left of it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Piece<'e> {
-    text: &'e str,
-    body: &'e str,
+    text: Cow<'e, str>,
     tokens: u64,
 }
 
@@ -39,19 +38,21 @@ pub(super) fn kept<'e>(
         .iter()
         .zip(tokens)
         .map(|(event, tokens)| Piece {
-            text: &event.text,
-            body: &event.body,
+            text: match &event.body[..] {
+                "" => Cow::Borrowed(&event.text[..]),
+                body => Cow::Owned(format!("{}{body}", event.text)),
+            },
             tokens: *tokens,
         })
         .collect();
     match baseline {
         Baseline::Window => tail(&pieces, budget, estimator),
         Baseline::HeadAndTail => {
-            let (mut head, next) = head(&pieces, budget / 2, estimator);
-            let tail = tail(&pieces[next..], budget - head.tokens, estimator);
-            head.passages.extend(tail.passages);
-            head.tokens += tail.tokens;
-            head
+            let mut kept = head(&mut pieces, budget / 2, estimator);
+            let tail = tail(&pieces, budget - kept.tokens, estimator);
+            kept.passages.extend(tail.passages);
+            kept.tokens += tail.tokens;
+            kept
         }
         Baseline::MaskKeep5 | Baseline::MaskKeep0 => {
             let keep = match baseline {
@@ -62,7 +63,7 @@ pub(super) fn kept<'e>(
             let old = last_results(events, keep);
             for (piece, event) in pieces.iter_mut().zip(events).take(old) {
                 if is_result(event) && piece.tokens > mask {
-                    (piece.text, piece.tokens) = (MASKED, mask);
+                    (piece.text, piece.tokens) = (Cow::Borrowed(MASKED), mask);
                 }
             }
             tail(&pieces, budget, estimator)
@@ -87,50 +88,43 @@ fn is_result(event: &Event) -> bool {
 /// The end of them.
 fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> Kept<'e> {
     let mut kept = Kept::default();
-    for piece in pieces.iter().rev() {
+    for Piece { text, tokens } in pieces.iter().rev() {
         let left = budget - kept.tokens;
-        if piece.tokens > left {
-            let whole = whole(piece);
-            if let Some((start, tokens)) = last_words(&whole, left, estimator) {
+        if *tokens > left {
+            if let Some((start, tokens)) = last_words(text, left, estimator) {
                 kept.tokens += tokens;
-                kept.passages.push(Cow::Owned(whole[start..].to_owned()));
+                kept.passages.push(Cow::Owned(text[start..].to_owned()));
             }
             break;
         }
-        kept.tokens += piece.tokens;
-        kept.passages
-            .extend([Cow::Borrowed(piece.body), Cow::Borrowed(piece.text)]);
+        kept.tokens += tokens;
+        kept.passages.push(text.clone());
     }
     kept.passages.reverse();
     kept
 }
 
-/// The start of them, and how many of them it holds or cuts.
-fn head<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> (Kept<'e>, usize) {
+/// Takes the start of them.
+fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> Kept<'e> {
     let mut kept = Kept::default();
-    for (number, piece) in pieces.iter().enumerate() {
+    let mut taken = 0;
+    for Piece { text, tokens } in pieces.iter_mut() {
         let left = budget - kept.tokens;
-        if piece.tokens > left {
-            let whole = whole(piece);
-            if let Some((end, tokens)) = first_words(&whole, left, estimator) {
-                kept.tokens += tokens;
-                kept.passages.push(Cow::Owned(whole[..end].to_owned()));
+        if *tokens > left {
+            if let Some((end, first)) = first_words(text, left, estimator) {
+                kept.tokens += first;
+                kept.passages.push(Cow::Owned(text[..end].to_owned()));
+                *text = Cow::Owned(text[end..].to_owned());
+                *tokens -= first.min(*tokens);
             }
-            return (kept, number + 1);
+            break;
         }
-        kept.tokens += piece.tokens;
-        kept.passages
-            .extend([Cow::Borrowed(piece.text), Cow::Borrowed(piece.body)]);
+        kept.tokens += *tokens;
+        kept.passages.push(text.clone());
+        taken += 1;
     }
-    (kept, pieces.len())
-}
-
-fn whole<'e>(piece: &Piece<'e>) -> Cow<'e, str> {
-    if piece.body.is_empty() {
-        Cow::Borrowed(piece.text)
-    } else {
-        Cow::Owned(format!("{}{}", piece.text, piece.body))
-    }
+    pieces.drain(..taken);
+    kept
 }
 
 /// The places in a text at which a word begins, and its end.

@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_patch_in_a_command_is_a_body_with_paths() {
-        let input = br#""{\"command\":[\"bash\",\"-lc\",\"apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.rs\n@@\n-one\n+two\n*** Delete File: b.rs\n*** End Patch\nE\"]}""#;
+        let input = br#"{"command":["bash","-lc","apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.rs\n@@\n-one\n+two\n*** Delete File: b.rs\n*** End Patch\nE"]}"#;
         let call = Call::read("shell", input);
         assert_eq!(
             call.refers,

@@ -63,7 +63,7 @@ pub(super) fn names<'t>(text: &'t str, folders: &[String], found: &mut impl FnMu
             if !address.ends_with(':') && address.contains("://") {
                 found(address);
             }
-        } else if at - start >= 3 {
+        } else if at - start >= 2 {
             token(&text[start..at], folders, found);
         }
     }

@@ -90,8 +90,8 @@ not measured: 1 with no place for a cut
     let totals = text(|out| write_eval_table(&evals(), Rows::Totals, 100, out));
     assert_eq!(totals, format!("{rows}{note}"));
     let sessions = text(|out| write_eval_table(&evals(), Rows::Sessions, 100, out));
-    let of_session = "a,␛.jsonl: 2 400 tokens, 2 cuts, 12 12 names needed\n";
-    let skipped = "a,␛.jsonl side: with no place for a cut\n\n";
+    let of_session = "a,\\u{1b}.jsonl: 2 400 tokens, 2 cuts, 12 12 names needed\n";
+    let skipped = "a,\\u{1b}.jsonl side: with no place for a cut\n\n";
     assert_eq!(sessions, format!("{rows}{of_session}{rows}{skipped}{note}"));
 }
 
@@ -107,8 +107,8 @@ path,session,method,kind,budget,cuts,need,grounded,far,user,mod,cmd,err,state_fi
         totals
     );
     let sessions = "\
-\"a,␛.jsonl\",main,auto,policy,10,2,66.67,50.00,,,,,,,,9.88,0,1
-\"a,␛.jsonl\",main,head+tail,baseline,10,2,,50.00,,,,,,,,9.88,0,0
+\"a,\\u{1b}.jsonl\",main,auto,policy,10,2,66.67,50.00,,,,,,,,9.88,0,1
+\"a,\\u{1b}.jsonl\",main,head+tail,baseline,10,2,,50.00,,,,,,,,9.88,0,0
 ";
     assert_eq!(
         text(|out| write_eval_csv(&evals(), Rows::Sessions, out)),
