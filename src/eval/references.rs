@@ -11,7 +11,7 @@ use super::names::spelled;
 const FEWEST: usize = 3;
 
 /// The words in lines of a failing result that say what went wrong.
-const WRONG: [&str; 14] = [
+const WRONG: [&str; 19] = [
     "error",
     "exception",
     "fail",
@@ -26,6 +26,11 @@ const WRONG: [&str; 14] = [
     "not found",
     "invalid",
     "unexpected",
+    "undefined",
+    "rejected",
+    "unable",
+    "missing",
+    "warning",
 ];
 
 /// So many of them count for each result.
@@ -170,21 +175,37 @@ fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of a failing result that say what went wrong, the first 60 characters of each.
+/// The lines of a failing result that say what went wrong, the first 60 characters of each; where none does, its first line.
 fn wrong(text: &str) -> Vec<String> {
+    let lines = || text.lines().map(str::trim).filter(|line| !is_status(line));
     let says = |line: &&str| {
         let line = line.to_ascii_lowercase();
         WRONG.iter().any(|word| line.contains(word))
     };
-    let lines = text.lines().filter(says).take(LINES);
-    let lines = lines.map(|line| {
-        without_digits(line.trim())
-            .chars()
-            .take(60)
-            .collect::<String>()
+    let mut found: Vec<&str> = lines().filter(says).take(LINES).collect();
+    if found.is_empty() {
+        found.extend(lines().find(|line| !line.is_empty()));
+    }
+    let found = found.into_iter().map(|line| {
+        let line = line.trim_start_matches("<tool_use_error>");
+        let begins: String = without_digits(line).chars().take(60).collect();
+        begins
+            .trim()
+            .trim_end_matches("</tool_use_error>")
+            .to_owned()
     });
-    let lines = lines.map(|line| line.trim().to_owned());
-    lines.filter(|line| line.len() >= 8).collect()
+    found.filter(|line| line.len() >= 4).collect()
+}
+
+/// Whether a line says a status and no more.
+fn is_status(line: &str) -> bool {
+    let begins = [
+        "Exit code",
+        "Process exited with code",
+        "Command exited with code",
+    ];
+    let status = begins.iter().find_map(|begins| line.strip_prefix(begins));
+    status.is_some_and(|status| status.trim_matches([':', ' ']).parse::<i64>().is_ok())
 }
 
 fn without_digits(text: &str) -> String {
@@ -222,6 +243,14 @@ mod tests {
                 "ValueError: bad",
                 "FAILED one"
             ]
+        );
+        assert_eq!(
+            wrong("Exit code 1\n\n3 tests, 1 of 3 done\nbye"),
+            ["tests,  of  done"]
+        );
+        assert_eq!(
+            wrong("<tool_use_error>String to replace not found</tool_use_error>"),
+            ["String to replace not found"]
         );
     }
 

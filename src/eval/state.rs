@@ -98,6 +98,8 @@ fn file(index: &Index, events: &[Event], row: &Row) -> bool {
             .any(|writes| command.contains(writes)),
     };
     let said = row.label.trim_end_matches(", unanswered");
+    // Of several things the last one is what is said to be last.
+    let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
     match said.split(' ').next().unwrap_or_default() {
         _ if said.ends_with(" failed") => failed.is_some() && last.is_none(),
         "read" => is(Work::Read),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::harness::Place;
 
 /// A session of `rounds` rounds: each reads a file of about 200 tokens with a name in it, and uses the name of the round
-/// before; every fourth one edits, every third one runs a command that fails.
+/// before; every fourth one edits, every third one runs a command that fails. In the end names of old rounds are used.
 fn session(rounds: usize) -> String {
     let mut lines = vec![r#"{"role":"user","content":"Make the parser take tabs. Keep every test green, please. Do not touch the lexer."}"#.to_owned()];
     let mut step = |id: String, tool: &str, input: String, result: String| {
@@ -47,7 +47,13 @@ fn session(rounds: usize) -> String {
             );
         }
     }
-    lines.push(r#"{"role":"assistant","content":[{"type":"text","text":"done"}]}"#.to_owned());
+    let used: String = (0..rounds)
+        .step_by(4)
+        .map(|n| format!("take_tab_{n} "))
+        .collect();
+    lines.push(format!(
+        r#"{{"role":"assistant","content":[{{"type":"text","text":"done with {used}"}}]}}"#
+    ));
     lines.join("\n") + "\n"
 }
 

@@ -115,3 +115,50 @@ fn what_cannot_be_cut_is_named() {
 fn marks_of_rows_are_no_names() {
     assert_eq!(unmarked("[L123,456] a\n[L7] b\n[Lx] c"), " a\n b\n[Lx] c");
 }
+
+#[test]
+fn what_is_before_a_cut_reads_as_so_many_messages() {
+    let mut folders = vec![std::path::PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures"
+    ))];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with("input.jsonl") {
+                seen += reads_as_so_many(&path);
+            }
+        }
+    }
+    assert!(seen > 100, "{seen}");
+}
+
+/// Cuts a fixture at every place that it has; gives how many there are.
+fn reads_as_so_many(path: &std::path::Path) -> usize {
+    use crate::format::{Detected, Detector, Layout};
+
+    let bytes = std::fs::read(path).unwrap();
+    let mut detector = Detector::default();
+    detector.look(&bytes);
+    let Detected::Known(format, Layout::File) = detector.decide() else {
+        return 0;
+    };
+    let transcript = format.read(&bytes, 1, &mut Warnings::default());
+    let mut seen = 0;
+    for segment in segments(format, &transcript, 1, None) {
+        let whole = format.read(&segment.bytes, 1, &mut Warnings::default());
+        let conversation = &whole.conversations[0];
+        let growth: Vec<u64> = (1..=conversation.messages.len() as u64).collect();
+        for place in places(&whole, conversation, &growth) {
+            let bytes = before(&whole, conversation, place);
+            let part = format.read(&bytes, 1, &mut Warnings::default());
+            let messages = part.conversations[0].messages.len();
+            assert_eq!(messages, place.message, "{} {place:?}", path.display());
+            seen += 1;
+        }
+    }
+    seen
+}
