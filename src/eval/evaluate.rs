@@ -320,7 +320,10 @@ impl<'p> Evaluator<'p> {
     ) -> Scores {
         let passages = || passages.iter().map(AsRef::as_ref);
         let references = &at.references;
-        let seen = session.index.seen(passages(), references.cut);
+        let mut seen = session.index.seen(passages(), references.cut);
+        // The names of fields stand in no text.
+        let is_there = |name: &String| memchr::memmem::find(&at.bytes, name.as_bytes()).is_some();
+        seen.invented.retain(|name| !is_there(name));
         let of = |names: &[u32], found: &IdSet<u32>| {
             let count = names.iter().filter(|name| found.contains(name)).count();
             share(count, names.len())

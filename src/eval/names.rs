@@ -135,11 +135,12 @@ fn has_extension(token: &str) -> bool {
 
 /// A token without slashes.
 fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
-    if let Some(flag) = token.strip_prefix("--") {
-        if flag.len() >= 2 && flag.as_bytes()[0].is_ascii_alphabetic() {
-            found(token);
-            return;
-        }
+    if let Some(flag) = token.strip_prefix("--")
+        && flag.len() >= 2
+        && flag.as_bytes()[0].is_ascii_alphabetic()
+    {
+        found(token);
+        return;
     }
     let one = token.trim_start_matches(['.', '-', '~']);
     let bytes = one.as_bytes();
@@ -301,5 +302,20 @@ mod tests {
             all("ends_here. and_here: so_on_"),
             ["ends_here", "and_here", "so_on_"]
         );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_name_is_a_name_wherever_it_stands(text in "[ a-dA-C0-2_./:#@~+(é\\-]{0,40}") {
+            for name in all(&text) {
+                assert!(text.contains(name) && name.is_ascii());
+                assert_eq!(all(&format!("({name})")), [name], "{text}");
+            }
+        }
+
+        #[test]
+        fn any_text_can_be_looked_through(text in "\\PC{0,60}") {
+            assert!(all(&text).iter().all(|name| text.contains(name)));
+        }
     }
 }

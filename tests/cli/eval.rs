@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::harness::Place;
 
 /// A session of `rounds` rounds: each reads a file of about 200 tokens with a name in it, and uses the name of the round
-/// before; every fourth one edits, every third one runs a command that fails. In the end names of old rounds are used.
+/// before; every fourth one edits, every third one runs a command that fails. In the end files of old rounds are
+/// named again.
 fn session(rounds: usize) -> String {
     let mut lines = vec![r#"{"role":"user","content":"Make the parser take tabs. Keep every test green, please. Do not touch the lexer."}"#.to_owned()];
     let mut step = |id: String, tool: &str, input: String, result: String| {
@@ -18,9 +19,13 @@ fn session(rounds: usize) -> String {
     };
     for round in 0..rounds {
         let words: String = (0..60)
-            .map(|n| format!("word{} ", n * round % 97))
+            .map(|n| match n % 10 {
+                9 => format!("word{}\\n", n * round % 97),
+                _ => format!("word{} ", n * round % 97),
+            })
             .collect();
-        let read = format!("pub fn parse_thing_{round}() calls take_tab_{round} {words}");
+        let read =
+            format!("pub fn parse_thing_{round}() {{\\n  take_tab_{round}();\\n}}\\n{words}");
         step(
             format!("r{round}"),
             "Read",
@@ -49,7 +54,7 @@ fn session(rounds: usize) -> String {
     }
     let used: String = (0..rounds)
         .step_by(4)
-        .map(|n| format!("take_tab_{n} "))
+        .map(|n| format!("src/part_{n}.rs "))
         .collect();
     lines.push(format!(
         r#"{{"role":"assistant","content":[{{"type":"text","text":"done with {used}"}}]}}"#
