@@ -83,13 +83,12 @@ pub(super) fn spelled<'t>(path: &'t str, folders: &[String]) -> &'t str {
 }
 
 fn token<'t>(token: &'t str, folders: &[String], found: &mut impl FnMut(&'t str)) {
-    let token = token.trim_end_matches(['.', ':', '-', '/', '#', '+', '@', '~']);
-    let token = token.trim_start_matches([':', '@', '+']);
+    let token = unended(token).trim_start_matches([':', '@', '+']);
     if !token.contains('/') {
-        word(without_line(token), found);
+        word(token, found);
         return;
     }
-    let path = spelled(without_line(token), folders);
+    let path = spelled(token, folders);
     if is_path(path) {
         found(path);
     } else {
@@ -97,17 +96,26 @@ fn token<'t>(token: &'t str, folders: &[String], found: &mut impl FnMut(&'t str)
     }
 }
 
-/// Without the line and the column behind a path.
-fn without_line(token: &str) -> &str {
+/// Without what follows a name: punctuation, and the line and the column behind a path.
+fn unended(token: &str) -> &str {
     let mut token = token;
-    while let Some((before, behind)) = token.rsplit_once(':')
-        && !before.is_empty()
-        && !before.ends_with(':')
-        && behind.bytes().all(|b| b.is_ascii_digit())
-    {
-        token = before;
+    loop {
+        let bare = token.trim_end_matches(['.', ':', '-', '/', '#', '+', '@', '~']);
+        let shorter = match bare.rsplit_once(':') {
+            Some((before, behind))
+                if !before.is_empty()
+                    && !before.ends_with(':')
+                    && behind.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                before
+            }
+            Some(_) | None => bare,
+        };
+        if shorter.len() == token.len() {
+            return token;
+        }
+        token = shorter;
     }
-    token
 }
 
 fn is_path(token: &str) -> bool {
@@ -142,7 +150,8 @@ fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
         found(token);
         return;
     }
-    let one = token.trim_start_matches(['.', '-', '~']);
+    let one = token.trim_start_matches(['.', '-', '~', ':', '@', '+']);
+    let one = unended(one);
     let bytes = one.as_bytes();
     if let Some(number) = one.strip_prefix('#')
         && !number.is_empty()
@@ -165,7 +174,7 @@ fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
         _ => false,
     };
     if let Some(at) = (0..bytes.len()).find(is_between) {
-        word(one[..at].trim_end_matches(['.', ':']), found);
+        word(&one[..at], found);
         word(&one[at + 1..], found);
         return;
     }
