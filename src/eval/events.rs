@@ -134,7 +134,11 @@ impl Reader<'_, '_> {
                 let (what, text) = match (message.role, message.typed) {
                     (Role::Assistant, _) => (What::Agent, text.into_owned()),
                     (Role::User, Typed::Yes) => (What::User, unwrapped(&text)),
-                    (Role::User | Role::System | Role::Tool, _) => (What::Told, text.into_owned()),
+                    (Role::User, Typed::No) => match arguments(&text) {
+                        Some(arguments) => (What::User, arguments.to_owned()),
+                        None => (What::Told, text.into_owned()),
+                    },
+                    (Role::System | Role::Tool, _) => (What::Told, text.into_owned()),
                 };
                 self.push(number, Some(at), what, text);
             }
@@ -213,6 +217,14 @@ fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
     (0..transcript.lines().len() as u32)
         .filter_map(queued)
         .collect()
+}
+
+/// What a person typed behind the name of a command, if anything.
+fn arguments(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once("<command-args>")?;
+    let (arguments, _) = behind.split_once("</command-args>")?;
+    let is_command = text.trim_start().starts_with("<command-");
+    Some(arguments.trim()).filter(|arguments| is_command && !arguments.is_empty())
 }
 
 /// Without what agents wrap into a person's message.
@@ -302,6 +314,14 @@ mod tests {
                 "2 result Some(2) Fine: one\n|",
             ]
         );
+    }
+
+    #[test]
+    fn what_a_command_is_given_is_a_persons() {
+        let text = "<command-name>/do</command-name>\n<command-args>this thing </command-args>";
+        assert_eq!(arguments(text), Some("this thing"));
+        assert_eq!(arguments(&text.replace("this thing", "")), None);
+        assert_eq!(arguments(&format!("see {text}")), None);
     }
 
     #[test]

@@ -18,8 +18,9 @@
 //! Tokens are those of `cl100k_base`, for every policy. Fewer than three things are not measured. A session's figures are the
 //! means over its cuts; those of a run are the means over its sessions.
 //!
-//! The judge shares no code with the summariser: names, sentences, files and statuses are read here anew. A name that is
-//! left proves that it can be found, not that a model finds it.
+//! The judge shares no code with the summariser: names, sentences, files, commands and statuses are read here anew; only
+//! which tool is of which kind, what a result says and what a row is are read as everywhere. A name that is left proves that
+//! it can be found, not that a model finds it.
 //!
 //! PURE. The fields of what comes of it are the JSON's keys, in its order.
 
