@@ -25,6 +25,8 @@ use crate::transcript::{Conversation, ConversationId, Transcript};
 #[derive(Debug)]
 pub struct Candidate<'p> {
     name: String,
+    /// All that the policy says itself, such as how a summary begins.
+    words: String,
     /// One for each budget.
     pipelines: Vec<Pipeline<'p>>,
 }
@@ -52,13 +54,17 @@ impl<'p> Candidate<'p> {
         of_budgets: impl Iterator<Item = &'p Policy>,
         replies: &Replies,
     ) -> Result<Self> {
+        let mut words = String::new();
+        let of_budgets = of_budgets.inspect(|policy| words = format!("{policy:?}"));
         let pipeline = |policy| {
             let pipeline = Pipeline::new(policy, Keeping::Nothing)?;
             Ok(pipeline.with_replies(replies.clone()))
         };
+        let pipelines = of_budgets.map(pipeline).collect::<Result<_>>()?;
         Ok(Candidate {
             name,
-            pipelines: of_budgets.map(pipeline).collect::<Result<_>>()?,
+            words,
+            pipelines,
         })
     }
 }
@@ -293,7 +299,11 @@ impl<'p> Evaluator<'p> {
             .iter()
             .flat_map(|event| [unmarked(&event.text), Cow::Borrowed(&event.body[..])])
             .collect();
-        self.score(session, at, budget, &passages, tokens.unwrap_or(0), &left)
+        let mut scores = self.score(session, at, budget, &passages, tokens.unwrap_or(0), &left);
+        let is_own = |name: &String| candidate.words.contains(&name[..]);
+        scores.examples.retain(|name| !is_own(name));
+        scores.invented = scores.examples.len() as u64;
+        scores
     }
 
     fn baseline(

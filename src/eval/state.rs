@@ -1,7 +1,8 @@
 //! Whether a summary tells the truth about files and commands: what was done to each last, and how it ended last.
 //!
 //! Only summaries that read back as rows say such things. What is said of a file or a command that stands in the kept
-//! messages behind the summary is not judged: these say it again.
+//! messages behind the summary is not judged, for these say it again; nor what an earlier summary has said of things that
+//! nobody touched since, for no call tells.
 
 use std::collections::BTreeSet;
 
@@ -42,27 +43,53 @@ pub(super) fn truth(index: &Index, cut: usize, left: &[Event]) -> [Truth; 2] {
         }
     }
     let before = &index.events[..cut];
+    let carried = before.iter().flat_map(|event| parse(&event.text).rows);
+    let carried: BTreeSet<(Section, String)> = carried.map(|row| (row.section, row.text)).collect();
     let mut truth = [Truth::default(); 2];
     for row in &rows {
         let (of, is_right) = match row.section {
             Section::Files if !files.contains(spelled(&row.text, &index.folders)) => {
-                (0, Some(file(index, before, row)))
+                (0, file(index, before, row))
             }
             Section::Commands if !commands.iter().any(|c| is_of(row, c)) => {
                 (1, command(before, row))
             }
             _ => continue,
         };
-        if let Some(is_right) = is_right {
-            truth[of].said += 1;
-            truth[of].right += usize::from(is_right);
-        }
+        let is_right = match is_right {
+            Verdict::True => true,
+            Verdict::False => false,
+            Verdict::Unheard if !carried.contains(&(row.section, row.text.clone())) => false,
+            Verdict::Unheard | Verdict::Unsaid => continue,
+        };
+        truth[of].said += 1;
+        truth[of].right += usize::from(is_right);
     }
     truth
 }
 
+/// What comes of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    True,
+    False,
+    /// No call names what it is about.
+    Unheard,
+    /// It says nothing that can be held against a call.
+    Unsaid,
+}
+
+impl Verdict {
+    fn of(is_true: bool) -> Verdict {
+        match is_true {
+            true => Verdict::True,
+            false => Verdict::False,
+        }
+    }
+}
+
 /// Whether a row says what was done to its file last.
-fn file(index: &Index, events: &[Event], row: &Row) -> bool {
+fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
     let path = spelled(&row.text, &index.folders);
     let mut last: Option<(usize, Work)> = None;
     let mut failed: Option<Work> = None;
@@ -87,6 +114,9 @@ fn file(index: &Index, events: &[Event], row: &Row) -> bool {
             shell = Some((number, command));
         }
     }
+    if last.is_none() && failed.is_none() && shell.is_none() {
+        return Verdict::Unheard;
+    }
     let behind = |(number, _): &(usize, &str)| last.is_none_or(|(last, _)| *number >= last);
     let shell = shell.filter(behind).map(|(_, command)| command);
     let is = |work: Work| match (last, shell) {
@@ -100,14 +130,14 @@ fn file(index: &Index, events: &[Event], row: &Row) -> bool {
     let said = row.label.trim_end_matches(", unanswered");
     // Of several things the last one is what is said to be last.
     let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
-    match said.split(' ').next().unwrap_or_default() {
+    Verdict::of(match said.split(' ').next().unwrap_or_default() {
         _ if said.ends_with(" failed") => failed.is_some() && last.is_none(),
         "read" => is(Work::Read),
         "wrote" => is(Work::Write),
         "edited" => is(Work::Edit),
         "deleted" => is(Work::Delete),
         _ => false,
-    }
+    })
 }
 
 fn file_name(path: &str) -> &str {
@@ -122,8 +152,8 @@ fn is_of(row: &Row, command: &str) -> bool {
     }
 }
 
-/// Whether a row says how its command ended last; `None` where it does not say.
-fn command(events: &[Event], row: &Row) -> Option<bool> {
+/// Whether a row says how its command ended last.
+fn command(events: &[Event], row: &Row) -> Verdict {
     let last = events.iter().rposition(|event| match &event.what {
         What::Call { call, .. } => call
             .command
@@ -132,20 +162,20 @@ fn command(events: &[Event], row: &Row) -> Option<bool> {
         What::User | What::Agent | What::Told | What::Result { .. } => false,
     });
     let Some(last) = last else {
-        return Some(false);
+        return Verdict::Unheard;
     };
     let end = end_of(events, last);
     let is_right = match (&row.label[..], end) {
-        ("ran", _) => return None,
+        ("ran", _) => return Verdict::Unsaid,
         (_, None) => false,
         ("ok", Some(end)) => !end.is_failure(),
         ("failed", Some(end)) => end.is_failure(),
         // How a person stops a command, and how one goes on, is said in too many ways.
-        ("interrupted" | "running", Some(_)) => return None,
+        ("interrupted" | "running", Some(_)) => return Verdict::Unsaid,
         (label, Some(End::Code(code))) => label == format!("exit {code}"),
         (_, Some(End::Failed | End::Fine)) => false,
     };
-    Some(is_right)
+    Verdict::of(is_right)
 }
 
 #[cfg(test)]
@@ -199,5 +229,18 @@ mod tests {
             [truth(1, 1), truth(2, 1)]
         );
         assert_eq!(summary("Files: a.rs was edited"), [truth(0, 0); 2]);
+    }
+
+    #[test]
+    fn what_an_earlier_summary_says_is_not_judged_again() {
+        let earlier = "## Files\n[L1] edited: x.rs\n[L2] read: a.rs\n";
+        let line = |text: &str| serde_json::json!({"role": "user", "content": text}).to_string();
+        let mut lines = vec![line(earlier)];
+        lines.extend(step(1, "Edit", r#"{"file_path":"a.rs"}"#, "ok"));
+        let index = Index::new(read(&lines), Vec::new());
+        let left = read(&[line(&format!("{earlier}[L3] read: y.rs\n"))]);
+        // x.rs was not touched; a.rs was edited since; of y.rs nobody knows.
+        let expected = [Truth { said: 2, right: 0 }, Truth::default()];
+        assert_eq!(truth(&index, index.events.len(), &left), expected);
     }
 }

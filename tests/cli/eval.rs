@@ -125,6 +125,10 @@ fn the_number_of_threads_changes_nothing() {
     let eight = place.run("eval . --json -j8 --policy auto --policy turns");
     assert_eq!(one.code, Some(0), "{}", one.err);
     assert!(one.out == eight.out);
+    // How a policy begins its summaries is no invention.
+    let json: Value = serde_json::from_slice(&one.out).unwrap();
+    let scores = json["totals"]["scores"].as_array().unwrap();
+    assert!(scores.iter().all(|of| of["invented"] == 0), "{scores:?}");
 }
 
 #[test]
