@@ -32,12 +32,13 @@
 //! | [`pipeline`] | one transcript through these stages |
 //! | [`stats`] | what a transcript is made of |
 //! | [`replay`] | a policy turn by turn over a recorded session |
+//! | [`eval`] | what is still to be found after a compaction, measured |
 //! | [`store`] | atomic files, archive, records, undo |
 //! | [`outcome`], [`report`] | what happened, added up and rendered |
 //! | [`batch`] | many inputs in parallel |
 //! | [`cli`] | the commands |
 //!
-//! Imports go strictly downward: cli, batch, report, replay, pipeline and stats, then settle, apply, http, artifacts and verify, then
+//! Imports go strictly downward: cli, batch, report, eval and replay, pipeline and stats, then settle, apply, http, artifacts and verify, then
 //! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, redact, error and text. A test enforces it, and that
 //! pure rooms stay pure.
 //!
@@ -54,6 +55,7 @@ pub mod artifacts;
 pub mod batch;
 pub mod cli;
 pub mod error;
+pub mod eval;
 pub mod facts;
 pub mod format;
 pub mod http;

@@ -10,8 +10,8 @@ const FLOORS: [&[&str]; 20] = [
     &["cli"],
     &["batch"],
     &["report"],
-    // A policy over a session, round after round.
-    &["replay"],
+    // A policy over a session, round after round; and what it leaves, held against what came next.
+    &["eval", "replay"],
     // A transcript is compacted, or only counted.
     &["pipeline", "stats"],
     // The stages. Edits are made of settled changes, those of what artifacts gathered for a plan.
@@ -38,7 +38,7 @@ const FLOORS: [&[&str]; 20] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 18] = [
+const PURE: [&str; 19] = [
     "redact",
     "apply",
     "verify",
@@ -57,6 +57,7 @@ const PURE: [&str; 18] = [
     "pipeline",
     "stats",
     "replay",
+    "eval",
 ];
 
 /// What reaches outside of the program, or depends on when and where it runs.

@@ -5,6 +5,7 @@
 
 mod budget;
 mod clean;
+mod eval;
 mod find;
 mod hooks;
 mod input;
@@ -36,6 +37,7 @@ use crate::store::Store;
 
 use hooks::Verdict;
 
+pub use eval::eval;
 pub use find::{FileSource, Found, Source, find};
 pub use hooks::{Hooks, Words};
 pub use inspect::{Inspected, compact_bytes, inspect};

@@ -5,6 +5,7 @@
 mod check;
 mod compact;
 mod config;
+mod eval;
 mod gc;
 mod hooks;
 mod policy;
@@ -62,6 +63,8 @@ enum Command {
     Stats(stats::Stats),
     /// Run policies turn by turn over recorded sessions
     Replay(replay::Replay),
+    /// Measure what policies leave to be found
+    Eval(eval::Eval),
     /// Check histories against their provider's rules
     Verify(verify::Verify),
     /// Give back the original bytes of compacted files
@@ -284,6 +287,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Compact(args) => args.run(&context),
         Command::Stats(args) => args.run(&context),
         Command::Replay(args) => args.run(&context),
+        Command::Eval(args) => args.run(&context),
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),

@@ -58,7 +58,7 @@ impl Replay {
                 keys: self.keys.clone(),
             };
             let chosen = args.resolve()?;
-            Ok((chosen.file, asking_nobody(chosen.effective)?))
+            Ok((chosen.file, asking_nobody(chosen.effective, "replay")?))
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
@@ -91,15 +91,15 @@ impl Replay {
     }
 }
 
-/// A policy as it is replayed: one that would ask a provider tells its summaries itself, and the report says so.
-fn asking_nobody(effective: Effective) -> Result<Effective> {
+/// A policy as `command` runs it: one that would ask a provider tells its summaries itself, and the report says so.
+pub(super) fn asking_nobody(effective: Effective, command: &str) -> Result<Effective> {
     match effective.policy.summary.source {
         Source::Extractive | Source::Scripted => Ok(effective),
         Source::Anthropic | Source::Openai => {
             let own = Setting {
                 key: "summary.source".to_owned(),
                 value: Source::Extractive.name().to_owned(),
-                origin: "replay".to_owned(),
+                origin: command.to_owned(),
             };
             let mut asking_nobody = policy::resolve(effective.policy, &[own])?;
             asking_nobody.overrides.splice(0..0, effective.overrides);

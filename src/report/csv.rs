@@ -71,7 +71,7 @@ fn fault(outcome: &Outcome, part: fn(&OutcomeError) -> String) -> String {
 }
 
 /// A text cell. Numbers do not come here, so that a minus sign in front of one would stay a minus sign.
-fn text(value: &str) -> String {
+pub(super) fn text(value: &str) -> String {
     // Spreadsheets run a cell that begins so as a formula, even a quoted one; the apostrophe makes it text.
     let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let shown = printable(value);

@@ -14,6 +14,7 @@ use crate::outcome::{Outcome, Totals};
 
 mod cells;
 mod csv;
+mod eval;
 mod html;
 mod json;
 pub mod jsonl;
@@ -25,6 +26,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
 pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
 pub use stats::{Stats, Turns, View, write_stats_json, write_stats_table};
 pub use table::write as write_table;

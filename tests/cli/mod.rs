@@ -9,6 +9,7 @@ mod bytes;
 mod check;
 mod config;
 mod errors;
+mod eval;
 mod gc;
 mod harness;
 #[cfg(unix)]

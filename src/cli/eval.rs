@@ -1,0 +1,227 @@
+//! `ctxpack eval`: what do policies leave to be found, and what does it cost?
+
+use std::io::{self, BufWriter, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::compact::{policy_ref, threads, width};
+use super::config::{KeyArgs, PolicyArgs};
+use super::progress::Bar;
+use super::replay::asking_nobody;
+use super::{Context, Fault, all_paths, flush, format_named, scripted_answers, stdout_failed};
+use crate::artifacts::Replies;
+use crate::batch;
+use crate::error::Result;
+use crate::eval::{Baseline, Candidate, Evaluator, FileEval, Kind, Metric};
+use crate::policy::{self, Effective, Setting};
+use crate::report::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
+
+/// Measure what policies leave to be found, against what the agent did next.
+///
+/// Cuts recorded sessions, compacts what comes before each cut down to a budget, and looks in what is left for what the
+/// session needs behind the cut. Writes nothing but the figures, and asks nobody: summaries are scripted or extractive.
+#[derive(Debug, Args)]
+pub(super) struct Eval {
+    /// Transcripts, folders, patterns, or - for standard input
+    paths: Vec<PathBuf>,
+    /// A preset's name, or a policy file; can be given again [default: the policy that holds here]
+    #[arg(long = "policy", value_name = "NAME|FILE")]
+    policies: Vec<String>,
+    #[command(flatten)]
+    keys: KeyArgs,
+    /// What may be left, in percent of the tokens before a cut; can be given again
+    #[arg(long = "budget", value_name = "P", value_delimiter = ',', default_values_t = [5.0, 10.0, 20.0], value_parser = percent)]
+    budgets: Vec<f64>,
+    /// Where sessions are cut, in percent of their tokens; can be given again
+    #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = [35.0, 50.0, 65.0, 80.0], value_parser = percent)]
+    cuts: Vec<f64>,
+    /// Without the rows of a sliding window, head and tail, and masking
+    #[arg(long)]
+    no_baselines: bool,
+    /// Show each session, too
+    #[arg(long)]
+    per_file: bool,
+    /// One JSON object to stdout
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// One row for each method and budget to stdout
+    #[arg(long)]
+    csv: bool,
+    /// Exit with 1 where a policy keeps fewer than P percent of the needed names
+    #[arg(long, value_name = "P", value_parser = percent)]
+    min_need: Option<f64>,
+    /// Exit with 1 where a policy leaves more than N names that did not stand in what came before
+    #[arg(long, value_name = "N")]
+    max_invented: Option<u64>,
+    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
+    #[arg(long, value_name = "NAME")]
+    input_format: Option<String>,
+    /// Threads; 0 = one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Read more paths from FILE, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        Ok(_) | Err(_) => Err("a percentage above 0, up to 100".to_owned()),
+    }
+}
+
+/// A policy, and what it is with each budget.
+struct Chosen {
+    effective: Effective,
+    of_budgets: Vec<Effective>,
+    replies: Replies,
+}
+
+impl Eval {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let names: Vec<Option<String>> = match &self.policies[..] {
+            [] => vec![None],
+            named => named.iter().cloned().map(Some).collect(),
+        };
+        let chosen = names.into_iter().map(|name| self.chosen(name));
+        let chosen = chosen.collect::<Result<Vec<_>>>()?;
+        let candidates = chosen.iter().map(|chosen| {
+            let of_budgets = chosen.of_budgets.iter().map(|effective| &effective.policy);
+            let name = chosen.effective.policy.name.clone();
+            Candidate::new(name, of_budgets, &chosen.replies)
+        });
+        let baselines = match self.no_baselines {
+            true => Vec::new(),
+            false => Baseline::ALL.to_vec(),
+        };
+        let evaluator = Evaluator::new(
+            candidates.collect::<Result<_>>()?,
+            baselines,
+            self.budgets.clone(),
+            self.cuts.clone(),
+        )?;
+        let format = format_named(self.input_format.as_deref())?;
+        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
+        if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
+            paths.push(PathBuf::from("-"));
+        }
+        let found = batch::find(&paths, None)?;
+        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let jobs = threads(self.jobs);
+        let files = batch::eval(&found, &evaluator, format, jobs, &context.stop, &bar)?;
+        bar.finish();
+        let failed = files.iter().any(|file| file.error.is_some());
+        say(context, &files);
+        let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
+        let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
+        let mut out = BufWriter::new(io::stdout().lock());
+        let rows = match self.per_file {
+            true => Rows::Sessions,
+            false => Rows::Totals,
+        };
+        let written = match (self.json, self.csv) {
+            (true, _) => write_eval_json(&evals, &mut out),
+            (false, true) => write_eval_csv(&evals, rows, &mut out),
+            (false, false) => write_eval_table(&evals, rows, width(), &mut out),
+        };
+        written.map_err(|e| stdout_failed(&e))?;
+        flush(&mut out)?;
+        let closed = self.closed_gates(&evals);
+        for message in &closed {
+            context.fault(&Fault {
+                kind: json!("gate"),
+                file: None,
+                line: None,
+                message,
+                hint: None,
+            });
+        }
+        Ok(match (failed, closed.is_empty()) {
+            (true, _) => 3,
+            (false, false) => 1,
+            (false, true) => 0,
+        })
+    }
+
+    /// A policy, made fit to be measured.
+    fn chosen(&self, name: Option<String>) -> Result<Chosen> {
+        let args = PolicyArgs {
+            policy: name,
+            keys: self.keys.clone(),
+        };
+        let chosen = args.resolve()?;
+        let replies = scripted_answers(chosen.file.as_deref(), &chosen.effective.policy)?;
+        let asked = asking_nobody(chosen.effective, "eval")?;
+        let settings = Candidate::SETTINGS.map(|(key, value)| setting(key, value));
+        let mut effective = policy::resolve(asked.policy, &settings)?;
+        effective.overrides.splice(0..0, asked.overrides);
+        let of_budget = |budget: &f64| {
+            let budget = setting(Candidate::BUDGET, &budget.to_string());
+            policy::resolve(effective.policy.clone(), &[budget])
+        };
+        Ok(Chosen {
+            of_budgets: self.budgets.iter().map(of_budget).collect::<Result<_>>()?,
+            effective,
+            replies,
+        })
+    }
+
+    /// What is not as good as was asked for.
+    fn closed_gates(&self, evals: &Evals) -> Vec<String> {
+        let mut closed = Vec::new();
+        let totals = evals.totals();
+        let gates = self.min_need.is_some() || self.max_invented.is_some();
+        if gates && totals.sessions == 0 {
+            closed.push("nothing was measured, so that no gate can hold".to_owned());
+        }
+        let policies = totals.scores.iter().filter(|of| of.kind == Kind::Policy);
+        for of in policies {
+            let name = format!("{} with a budget of {}%", of.method, of.budget);
+            if let Some(least) = self.min_need {
+                match of.scores.share(Metric::Need) {
+                    Some(need) if need >= least => {}
+                    Some(need) => closed.push(format!(
+                        "{name} keeps {need:.1}% of the needed names, fewer than {least}%"
+                    )),
+                    None => closed.push(format!("{name}: too few names are needed to measure")),
+                }
+            }
+            if let Some(most) = self.max_invented
+                && of.scores.invented > most
+            {
+                closed.push(format!(
+                    "{name} leaves {} invented names, more than {most}: {}",
+                    of.scores.invented,
+                    of.scores.examples.join(" ")
+                ));
+            }
+        }
+        closed
+    }
+}
+
+fn setting(key: &str, value: &str) -> Setting {
+    Setting {
+        key: key.to_owned(),
+        value: value.to_owned(),
+        origin: "eval".to_owned(),
+    }
+}
+
+/// Faults, each on a line.
+fn say(context: &Context, files: &[FileEval]) {
+    for file in files {
+        if let Some(error) = &file.error {
+            context.fault(&Fault {
+                kind: json!(error.kind),
+                file: Some(file.path.clone()),
+                line: error.line,
+                message: &error.message,
+                hint: error.hint.as_deref(),
+            });
+        }
+    }
+}

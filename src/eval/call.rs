@@ -1,0 +1,309 @@
+//! What a call says: the fields by which it refers to things, the bodies that it writes, the files that it works on, the
+//! command that it runs; and how a result says that its call ended.
+//!
+//! Read here anew, without the facts that summaries are made of: these are what is judged. What cannot be read as JSON is a
+//! text that refers.
+
+use serde_json::Value;
+
+use crate::facts::kind_of;
+use crate::policy::{ToolKind, Tools};
+use crate::scan::unescape;
+use crate::transcript::Outcome;
+
+/// A call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Call {
+    /// The fields that refer, a line each.
+    pub(super) refers: String,
+    /// The bodies of writes, edits and patches.
+    pub(super) body: String,
+    /// Files that it works on, as it writes their paths.
+    pub(super) files: Vec<(String, Work)>,
+    /// The command, of a call to a shell.
+    pub(super) command: Option<String>,
+    /// Whether its result shows a file with numbers before the lines.
+    pub(super) reads: bool,
+}
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    Read,
+    Write,
+    Edit,
+    Delete,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// With this status.
+    Code(i64),
+    /// The result says that it failed.
+    Failed,
+    /// Nothing says so.
+    Fine,
+}
+
+impl End {
+    pub(super) fn is_failure(self) -> bool {
+        match self {
+            End::Code(code) => code != 0,
+            End::Failed => true,
+            End::Fine => false,
+        }
+    }
+}
+
+/// The keys of bodies, in the inputs of writes and edits.
+const BODIES: [&str; 12] = [
+    "content",
+    "contents",
+    "file_text",
+    "text",
+    "old_string",
+    "new_string",
+    "old_str",
+    "new_str",
+    "oldText",
+    "newText",
+    "new_source",
+    "code_edit",
+];
+
+/// The keys of paths.
+const PATHS: [&str; 7] = [
+    "file_path",
+    "path",
+    "filePath",
+    "target_file",
+    "absolute_path",
+    "filename",
+    "notebook_path",
+];
+
+const BEGIN_PATCH: &str = "*** Begin Patch";
+const END_PATCH: &str = "*** End Patch";
+
+impl Call {
+    /// A call of `tool` with that input, as it is written.
+    pub(super) fn read(tool: &str, input: &[u8]) -> Call {
+        let kind = kind_of(tool, &Tools::default());
+        let mut call = Call::default();
+        let written = match input {
+            [b'"', inside @ .., b'"'] => unescape(inside),
+            raw => raw.into(),
+        };
+        let Ok(value @ Value::Object(_)) = serde_json::from_slice::<Value>(&written) else {
+            let text = String::from_utf8_lossy(&written).into_owned();
+            call.text(&text);
+            return call;
+        };
+        call.leaves(kind, "", &value);
+        let text = |key: &&str| value.get(*key).and_then(Value::as_str);
+        let path = PATHS.iter().find_map(text).map(str::to_owned);
+        let work = match (kind, value.get("command").and_then(Value::as_str)) {
+            (ToolKind::Read, _) | (ToolKind::Edit, Some("view")) => Some(Work::Read),
+            (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => Some(Work::Write),
+            (ToolKind::Edit, _) => Some(Work::Edit),
+            (ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other, _) => None,
+        };
+        call.reads = work == Some(Work::Read);
+        call.files.extend(path.zip(work));
+        if kind == ToolKind::Shell {
+            call.command = command(&value);
+        }
+        call
+    }
+
+    /// Goes through the strings of a value; `key` is the name that it has.
+    fn leaves(&mut self, kind: ToolKind, key: &str, value: &Value) {
+        match value {
+            Value::String(text) => {
+                let writes = matches!(kind, ToolKind::Write | ToolKind::Edit);
+                if writes && BODIES.contains(&key) {
+                    push_line(&mut self.body, text);
+                } else {
+                    self.text(text);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.leaves(kind, key, item)),
+            Value::Object(fields) => fields
+                .iter()
+                .for_each(|(key, value)| self.leaves(kind, key, value)),
+            Value::Number(number) => push_line(&mut self.refers, &number.to_string()),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+
+    /// A text that refers, but for the patch in it.
+    fn text(&mut self, text: &str) {
+        let Some((before, patch)) = text.split_once(BEGIN_PATCH) else {
+            push_line(&mut self.refers, text);
+            return;
+        };
+        let (patch, behind) = patch.split_once(END_PATCH).unwrap_or((patch, ""));
+        push_line(&mut self.refers, before);
+        for line in patch.lines() {
+            let headers = [
+                ("*** Add File: ", Work::Write),
+                ("*** Update File: ", Work::Edit),
+                ("*** Delete File: ", Work::Delete),
+                ("*** Move to: ", Work::Edit),
+            ];
+            let mut headers = headers.into_iter();
+            let header = headers.find_map(|(header, work)| {
+                let path = line.strip_prefix(header)?;
+                Some((header, path.trim(), work))
+            });
+            match header {
+                Some((header, path, work)) => {
+                    if header == "*** Move to: "
+                        && let Some(moved) = self.files.last_mut()
+                    {
+                        moved.1 = Work::Delete;
+                    }
+                    push_line(&mut self.refers, path);
+                    self.files.push((path.to_owned(), work));
+                }
+                None => push_line(&mut self.body, line.get(1..).unwrap_or_default()),
+            }
+        }
+        push_line(&mut self.refers, behind);
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    if !line.trim().is_empty() {
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+/// The command in a shell's input: a string, or the last of the arguments of `bash -lc`, or all of them.
+fn command(input: &Value) -> Option<String> {
+    let value = input.get("command").or_else(|| input.get("cmd"))?;
+    if let Some(text) = value.as_str() {
+        return Some(text.to_owned());
+    }
+    let words: Option<Vec<&str>> = value.as_array()?.iter().map(Value::as_str).collect();
+    match &words?[..] {
+        [] => None,
+        [_, "-c" | "-lc", script] => Some((*script).to_owned()),
+        words => Some(words.join(" ")),
+    }
+}
+
+/// How a result says that its call ended. `header` is what agents write before the output.
+pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
+    let code = code_before(header)
+        .or_else(|| code_before(text))
+        .or_else(|| code_in(text))
+        .or_else(|| code_behind(text));
+    match (code, outcome) {
+        (Some(0), Outcome::Failed) | (None, Outcome::Failed) => End::Failed,
+        (Some(code), _) => End::Code(code),
+        (None, Outcome::Fine) => End::Fine,
+    }
+}
+
+/// On one of the first lines.
+fn code_before(text: &str) -> Option<i64> {
+    let begins = ["Exit code ", "Exit code: ", "Process exited with code "];
+    text.lines().take(4).find_map(|line| {
+        let line = line.trim().trim_matches(['[', ']', '(', ')']);
+        let code = begins.iter().find_map(|begins| line.strip_prefix(begins))?;
+        code.trim().parse().ok()
+    })
+}
+
+/// In a result that is an object.
+fn code_in(text: &str) -> Option<i64> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    let code = |of: &Value| {
+        let keys = ["exit_code", "exitCode", "returncode"];
+        keys.iter().find_map(|key| of.get(*key)?.as_i64())
+    };
+    code(&value).or_else(|| code(value.get("metadata")?))
+}
+
+/// On the last line.
+fn code_behind(text: &str) -> Option<i64> {
+    let last = text.lines().next_back()?;
+    last.trim()
+        .strip_prefix("Command exited with code ")?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_refers_to_its_path_and_writes_its_strings() {
+        let input =
+            br#"{"file_path":"/w/a.rs","old_string":"one","new_string":"two","replace_all":true}"#;
+        let expected = Call {
+            refers: "/w/a.rs\n".to_owned(),
+            body: "one\ntwo\n".to_owned(),
+            files: vec![("/w/a.rs".to_owned(), Work::Edit)],
+            ..Call::default()
+        };
+        assert_eq!(Call::read("Edit", input), expected);
+        let many = br#"{"path":"/w/a.rs","edits":[{"oldText":"one","newText":"two"}]}"#;
+        assert_eq!(Call::read("edit", many), expected);
+        // What a search looks for is no body, whatever the key.
+        let search = Call::read("Grep", br#"{"pattern":"x","content":"y"}"#);
+        assert_eq!((&search.refers[..], &search.body[..]), ("x\ny\n", ""));
+    }
+
+    #[test]
+    fn a_patch_in_a_command_is_a_body_with_paths() {
+        let input = br#"{"command":["bash","-lc","apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.rs\n@@\n-one\n+two\n*** Delete File: b.rs\n*** End Patch\nE"]}"#;
+        let call = Call::read("shell", input);
+        assert_eq!(
+            call.refers,
+            "bash\n-lc\napply_patch <<'E'\n\na.rs\nb.rs\n\nE\n"
+        );
+        assert_eq!(call.body, "@\none\ntwo\n");
+        assert_eq!(
+            call.files,
+            [
+                ("a.rs".to_owned(), Work::Edit),
+                ("b.rs".to_owned(), Work::Delete)
+            ]
+        );
+        assert!(
+            call.command
+                .is_some_and(|c| c.starts_with("apply_patch <<"))
+        );
+        let plain = Call::read(
+            "apply_patch",
+            br#""*** Begin Patch\n*** Add File: c\n+x\n*** End Patch""#,
+        );
+        assert_eq!(plain.files, [("c".to_owned(), Work::Write)]);
+    }
+
+    #[test]
+    fn results_say_how_it_ended_in_several_ways() {
+        let fine = |text| end("", text, Outcome::Fine);
+        assert_eq!(fine("Exit code 2\nno such file"), End::Code(2));
+        assert_eq!(
+            fine(r#"{"output":"x","metadata":{"exit_code":1}}"#),
+            End::Code(1)
+        );
+        assert_eq!(fine("out\n\nCommand exited with code 3"), End::Code(3));
+        assert_eq!(fine("Exit codes are numbers"), End::Fine);
+        assert_eq!(
+            end("Process exited with code 0", "x", Outcome::Fine),
+            End::Code(0)
+        );
+        assert_eq!(end("", "x", Outcome::Failed), End::Failed);
+        assert!(End::Failed.is_failure() && !End::Code(0).is_failure());
+    }
+}

@@ -1,0 +1,419 @@
+//! A session is cut, compacted and looked through, by every method and with every budget.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+
+use super::baselines::{Kept, kept};
+use super::events::{Event, Queued, events};
+use super::index::Index;
+use super::references::{References, Sought, share};
+use super::segment::{Place, Segment, before, folders, nearest, places, segments};
+use super::state::truth;
+use super::{Baseline, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
+use crate::artifacts::Replies;
+use crate::error::Result;
+use crate::format::{Format, Warnings};
+use crate::ids::IdSet;
+use crate::pipeline::{self, Part, Pipeline};
+use crate::plan::Keeping;
+use crate::policy::{Encoding, Method, Per, Policy, Scope, Tokens, preset};
+use crate::tokens::{Estimator, Sizes};
+use crate::transcript::{Conversation, ConversationId, Transcript};
+
+/// A policy, ready to be measured.
+#[derive(Debug)]
+pub struct Candidate<'p> {
+    name: String,
+    /// All that the policy says itself, such as how a summary begins.
+    words: String,
+    /// One for each budget.
+    pipelines: Vec<Pipeline<'p>>,
+}
+
+impl<'p> Candidate<'p> {
+    /// The settings under which every policy is measured, but for the budget.
+    pub const SETTINGS: [(&'static str, &'static str); 6] = [
+        ("tokens.method", "bpe"),
+        ("tokens.encoding", "cl100k_base"),
+        ("tokens.scope", "content"),
+        ("tokens.per", "conversation"),
+        ("summary.when", "always"),
+        ("archive", "never"),
+    ];
+
+    /// The key that takes a budget.
+    pub const BUDGET: &'static str = "target.percent";
+
+    /// A policy as it is for each of the budgets of its [`Evaluator`], with the answers of its scripted summariser.
+    ///
+    /// # Errors
+    /// Where the policy asks for what is not built in.
+    pub fn new(
+        name: String,
+        of_budgets: impl Iterator<Item = &'p Policy>,
+        replies: &Replies,
+    ) -> Result<Self> {
+        let mut words = String::new();
+        let of_budgets = of_budgets.inspect(|policy| words = format!("{policy:?}"));
+        let pipeline = |policy| {
+            let pipeline = Pipeline::new(policy, Keeping::Nothing)?;
+            Ok(pipeline.with_replies(replies.clone()))
+        };
+        let pipelines = of_budgets.map(pipeline).collect::<Result<_>>()?;
+        Ok(Candidate {
+            name,
+            words,
+            pipelines,
+        })
+    }
+}
+
+/// Measures sessions.
+#[derive(Debug)]
+pub struct Evaluator<'p> {
+    candidates: Vec<Candidate<'p>>,
+    baselines: Vec<Baseline>,
+    budgets: Vec<f64>,
+    cuts: Vec<f64>,
+    estimator: Estimator,
+}
+
+/// What a session is measured by at one cut.
+struct At {
+    place: Place,
+    /// The lines before it.
+    bytes: Vec<u8>,
+    references: References,
+    /// With each budget, the names that are needed and that a sliding window does not hold.
+    far: Vec<Vec<u32>>,
+}
+
+/// A session, read and looked through.
+struct Session<'s, 'a> {
+    format: Format,
+    transcript: &'s Transcript<'a>,
+    conversation: &'s Conversation,
+    index: Index,
+    /// The tokens of each event.
+    tokens: Vec<u64>,
+}
+
+impl<'p> Evaluator<'p> {
+    /// Measures these policies and baselines with these budgets (percent of the tokens before a cut), at the cuts that stand
+    /// where so many percent of a session's tokens are over.
+    ///
+    /// # Errors
+    /// None for a program that passes its tests.
+    pub fn new(
+        candidates: Vec<Candidate<'p>>,
+        baselines: Vec<Baseline>,
+        budgets: Vec<f64>,
+        cuts: Vec<f64>,
+    ) -> Result<Self> {
+        let tokens = Tokens {
+            method: Method::Bpe,
+            encoding: Encoding::Cl100kBase,
+            scope: Scope::Content,
+            per: Per::Conversation,
+            ..preset("")?.tokens
+        };
+        Ok(Evaluator {
+            candidates,
+            baselines,
+            budgets,
+            cuts,
+            estimator: Estimator::new(&tokens)?,
+        })
+    }
+
+    /// Measures the sessions of a transcript. `line` is its number (from 1) where it is one line of a
+    /// conversation-per-line file, and `first_line` that of its first line in its file.
+    pub fn evaluate(
+        &self,
+        format: Format,
+        transcript: &Transcript<'_>,
+        first_line: u64,
+        line: Option<u64>,
+    ) -> Vec<SessionEval> {
+        let speaks = transcript.conversations.iter();
+        if !speaks.clone().any(|c| !c.messages.is_empty()) {
+            return Vec::new();
+        }
+        let segments = segments(format, transcript, first_line, line);
+        if segments.is_empty() {
+            let id = line.map_or(ConversationId::Main, ConversationId::Line);
+            let nothing = SessionEval::skipped(id.to_string(), Skipped::CompactedFromTheStart);
+            return vec![nothing];
+        }
+        segments
+            .iter()
+            .map(|segment| self.segment(segment))
+            .collect()
+    }
+
+    fn segment(&self, segment: &Segment) -> SessionEval {
+        let mut said = Warnings::default();
+        let transcript = segment.format.read(&segment.bytes, 1, &mut said);
+        let mut session = SessionEval::skipped(segment.id.clone(), Skipped::NoCut);
+        let Some(conversation) = transcript.conversations.first() else {
+            return session;
+        };
+        let mut sizes = Sizes::new(self.estimator.clone());
+        let growth = sizes.growth(&transcript, conversation);
+        session.messages = conversation.messages.len() as u64;
+        session.tokens = growth.last().copied().unwrap_or(0);
+        let places = places(&transcript, conversation, &growth);
+        let mut chosen: Vec<Place> = Vec::new();
+        for cut in &self.cuts {
+            let place = nearest(&places, *cut, session.tokens);
+            chosen.extend(place.filter(|place| !chosen.contains(place)));
+        }
+        if chosen.is_empty() {
+            return session;
+        }
+        session.skipped = None;
+        let events = events(&transcript, conversation, Queued::Told);
+        let tokens = events.iter().map(|event| {
+            let size = match event.block {
+                Some(block) => sizes.block(&transcript, block),
+                None => self.estimator.text(&event.text),
+            };
+            self.estimator.tokens(size)
+        });
+        let read = Session {
+            format: segment.format,
+            transcript: &transcript,
+            conversation,
+            tokens: tokens.collect(),
+            index: Index::new(events, folders(&segment.bytes)),
+        };
+        let cuts: Vec<At> = chosen
+            .par_iter()
+            .map(|place| self.at(&read, *place))
+            .collect();
+        session.cuts = cuts.iter().map(|at| at.told(segment)).collect();
+        session.scores = self.scores(&read, &cuts);
+        session
+    }
+
+    /// What is looked for at a cut.
+    fn at(&self, session: &Session<'_, '_>, place: Place) -> At {
+        let index = &session.index;
+        let cut = index.event_of(place.message);
+        let references = References::new(index, cut);
+        let far = |budget: &f64| {
+            let window = self.kept(session, Baseline::Window, cut, self.budget(place, *budget));
+            let seen = index.seen(window.passages.iter().map(AsRef::as_ref), cut);
+            let needed = references.needed.iter().copied();
+            needed.filter(|name| !seen.names.contains(name)).collect()
+        };
+        At {
+            place,
+            bytes: before(session.transcript, session.conversation, place),
+            far: self.budgets.iter().map(far).collect(),
+            references,
+        }
+    }
+
+    fn budget(&self, place: Place, percent: f64) -> u64 {
+        (place.tokens as f64 * percent / 100.0).floor() as u64
+    }
+
+    fn kept<'s>(
+        &self,
+        session: &'s Session<'_, '_>,
+        baseline: Baseline,
+        cut: usize,
+        budget: u64,
+    ) -> Kept<'s> {
+        let events = &session.index.events[..cut];
+        kept(
+            baseline,
+            events,
+            &session.tokens[..cut],
+            budget,
+            &self.estimator,
+        )
+    }
+
+    /// What each method comes to, budget by budget.
+    fn scores(&self, session: &Session<'_, '_>, cuts: &[At]) -> Vec<MethodScores> {
+        let policies = self.candidates.iter().map(How::Policy);
+        let baselines = self.baselines.iter().copied().map(How::Baseline);
+        let methods: Vec<How<'_, '_>> = policies.chain(baselines).collect();
+        let mut runs = Vec::new();
+        for budget in 0..self.budgets.len() {
+            for method in &methods {
+                runs.extend(cuts.iter().map(|at| (budget, method, at)));
+            }
+        }
+        let run = |(budget, method, at): &(usize, &How<'_, '_>, &At)| match method {
+            How::Policy(candidate) => self.policy(session, candidate, *budget, at),
+            How::Baseline(baseline) => self.baseline(session, *baseline, *budget, at),
+        };
+        // Each is long enough to be given to a thread of its own.
+        let scores: Vec<Scores> = runs.par_iter().with_max_len(1).map(run).collect();
+        let of_cuts = runs.chunks(cuts.len()).zip(scores.chunks(cuts.len()));
+        of_cuts
+            .map(|(runs, scores)| {
+                let (budget, method, _) = runs[0];
+                let (method, kind) = match method {
+                    How::Policy(candidate) => (candidate.name.clone(), Kind::Policy),
+                    How::Baseline(baseline) => (baseline.name().to_owned(), Kind::Baseline),
+                };
+                MethodScores {
+                    method,
+                    kind,
+                    budget: self.budgets[budget],
+                    scores: Scores::mean(scores.iter()),
+                }
+            })
+            .collect()
+    }
+
+    fn policy(
+        &self,
+        session: &Session<'_, '_>,
+        candidate: &Candidate<'_>,
+        budget: usize,
+        at: &At,
+    ) -> Scores {
+        let format = session.format;
+        let input = pipeline::Input {
+            format,
+            bytes: &at.bytes,
+            first_line: 1,
+            part: Part::File,
+            place: pipeline::Place::default(),
+        };
+        let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());
+        let tokens = compacted.conversations.first().map(|c| c.tokens_after);
+        let output: Vec<u8> = compacted.pieces().collect::<Vec<_>>().concat();
+        let transcript = format.read(&output, 1, &mut Warnings::default());
+        let left = match transcript.conversations.first() {
+            Some(conversation) => events(&transcript, conversation, Queued::Unseen),
+            None => Vec::new(),
+        };
+        let passages: Vec<Cow<'_, str>> = left
+            .iter()
+            .flat_map(|event| [unmarked(&event.text), Cow::Borrowed(&event.body[..])])
+            .collect();
+        let mut scores = self.score(session, at, budget, &passages, tokens.unwrap_or(0), &left);
+        let is_own = |name: &String| candidate.words.contains(&name[..]);
+        scores.examples.retain(|name| !is_own(name));
+        scores.invented = scores.examples.len() as u64;
+        scores
+    }
+
+    fn baseline(
+        &self,
+        session: &Session<'_, '_>,
+        baseline: Baseline,
+        budget: usize,
+        at: &At,
+    ) -> Scores {
+        let tokens = self.budget(at.place, self.budgets[budget]);
+        let kept = self.kept(session, baseline, at.references.cut, tokens);
+        self.score(session, at, budget, &kept.passages, kept.tokens, &[])
+    }
+
+    /// What is to be found in `passages`. `left` are the events of a policy's output.
+    fn score(
+        &self,
+        session: &Session<'_, '_>,
+        at: &At,
+        budget: usize,
+        passages: &[Cow<'_, str>],
+        tokens: u64,
+        left: &[Event],
+    ) -> Scores {
+        let passages = || passages.iter().map(AsRef::as_ref);
+        let references = &at.references;
+        let mut seen = session.index.seen(passages(), references.cut);
+        // The names of fields stand in no text.
+        let is_there = |name: &String| memchr::memmem::find(&at.bytes, name.as_bytes()).is_some();
+        seen.invented.retain(|name| !is_there(name));
+        let of = |names: &[u32], found: &IdSet<u32>| {
+            let count = names.iter().filter(|name| found.contains(name)).count();
+            share(count, names.len())
+        };
+        let [user, modified, commands, errors] = references.found(&Sought::new(passages()));
+        let [files, ended] = truth(&session.index, references.cut, left);
+        let before = at.place.tokens.max(1) as f64;
+        Scores {
+            cuts: 1,
+            shares: [
+                of(&references.needed, &seen.names),
+                of(&references.needed, &seen.grounded),
+                of(&at.far[budget], &seen.names),
+                user,
+                modified,
+                commands,
+                errors,
+                files.share(),
+                ended.share(),
+                Some(tokens as f64 * 100.0 / before),
+            ],
+            invented: seen.invented.len() as u64,
+            examples: seen.invented,
+            over: u64::from(tokens > self.budget(at.place, self.budgets[budget])),
+        }
+    }
+}
+
+/// How a session is made shorter.
+enum How<'e, 'p> {
+    Policy(&'e Candidate<'p>),
+    Baseline(Baseline),
+}
+
+impl At {
+    fn told(&self, segment: &Segment) -> Cut {
+        let references = &self.references;
+        Cut {
+            message: self.place.message as u64 + 1,
+            line: segment.lines[self.place.line as usize],
+            tokens: self.place.tokens,
+            need: references.needed.len() as u64,
+            user: references.sentences.len() as u64,
+            modified: references.changed.len() as u64,
+            commands: references.commands.len() as u64,
+            errors: references.errors.len() as u64,
+        }
+    }
+}
+
+impl SessionEval {
+    /// One that was not measured.
+    fn skipped(id: String, why: Skipped) -> SessionEval {
+        SessionEval {
+            id,
+            messages: 0,
+            tokens: 0,
+            skipped: Some(why),
+            cuts: Vec::new(),
+            scores: Vec::new(),
+        }
+    }
+}
+
+/// Without the marks that rows of a summary begin with: the numbers of lines are its form, and no names.
+fn unmarked(text: &str) -> Cow<'_, str> {
+    if !text.contains("[L") {
+        return Cow::Borrowed(text);
+    }
+    let bare = |line: &str| {
+        let marked = line
+            .strip_prefix("[L")
+            .and_then(|rest| rest.split_once(']'));
+        let is_mark = |mark: &str| mark.bytes().all(|b| b.is_ascii_digit() || b == b',');
+        let behind = marked.and_then(|(mark, behind)| is_mark(mark).then_some(behind));
+        behind.unwrap_or(line).to_owned()
+    };
+    let lines: Vec<String> = text.split('\n').map(bare).collect();
+    Cow::Owned(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

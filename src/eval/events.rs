@@ -1,0 +1,344 @@
+//! A conversation as events: what a person says, what the agent says and calls, what it is shown.
+//!
+//! Reasoning is no event: nobody is promised to see it again. What agents wrap into a person's message (reminders, notices)
+//! is taken out of it.
+
+use std::borrow::Cow;
+
+use super::call::{Call, End, end};
+use crate::facts::said;
+use crate::ids::IdMap;
+use crate::scan::unescape;
+use crate::transcript::{
+    Block, BlockKind, Conversation, LineKind, Message, Role, Transcript, Typed,
+};
+
+/// Something that was said or shown.
+#[derive(Debug)]
+pub(super) struct Event {
+    /// The message that it is a part of, from 0.
+    pub(super) message: usize,
+    /// The block; `None` for what stands on a line of its own.
+    pub(super) block: Option<u32>,
+    pub(super) what: What,
+    /// What it says: of a call, the fields that refer to something.
+    pub(super) text: String,
+    /// What a call writes.
+    pub(super) body: String,
+}
+
+/// Who speaks.
+#[derive(Debug)]
+pub(super) enum What {
+    /// A person.
+    User,
+    /// The agent.
+    Agent,
+    /// The agent calls a tool.
+    Call { tool: String, call: Call },
+    /// A tool answers the call that is the event of this number, if it is there.
+    Result { of: Option<usize>, end: End },
+    /// The agent's program says something by itself.
+    Told,
+}
+
+impl Event {
+    /// Whether the agent or a person has chosen the words.
+    pub(super) fn is_authored(&self) -> bool {
+        match self.what {
+            What::User | What::Agent | What::Call { .. } => true,
+            What::Result { .. } | What::Told => false,
+        }
+    }
+}
+
+/// Wrappers that agents put into a person's message, by their names.
+const WRAPPERS: [&str; 7] = [
+    "system-reminder",
+    "task-notification",
+    "local-command-caveat",
+    "local-command-stdout",
+    "command-name",
+    "command-message",
+    "environment_context",
+];
+
+/// Whether what was typed while the agent worked counts: it stands on lines that no model sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Queued {
+    Told,
+    Unseen,
+}
+
+/// The events of a conversation, in its order.
+pub(super) fn events(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    queued: Queued,
+) -> Vec<Event> {
+    let mut reader = Reader {
+        transcript,
+        events: Vec::new(),
+        calls: IdMap::default(),
+        nameless: None,
+    };
+    let mut typed = match queued {
+        Queued::Told => typed_meanwhile(transcript),
+        Queued::Unseen => Vec::new(),
+    }
+    .into_iter()
+    .peekable();
+    for (number, message) in conversation.messages.iter().enumerate() {
+        let line = conversation.first_line(message);
+        while let Some((_, text)) = typed.next_if(|(at, _)| *at < line) {
+            reader.push(number.saturating_sub(1), None, What::User, text);
+        }
+        for block in conversation.blocks(message) {
+            reader.block(number, message, *block);
+        }
+    }
+    let last = conversation.messages.len().saturating_sub(1);
+    for (_, text) in typed {
+        reader.push(last, None, What::User, text);
+    }
+    reader.events
+}
+
+struct Reader<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    events: Vec<Event>,
+    /// The events of calls, by their ids.
+    calls: IdMap<&'t [u8], usize>,
+    /// The last call without an id.
+    nameless: Option<usize>,
+}
+
+impl Reader<'_, '_> {
+    fn push(&mut self, message: usize, block: Option<u32>, what: What, text: String) {
+        self.events.push(Event {
+            message,
+            block,
+            what,
+            text,
+            body: String::new(),
+        });
+    }
+
+    fn block(&mut self, number: usize, message: &Message, at: u32) {
+        let transcript = self.transcript;
+        let block = transcript.block(at);
+        let bytes = |span| transcript.bytes(block.line, span);
+        match block.kind {
+            BlockKind::Text => {
+                let text = said(transcript, block);
+                let (what, text) = match (message.role, message.typed) {
+                    (Role::Assistant, _) => (What::Agent, text.into_owned()),
+                    (Role::User, Typed::Yes) => (What::User, unwrapped(&text)),
+                    (Role::User, Typed::No) => match arguments(&text) {
+                        Some(arguments) => (What::User, arguments.to_owned()),
+                        None => (What::Told, text.into_owned()),
+                    },
+                    (Role::System | Role::Tool, _) => (What::Told, text.into_owned()),
+                };
+                self.push(number, Some(at), what, text);
+            }
+            BlockKind::Call => {
+                let tool = String::from_utf8_lossy(&unescape(bytes(block.tool))).into_owned();
+                let mut call = Call::read(&tool, bytes(block.content));
+                let (text, body) = (
+                    std::mem::take(&mut call.refers),
+                    std::mem::take(&mut call.body),
+                );
+                match bytes(block.call_id) {
+                    [] => self.nameless = Some(self.events.len()),
+                    id => drop(self.calls.insert(id, self.events.len())),
+                }
+                self.push(number, Some(at), What::Call { tool, call }, text);
+                if let Some(event) = self.events.last_mut() {
+                    event.body = body;
+                }
+            }
+            BlockKind::Result => {
+                let of = match bytes(block.call_id) {
+                    [] => self.nameless.take(),
+                    id => self.calls.get(id).copied(),
+                };
+                let (end, text) = self.result(block, of);
+                self.push(number, Some(at), What::Result { of, end }, text);
+            }
+            BlockKind::Attachment | BlockKind::Server => {
+                let mut text = String::new();
+                strings(bytes(block.content), &mut text);
+                self.push(number, Some(at), What::Told, text);
+            }
+            BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Thinking
+            | BlockKind::Redacted
+            | BlockKind::Other => {}
+        }
+    }
+
+    /// How the call of a result ended, and what the result shows.
+    fn result(&self, block: &Block, of: Option<usize>) -> (End, String) {
+        let text = said(self.transcript, block);
+        let header = String::from_utf8_lossy(self.transcript.header(block)).into_owned();
+        let header = String::from_utf8_lossy(&unescape(header.as_bytes())).into_owned();
+        let end = end(&header, &text, block.outcome);
+        let reads = of.is_some_and(
+            |of| matches!(&self.events[of].what, What::Call { call, .. } if call.reads),
+        );
+        let text: Cow<'_, str> = if reads {
+            unnumbered(&text).into()
+        } else {
+            text
+        };
+        match &header[..] {
+            "" => (end, text.into_owned()),
+            header => (end, format!("{header}\n{text}")),
+        }
+    }
+}
+
+/// What a person typed while the agent worked, with its line.
+fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
+    let queued = |line: u32| {
+        let is_session = transcript.lines()[line as usize].kind == LineKind::Session;
+        let bytes = transcript.line(line);
+        if !is_session || memchr::memmem::find(bytes, b"queue-operation").is_none() {
+            return None;
+        }
+        let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        let is_one = value["type"] == "queue-operation" && value["operation"] == "enqueue";
+        let text = value["content"].as_str().filter(|_| is_one)?;
+        // Notices of the program are queued, too.
+        (!text.trim_start().starts_with('<')).then(|| (line, text.to_owned()))
+    };
+    (0..transcript.lines().len() as u32)
+        .filter_map(queued)
+        .collect()
+}
+
+/// What a person typed behind the name of a command, if anything.
+fn arguments(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once("<command-args>")?;
+    let (arguments, _) = behind.split_once("</command-args>")?;
+    let is_command = text.trim_start().starts_with("<command-");
+    Some(arguments.trim()).filter(|arguments| is_command && !arguments.is_empty())
+}
+
+/// Without what agents wrap into a person's message.
+fn unwrapped(text: &str) -> String {
+    let mut text = text.to_owned();
+    for name in WRAPPERS {
+        let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+        while let Some(start) = text.find(&open) {
+            let end = text[start..].find(&close);
+            let end = end.map_or(text.len(), |end| start + end + close.len());
+            text.replace_range(start..end, "");
+        }
+    }
+    text
+}
+
+/// Without the numbers that tools put before lines.
+fn unnumbered(text: &str) -> String {
+    let bare = |line: &str| {
+        let digits = line.trim_start_matches(' ');
+        let behind = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = behind.len() < digits.len();
+        let content = behind
+            .strip_prefix('\t')
+            .or_else(|| behind.strip_prefix('→'));
+        content.filter(|_| is_numbered).unwrap_or(line).to_owned()
+    };
+    let lines: Vec<String> = text.split('\n').map(bare).collect();
+    lines.join("\n")
+}
+
+/// Appends the strings of a JSON value, a line each.
+fn strings(raw: &[u8], out: &mut String) {
+    fn walk(value: &serde_json::Value, out: &mut String) {
+        use serde_json::Value::{Array, Bool, Null, Number, Object, String};
+        match value {
+            String(text) => {
+                out.push_str(text);
+                out.push('\n');
+            }
+            Array(items) => items.iter().for_each(|item| walk(item, out)),
+            Object(fields) => fields.values().for_each(|value| walk(value, out)),
+            Null | Bool(_) | Number(_) => {}
+        }
+    }
+    if let Ok(value) = serde_json::from_slice(raw) {
+        walk(&value, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, Warnings};
+
+    /// Who says what.
+    fn told(format: Format, text: &str) -> Vec<String> {
+        let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
+        let events = events(&transcript, &transcript.conversations[0], Queued::Told);
+        let told = events.iter().map(|event| {
+            let who = match &event.what {
+                What::User => "user".to_owned(),
+                What::Agent => "agent".to_owned(),
+                What::Call { tool, .. } => format!("call {tool}"),
+                What::Result { of, end } => format!("result {of:?} {end:?}"),
+                What::Told => "told".to_owned(),
+            };
+            format!("{} {who}: {}|{}", event.message, event.text, event.body)
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn events_are_told_with_their_results_paired() {
+        let text = r#"{"role":"user","content":"do <system-reminder>x</system-reminder>it"}
+{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"so"},{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"a.rs"}},{"type":"tool_use","id":"b","name":"Bash","input":{"command":"ls"}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"Exit code 2","is_error":true},{"type":"tool_result","tool_use_id":"a","content":"    1→one\n    2→"}]}
+"#;
+        assert_eq!(
+            told(Format::Anthropic, text),
+            [
+                "0 user: do it|",
+                "1 agent: so|",
+                "1 call Read: a.rs\n|",
+                "1 call Bash: ls\n|",
+                "2 result Some(3) Code(2): Exit code 2|",
+                "2 result Some(2) Fine: one\n|",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_command_is_given_is_a_persons() {
+        let text = "<command-name>/do</command-name>\n<command-args>this thing </command-args>";
+        assert_eq!(arguments(text), Some("this thing"));
+        assert_eq!(arguments(&text.replace("this thing", "")), None);
+        assert_eq!(arguments(&format!("see {text}")), None);
+    }
+
+    #[test]
+    fn what_was_typed_meanwhile_is_told() {
+        let line = |rest: &str| format!("{{\"sessionId\":\"s\",{rest}}}\n");
+        let text = line(
+            r#""uuid":"a","parentUuid":null,"type":"user","message":{"role":"user","content":"go"}"#,
+        ) + &line(
+            r#""type":"queue-operation","operation":"enqueue","content":"and stop","timestamp":"t""#,
+        ) + &line(
+            r#""type":"queue-operation","operation":"enqueue","content":"<task-notification>x","timestamp":"t""#,
+        ) + &line(
+            r#""uuid":"b","parentUuid":"a","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"ok"}]}"#,
+        );
+        assert_eq!(
+            told(Format::ClaudeCode, &text),
+            ["0 user: go|", "0 user: and stop|", "1 agent: ok|"]
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! A session, looked through once: which names each event has, where each name and each run of three words first stands.
+
+use super::events::{Event, What};
+use super::names::names;
+use crate::ids::{IdMap, IdSet};
+
+/// A session, looked through.
+#[derive(Debug)]
+pub(super) struct Index {
+    pub(super) events: Vec<Event>,
+    /// How paths begin that are told without it.
+    pub(super) folders: Vec<String>,
+    numbers: IdMap<String, u32>,
+    /// The event in which each name first stands.
+    first: Vec<usize>,
+    /// The names that each event refers to, and those of the body that it writes.
+    named: Vec<[Vec<u32>; 2]>,
+    /// The event in which each run of three words first stands.
+    runs: IdMap<u64, usize>,
+    /// All that is said, and the place where each event begins in it.
+    all: String,
+    begins: Vec<usize>,
+}
+
+/// What a text holds of what came before a cut.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// The names that stood there.
+    pub(super) names: IdSet<u32>,
+    /// Those of them that stand in three words in a row which stood there, too.
+    pub(super) grounded: IdSet<u32>,
+    /// Names that did not stand there, each once, in the order of the text.
+    pub(super) invented: Vec<String>,
+}
+
+impl Index {
+    pub(super) fn new(events: Vec<Event>, folders: Vec<String>) -> Index {
+        let mut index = Index {
+            events: Vec::new(),
+            folders,
+            numbers: IdMap::default(),
+            first: Vec::new(),
+            named: Vec::new(),
+            runs: IdMap::default(),
+            all: String::new(),
+            begins: Vec::new(),
+        };
+        for (number, event) in events.iter().enumerate() {
+            index.begins.push(index.all.len());
+            if let What::Call { tool, .. } = &event.what {
+                index.all.push_str(tool);
+                index.all.push('\n');
+            }
+            for text in [&event.text, &event.body] {
+                index.all.push_str(text);
+                index.all.push('\n');
+                words(text, |run, _| {
+                    index.runs.entry(run).or_insert(number);
+                });
+            }
+            let named = [&event.text, &event.body].map(|text| index.number_all(text, number));
+            index.named.push(named);
+        }
+        index.begins.push(index.all.len());
+        index.events = events;
+        index
+    }
+
+    /// The names of a text, each once.
+    fn number_all(&mut self, text: &str, event: usize) -> Vec<u32> {
+        let mut all = Vec::new();
+        let Index {
+            folders,
+            numbers,
+            first,
+            ..
+        } = self;
+        names(text, folders, &mut |name| {
+            let number = match numbers.get(name) {
+                Some(number) => *number,
+                None => {
+                    let number = first.len() as u32;
+                    numbers.insert(name.to_owned(), number);
+                    first.push(event);
+                    number
+                }
+            };
+            all.push(number);
+        });
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The first event that belongs to a message, or to one behind it.
+    pub(super) fn event_of(&self, message: usize) -> usize {
+        self.events.partition_point(|event| event.message < message)
+    }
+
+    /// What stood before an event.
+    pub(super) fn before(&self, event: usize) -> &str {
+        &self.all[..self.begins[event]]
+    }
+
+    /// The names that stood before the event `cut` and that somebody uses behind it before anything shows them again.
+    pub(super) fn needed(&self, cut: usize) -> Vec<u32> {
+        let mut met = IdSet::default();
+        let mut needed = Vec::new();
+        for (event, named) in self.events.iter().zip(&self.named).skip(cut) {
+            for name in named.iter().flatten() {
+                if self.first[*name as usize] < cut && met.insert(*name) && event.is_authored() {
+                    needed.push(*name);
+                }
+            }
+        }
+        needed
+    }
+
+    /// What the passages of a text hold of what stood before the event `cut`.
+    pub(super) fn seen<'p>(&self, passages: impl Iterator<Item = &'p str>, cut: usize) -> Seen {
+        let mut seen = Seen::default();
+        let mut unknown: IdSet<&str> = IdSet::default();
+        for passage in passages {
+            // Up to which byte words stand in runs that are known, one stretch after the other.
+            let mut known: Vec<(usize, usize)> = Vec::new();
+            words(passage, |run, (start, end)| {
+                if self.runs.get(&run).is_some_and(|event| *event < cut) {
+                    match known.last_mut() {
+                        Some(last) if start <= last.1 => last.1 = end,
+                        Some(_) | None => known.push((start, end)),
+                    }
+                }
+            });
+            let mut stretch = 0;
+            names(passage, &self.folders, &mut |name| {
+                let at = name.as_ptr() as usize - passage.as_ptr() as usize;
+                let number = self.numbers.get(name);
+                let number = number.filter(|number| self.first[**number as usize] < cut);
+                let Some(number) = number else {
+                    if unknown.insert(name) && !holds(self.before(cut), name) {
+                        seen.invented.push(name.to_owned());
+                    }
+                    return;
+                };
+                seen.names.insert(*number);
+                while known.get(stretch).is_some_and(|(_, end)| *end <= at) {
+                    stretch += 1;
+                }
+                if known.get(stretch).is_some_and(|(start, _)| *start <= at) {
+                    seen.grounded.insert(*number);
+                }
+            });
+        }
+        seen
+    }
+}
+
+/// Whether a text holds another one.
+pub(super) fn holds(text: &str, part: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some()
+}
+
+/// Calls `found` with a hash of each three words in a row, and with their place.
+fn words(text: &str, mut found: impl FnMut(u64, (usize, usize))) {
+    let mut last: [(u64, usize); 2] = [(0, usize::MAX); 2];
+    for word in text.split_ascii_whitespace() {
+        let start = word.as_ptr() as usize - text.as_ptr() as usize;
+        let one = hash(word.as_bytes());
+        let [(first, begins), (second, _)] = last;
+        if begins != usize::MAX {
+            let run = mix(mix(first, second), one);
+            found(run, (begins, start + word.len()));
+        }
+        last = [last[1], (one, start)];
+    }
+}
+
+/// The same on every machine and in every run.
+fn hash(bytes: &[u8]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for byte in bytes {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    hash
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    (a.rotate_left(23) ^ b).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::call::{Call, End};
+
+    fn event(what: What, text: &str, body: &str) -> Event {
+        Event {
+            message: 0,
+            block: None,
+            what,
+            text: text.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    fn call() -> What {
+        What::Call {
+            tool: "mcp__tool".to_owned(),
+            call: Call::default(),
+        }
+    }
+
+    fn index() -> Index {
+        let result = || What::Result {
+            of: None,
+            end: End::Fine,
+        };
+        let events = vec![
+            event(What::User, "fix the get_one call in src/a.rs now", ""),
+            event(result(), "get_two get_three get_four", ""),
+            // The cut.
+            event(call(), "get_two", "get_four"),
+            event(result(), "get_three", ""),
+            event(What::Agent, "get_three get_five", ""),
+            event(What::Agent, "get_one get_five", ""),
+        ];
+        Index::new(events, Vec::new())
+    }
+
+    fn spelled(index: &Index, numbers: impl IntoIterator<Item = u32>) -> Vec<String> {
+        let mut all: Vec<(String, u32)> = index.numbers.clone().into_iter().collect();
+        all.sort();
+        let numbers: IdSet<u32> = numbers.into_iter().collect();
+        all.retain(|(_, number)| numbers.contains(number));
+        all.into_iter().map(|(name, _)| name).collect()
+    }
+
+    #[test]
+    fn needed_is_what_is_used_before_it_is_shown_again() {
+        let index = index();
+        // get_three is shown first; get_five did not stand before the cut.
+        assert_eq!(
+            spelled(&index, index.needed(2)),
+            ["get_four", "get_one", "get_two"]
+        );
+    }
+
+    #[test]
+    fn a_name_is_grounded_where_three_words_of_the_original_stand() {
+        let index = index();
+        let text = "the get_one call src/a.rs get_two mcp__tool get_five";
+        let seen = index.seen([text].into_iter(), 2);
+        assert_eq!(
+            spelled(&index, seen.names),
+            ["get_one", "get_two", "src/a.rs"]
+        );
+        assert_eq!(spelled(&index, seen.grounded), ["get_one"]);
+        // The tool was not called before the cut.
+        assert_eq!(seen.invented, ["mcp__tool", "get_five"]);
+        let later = index.seen([text].into_iter(), 5);
+        assert_eq!(later.invented, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_part_of_what_stood_there_is_not_invented() {
+        let seen = index().seen(["in c/a.rs"].into_iter(), 2);
+        assert_eq!((seen.names.len(), seen.invented.len()), (0, 0));
+    }
+}

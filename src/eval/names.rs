@@ -1,0 +1,330 @@
+//! The names in a text, for measuring: what a later step refers to by its exact spelling.
+//!
+//! | class | form |
+//! | --- | --- |
+//! | address | `scheme://` up to a blank, a quote or a bracket |
+//! | path | two slashes or more, or an extension; without the folder that the agent works in, `./`, a line behind it |
+//! | id | a UUID, 7 to 40 hex digits of both kinds, `#123`, `ABC-12` |
+//! | error | a word that ends with `Error`, `Exception` or `Warning` |
+//! | symbol | at least 5 characters: dotted, `a::b`, `snake_case`, `camelCase`, `A_CONST` |
+//! | number | at least 3 digits, or a version |
+//! | flag | `--x` |
+//!
+//! The summariser has a scanner of its own, and this one shares nothing with it on purpose: a judge who sees with the eyes
+//! of the judged finds what was looked for. One pass over the bytes. A name consists of ASCII.
+
+/// Bytes of which tokens consist.
+const IN_TOKENS: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0;
+    while b < 256 {
+        let byte = b as u8;
+        table[b] = byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'_' | b'.' | b'/' | b'-' | b':' | b'#' | b'@' | b'~' | b'+'
+            );
+        b += 1;
+    }
+    table
+};
+
+/// Bytes at which an address ends, besides blanks and what is no ASCII.
+const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
+
+/// Calls `found` with each name in `text`, in its order, those that come again too. Paths come without the first of
+/// `folders` that they begin with.
+pub(super) fn names<'t>(text: &'t str, folders: &[String], found: &mut impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !IN_TOKENS[usize::from(bytes[at])] {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut scheme = false;
+        while at < bytes.len() && IN_TOKENS[usize::from(bytes[at])] {
+            scheme |= bytes[at..].starts_with(b"://")
+                && bytes[at.saturating_sub(1)].is_ascii_alphabetic();
+            at += 1;
+        }
+        if scheme {
+            let is_in = |b: &u8| b.is_ascii_graphic() && !ENDS_ADDRESS.contains(b);
+            at += bytes[at..].iter().take_while(|b| is_in(b)).count();
+            let begins = text[start..at].find("://").map_or(start, |colon| {
+                let before = &bytes[start..start + colon];
+                let scheme = before.iter().rev();
+                start + colon - scheme.take_while(|b| b.is_ascii_alphabetic()).count()
+            });
+            let address = text[begins..at].trim_end_matches(|c: char| {
+                !c.is_ascii_alphanumeric() && !matches!(c, '=' | '_' | '%')
+            });
+            if !address.ends_with(':') && address.contains("://") {
+                found(address);
+            }
+        } else if at - start >= 2 {
+            token(&text[start..at], folders, found);
+        }
+    }
+}
+
+/// A path as all of its mentions are spelled: without the folder that the agent works in, and without `./`.
+pub(super) fn spelled<'t>(path: &'t str, folders: &[String]) -> &'t str {
+    let inside = folders.iter().find_map(|folder| {
+        let inside = path.strip_prefix(folder.as_str())?;
+        inside.strip_prefix('/')
+    });
+    let mut path = inside.unwrap_or(path);
+    while let Some(inside) = path.strip_prefix("./") {
+        path = inside;
+    }
+    path
+}
+
+fn token<'t>(token: &'t str, folders: &[String], found: &mut impl FnMut(&'t str)) {
+    let token = unended(token).trim_start_matches([':', '@', '+']);
+    if !token.contains('/') {
+        word(token, found);
+        return;
+    }
+    let path = spelled(token, folders);
+    if is_path(path) {
+        found(path);
+    } else {
+        path.split('/').for_each(|part| word(part, found));
+    }
+}
+
+/// Without what follows a name: punctuation, and the line and the column behind a path.
+fn unended(token: &str) -> &str {
+    let mut token = token;
+    loop {
+        let bare = token.trim_end_matches(['.', ':', '-', '/', '#', '+', '@', '~']);
+        let shorter = match bare.rsplit_once(':') {
+            Some((before, behind))
+                if !before.is_empty()
+                    && !before.ends_with(':')
+                    && behind.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                before
+            }
+            Some(_) | None => bare,
+        };
+        if shorter.len() == token.len() {
+            return token;
+        }
+        token = shorter;
+    }
+}
+
+fn is_path(token: &str) -> bool {
+    let mut slashes = 0;
+    let mut letters = 0;
+    for byte in token.bytes() {
+        slashes += usize::from(byte == b'/');
+        letters += usize::from(byte.is_ascii_alphabetic());
+    }
+    letters > 0 && slashes > 0 && (slashes >= 2 || has_extension(token))
+}
+
+/// Whether up to five letters and digits, a letter first, stand behind the last dot.
+fn has_extension(token: &str) -> bool {
+    let last = token.rsplit('/').next().unwrap_or_default();
+    last.rsplit_once('.').is_some_and(|(stem, extension)| {
+        let begins = extension
+            .as_bytes()
+            .first()
+            .is_some_and(u8::is_ascii_alphabetic);
+        let is_all = extension.bytes().all(|b| b.is_ascii_alphanumeric());
+        begins && is_all && extension.len() <= 5 && !stem.is_empty()
+    })
+}
+
+/// A token without slashes.
+fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
+    if let Some(flag) = token.strip_prefix("--")
+        && flag.len() >= 2
+        && flag.as_bytes()[0].is_ascii_alphabetic()
+    {
+        found(token);
+        return;
+    }
+    let one = token.trim_start_matches(['.', '-', '~', ':', '@', '+']);
+    let one = unended(one);
+    let bytes = one.as_bytes();
+    if let Some(number) = one.strip_prefix('#')
+        && !number.is_empty()
+        && number.bytes().all(|b| b.is_ascii_digit())
+    {
+        found(one);
+        return;
+    }
+    if bytes.len() < 3 {
+        return;
+    }
+    if is_id(one) || is_number(one) {
+        found(one);
+        return;
+    }
+    // Two words around a sign that no symbol holds.
+    let is_between = |at: &usize| match bytes[*at] {
+        b'#' | b'@' | b'+' | b'~' | b'-' => true,
+        b':' => bytes.get(at + 1) != Some(&b':') && (*at == 0 || bytes[at - 1] != b':'),
+        _ => false,
+    };
+    if let Some(at) = (0..bytes.len()).find(is_between) {
+        word(&one[..at], found);
+        word(&one[at + 1..], found);
+        return;
+    }
+    if is_error(one) || is_symbol(one) || (bytes.len() >= 4 && has_extension(one)) {
+        found(one);
+    }
+}
+
+fn is_id(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let is_hex = |b: &u8| b.is_ascii_digit() || (b'a'..=b'f').contains(b);
+    if bytes.len() == 36 {
+        let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+        let mut all = bytes.iter().enumerate();
+        return all.all(|(at, b)| {
+            let b = b.to_ascii_lowercase();
+            if is_dash(at) { b == b'-' } else { is_hex(&b) }
+        });
+    }
+    if (7..=40).contains(&bytes.len()) && bytes.iter().all(is_hex) {
+        let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+        return digits > 0 && digits < bytes.len();
+    }
+    word.split_once('-').is_some_and(|(project, number)| {
+        project.len() >= 2
+            && project.bytes().all(|b| b.is_ascii_uppercase())
+            && !number.is_empty()
+            && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
+/// At least three digits, or figures with dots between them.
+fn is_number(word: &str) -> bool {
+    let figures = word.strip_prefix('v').unwrap_or(word);
+    let mut digits = 0;
+    for byte in figures.bytes() {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'.' => {}
+            _ => return false,
+        }
+    }
+    let is_version = figures.contains('.') && digits >= 2;
+    is_version || (digits >= 3 && figures.len() == word.len())
+}
+
+fn is_error(word: &str) -> bool {
+    let ends = ["Error", "Exception", "Warning"].into_iter();
+    let mut ends = ends.filter_map(|end| word.strip_suffix(end));
+    ends.any(|begins| !begins.is_empty())
+}
+
+/// Dots, colons, underscores or humps between letters.
+fn is_symbol(word: &str) -> bool {
+    let joins = |pair: &[u8]| match pair {
+        [a, b'_' | b'.' | b':'] => a.is_ascii_alphanumeric(),
+        [b'_', b] => b.is_ascii_alphanumeric(),
+        [a, b] => a.is_ascii_lowercase() && b.is_ascii_uppercase(),
+        _ => false,
+    };
+    let is_word = word.bytes().any(|b| b.is_ascii_alphabetic());
+    // What only ends with such a sign is a word before punctuation.
+    let inside = word.trim_end_matches(['_', '.', ':']).as_bytes();
+    word.len() >= 5 && is_word && inside.windows(2).any(joins)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &str) -> Vec<&str> {
+        let mut all = Vec::new();
+        names(text, &["/home/me/app".to_owned()], &mut |name| {
+            all.push(name)
+        });
+        all
+    }
+
+    #[test]
+    fn each_class_has_its_form() {
+        let text = "--no-run v1.2 404 12 deadbeef1 deadbeef ABC-12 #7 TypeError Error Vec::new getName MAX_LEN get_x a.txt \
+             2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d and/or well-known Hello README e.g. i.e.";
+        assert_eq!(
+            all(text),
+            [
+                "--no-run",
+                "v1.2",
+                "404",
+                "deadbeef1",
+                "ABC-12",
+                "#7",
+                "TypeError",
+                "Vec::new",
+                "getName",
+                "MAX_LEN",
+                "get_x",
+                "a.txt",
+                "2c5ea4c0-4067-11e9-8bad-9b1deb4d3b7d",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_path_has_one_spelling() {
+        for text in [
+            "/home/me/app/src/a.rs",
+            "src/a.rs:12:5:",
+            "`./src/a.rs`,",
+            "(src/a.rs)",
+            "在src/a.rs里",
+        ] {
+            assert_eq!(all(text), ["src/a.rs"], "{text}");
+        }
+        assert_eq!(all("/etc/hosts a/b/c x/y"), ["/etc/hosts", "a/b/c"]);
+        assert_eq!(all("/home/me/app/Makefile"), Vec::<&str>::new());
+        assert_eq!(all("get_one/get_two"), ["get_one", "get_two"]);
+    }
+
+    #[test]
+    fn an_address_goes_on_to_a_blank() {
+        assert_eq!(
+            all("see (https://a.b/c?d=e&f#g), or http://x.y/."),
+            ["https://a.b/c?d=e&f#g", "http://x.y"]
+        );
+    }
+
+    #[test]
+    fn signs_part_words() {
+        assert_eq!(
+            all("react@18.2.0 is_it:not_it -- ---"),
+            ["18.2.0", "is_it", "not_it"]
+        );
+        assert_eq!(
+            all("ends_here. and_here: so_on_"),
+            ["ends_here", "and_here", "so_on_"]
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_name_is_a_name_wherever_it_stands(text in "[ a-dA-C0-2_./:#@~+(é\\-]{0,40}") {
+            for name in all(&text) {
+                assert!(text.contains(name) && name.is_ascii());
+                assert_eq!(all(&format!("({name})")), [name], "{text}");
+            }
+        }
+
+        #[test]
+        fn any_text_can_be_looked_through(text in "\\PC{0,60}") {
+            assert!(all(&text).iter().all(|name| text.contains(name)));
+        }
+    }
+}

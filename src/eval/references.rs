@@ -1,0 +1,269 @@
+//! What a method is asked for at a cut: what came before it and should still be found.
+
+use std::collections::BTreeSet;
+
+use super::call::{End, Work};
+use super::events::{Event, What};
+use super::index::{Index, holds};
+use super::names::spelled;
+
+/// Fewer things than these say nothing as a share.
+const FEWEST: usize = 3;
+
+/// The words in lines of a failing result that say what went wrong.
+const WRONG: [&str; 19] = [
+    "error",
+    "exception",
+    "fail",
+    "fatal",
+    "panic",
+    "traceback",
+    "denied",
+    "refused",
+    "cannot",
+    "can't",
+    "no such",
+    "not found",
+    "invalid",
+    "unexpected",
+    "undefined",
+    "rejected",
+    "unable",
+    "missing",
+    "warning",
+];
+
+/// So many of them count for each result.
+const LINES: usize = 3;
+
+/// What should be found, each thing once.
+#[derive(Debug, Default)]
+pub(super) struct References {
+    /// The cut: the first event behind it.
+    pub(super) cut: usize,
+    /// Names that are used before they are shown again.
+    pub(super) needed: Vec<u32>,
+    /// Sentences of the user.
+    pub(super) sentences: BTreeSet<String>,
+    /// Paths of files that were changed.
+    pub(super) changed: BTreeSet<String>,
+    /// How commands begin.
+    pub(super) commands: BTreeSet<String>,
+    /// Lines that say what went wrong, without digits.
+    pub(super) errors: BTreeSet<String>,
+}
+
+/// A text in which things are looked for.
+#[derive(Debug)]
+pub(super) struct Sought {
+    text: String,
+    in_one_line: String,
+    without_digits: String,
+}
+
+impl References {
+    /// Those before the event `cut`.
+    pub(super) fn new(index: &Index, cut: usize) -> References {
+        let events = &index.events[..cut];
+        let mut references = References {
+            cut,
+            needed: index.needed(cut),
+            ..References::default()
+        };
+        for (number, event) in events.iter().enumerate() {
+            match &event.what {
+                What::User => references.sentences.extend(sentences(&event.text)),
+                What::Call { call, .. } => {
+                    let failed = end_of(events, number).is_some_and(End::is_failure);
+                    let changed = call.files.iter().filter(|(_, work)| match work {
+                        Work::Read => false,
+                        Work::Write | Work::Edit | Work::Delete => !failed,
+                    });
+                    let paths = changed.map(|(path, _)| spelled(path, &index.folders).to_owned());
+                    references.changed.extend(paths);
+                    let command = call.command.as_ref().map(|command| begins(command));
+                    references
+                        .commands
+                        .extend(command.filter(|c| !c.is_empty()));
+                }
+                What::Result { end, .. } if end.is_failure() => {
+                    references.errors.extend(wrong(&event.text));
+                }
+                What::Agent | What::Told | What::Result { .. } => {}
+            }
+        }
+        references
+    }
+
+    /// The share, in percent, of the user's sentences, changed files, commands and errors that a text holds; `None` where
+    /// there are too few of them.
+    pub(super) fn found(&self, sought: &Sought) -> [Option<f64>; 4] {
+        let of = |set: &BTreeSet<String>, text: &str| {
+            share(
+                set.iter().filter(|part| holds(text, part)).count(),
+                set.len(),
+            )
+        };
+        [
+            of(&self.sentences, &sought.text),
+            of(&self.changed, &sought.text),
+            of(&self.commands, &sought.in_one_line),
+            of(&self.errors, &sought.without_digits),
+        ]
+    }
+}
+
+impl Sought {
+    pub(super) fn new<'p>(passages: impl Iterator<Item = &'p str>) -> Sought {
+        let text: Vec<&str> = passages.collect();
+        let text = text.join("\n");
+        Sought {
+            in_one_line: in_one_line(&text),
+            without_digits: without_digits(&text),
+            text,
+        }
+    }
+}
+
+/// So many of so many, in percent; `None` where these are too few to say anything.
+pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
+    (whole >= FEWEST).then(|| part as f64 * 100.0 / whole as f64)
+}
+
+/// How the call that is the event of this number ended, if it was answered.
+pub(super) fn end_of(events: &[Event], call: usize) -> Option<End> {
+    events[call..].iter().find_map(|event| match event.what {
+        What::Result { of, end } if of == Some(call) => Some(end),
+        _ => None,
+    })
+}
+
+/// The sentences of 8 to 400 characters.
+fn sentences(text: &str) -> Vec<String> {
+    let mut sentences = Vec::new();
+    for line in text.lines() {
+        let mut rest = line;
+        while !rest.is_empty() {
+            let ends = |(at, c): (usize, char)| {
+                let behind = &rest[at + c.len_utf8()..];
+                let is_last = match c {
+                    '.' | '!' | '?' => behind.starts_with(char::is_whitespace),
+                    '。' | '！' | '？' => true,
+                    _ => false,
+                };
+                is_last.then_some(at + c.len_utf8())
+            };
+            let end = rest.char_indices().find_map(ends).unwrap_or(rest.len());
+            let sentence = rest[..end].trim();
+            if (8..=400).contains(&sentence.chars().count()) {
+                sentences.push(sentence.to_owned());
+            }
+            rest = &rest[end..];
+        }
+    }
+    sentences
+}
+
+/// The first 50 characters of a command.
+fn begins(command: &str) -> String {
+    let begins: String = in_one_line(command).chars().take(50).collect();
+    begins.trim_end().to_owned()
+}
+
+/// With one blank between any two words: a command that stands indented is the same command.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The lines of a failing result that say what went wrong, the first 60 characters of each; where none does, its first line.
+fn wrong(text: &str) -> Vec<String> {
+    let lines = || text.lines().map(str::trim).filter(|line| !is_status(line));
+    let says = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        WRONG.iter().any(|word| line.contains(word))
+    };
+    let mut found: Vec<&str> = lines().filter(says).take(LINES).collect();
+    if found.is_empty() {
+        found.extend(lines().find(|line| !line.is_empty()));
+    }
+    let found = found.into_iter().map(|line| {
+        let line = line.trim_start_matches("<tool_use_error>");
+        let begins: String = without_digits(line).chars().take(60).collect();
+        begins
+            .trim()
+            .trim_end_matches("</tool_use_error>")
+            .to_owned()
+    });
+    found.filter(|line| line.len() >= 4).collect()
+}
+
+/// Whether a line says a status and no more.
+fn is_status(line: &str) -> bool {
+    let begins = [
+        "Exit code",
+        "Process exited with code",
+        "Command exited with code",
+    ];
+    let status = begins.iter().find_map(|begins| line.strip_prefix(begins));
+    status.is_some_and(|status| status.trim_matches([':', ' ']).parse::<i64>().is_ok())
+}
+
+fn without_digits(text: &str) -> String {
+    text.chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_at_signs_and_lines() {
+        assert_eq!(
+            sentences(
+                "Use v1.2 of it. Then stop! ok\nand a last line\n请修复这个函数的错误。谢谢你的帮助了吗？"
+            ),
+            [
+                "Use v1.2 of it.",
+                "Then stop!",
+                "and a last line",
+                "请修复这个函数的错误。",
+                "谢谢你的帮助了吗？",
+            ]
+        );
+        assert_eq!(sentences(&"x".repeat(401)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn errors_are_lines_that_say_so_without_their_digits() {
+        let text = "Exit code 1\nok\nsrc/a.rs:12: error E0308: mismatched\n  ValueError: bad 7\nFAILED one\nFAILED two";
+        assert_eq!(
+            wrong(text),
+            [
+                "src/a.rs:: error E: mismatched",
+                "ValueError: bad",
+                "FAILED one"
+            ]
+        );
+        assert_eq!(
+            wrong("Exit code 1\n\n3 tests, 1 of 3 done\nbye"),
+            ["tests,  of  done"]
+        );
+        assert_eq!(
+            wrong("<tool_use_error>String to replace not found</tool_use_error>"),
+            ["String to replace not found"]
+        );
+    }
+
+    #[test]
+    fn a_command_is_found_where_it_stands_indented() {
+        let references = References {
+            commands: BTreeSet::from(["a\nb", "cd x", "rm y"].map(begins)),
+            ..References::default()
+        };
+        let sought = Sought::new(["- a\n  b", "cd  x"].into_iter());
+        let found = references.found(&sought);
+        assert_eq!(found[..2], [None, None]);
+        assert_eq!(found[2], Some(200.0 / 3.0));
+        assert_eq!(found[3], None);
+    }
+}

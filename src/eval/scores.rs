@@ -1,0 +1,148 @@
+//! Figures of one run, and their means.
+
+use serde::{Serialize, Serializer};
+
+/// What is measured, in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Metric {
+    /// Names that the agent uses later and is not shown again before.
+    Need,
+    /// Those of them that stand in three words in a row of the original.
+    Grounded,
+    /// Those that a sliding window of the same budget does not hold.
+    Far,
+    /// Sentences of the user.
+    User,
+    /// Files that were changed.
+    Modified,
+    /// Commands.
+    Commands,
+    /// Lines that say what went wrong.
+    Errors,
+    /// Of what a summary says was done to files last, what is true.
+    StateFiles,
+    /// Of what a summary says of how commands ended, what is true.
+    StateCommands,
+    /// Tokens, of those before.
+    Used,
+}
+
+impl Metric {
+    /// All of them, in the order of reports.
+    pub const ALL: [Metric; 10] = [
+        Metric::Need,
+        Metric::Grounded,
+        Metric::Far,
+        Metric::User,
+        Metric::Modified,
+        Metric::Commands,
+        Metric::Errors,
+        Metric::StateFiles,
+        Metric::StateCommands,
+        Metric::Used,
+    ];
+
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Need => "need",
+            Metric::Grounded => "grounded",
+            Metric::Far => "far",
+            Metric::User => "user",
+            Metric::Modified => "mod",
+            Metric::Commands => "cmd",
+            Metric::Errors => "err",
+            Metric::StateFiles => "state_files",
+            Metric::StateCommands => "state_cmd",
+            Metric::Used => "used",
+        }
+    }
+}
+
+/// What a method comes to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scores {
+    /// How many cuts they come from.
+    pub cuts: u64,
+    /// In the order of [`Metric::ALL`], in percent; `None` where there was too little to measure.
+    pub shares: [Option<f64>; 10],
+    /// Names that did not stand in what came before.
+    pub invented: u64,
+    /// The first of these.
+    pub examples: Vec<String>,
+    /// Cuts at which more tokens were left than the budget has.
+    pub over: u64,
+}
+
+/// So many invented names are told.
+const EXAMPLES: usize = 10;
+
+impl Scores {
+    /// One of the shares.
+    pub fn share(&self, metric: Metric) -> Option<f64> {
+        let at = Metric::ALL.iter().position(|other| *other == metric)?;
+        self.shares[at]
+    }
+
+    /// The means of shares, where these are, and the sums of what is counted.
+    pub(super) fn mean<'s>(scores: impl Iterator<Item = &'s Scores> + Clone) -> Scores {
+        let mut mean = Scores::default();
+        for (at, share) in mean.shares.iter_mut().enumerate() {
+            let known: Vec<f64> = scores.clone().filter_map(|one| one.shares[at]).collect();
+            *share = (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64);
+        }
+        for one in scores {
+            mean.cuts += one.cuts;
+            mean.invented += one.invented;
+            mean.over += one.over;
+            mean.examples.extend(one.examples.iter().cloned());
+        }
+        mean.examples.sort();
+        mean.examples.dedup();
+        mean.examples.truncate(EXAMPLES);
+        mean
+    }
+}
+
+impl Serialize for Scores {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("cuts", &self.cuts)?;
+        for (metric, share) in Metric::ALL.into_iter().zip(self.shares) {
+            map.serialize_entry(metric.name(), &share.map(hundredths))?;
+        }
+        map.serialize_entry("over", &self.over)?;
+        map.serialize_entry("invented", &self.invented)?;
+        map.serialize_entry("invented_names", &self.examples)?;
+        map.end()
+    }
+}
+
+/// With two decimals.
+pub(super) fn hundredths(share: f64) -> f64 {
+    (share * 100.0).round() / 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_leave_out_what_was_not_measured() {
+        let one = |need: Option<f64>, far: Option<f64>, invented: u64| Scores {
+            cuts: 1,
+            shares: [need, None, far, None, None, None, None, None, None, None],
+            invented,
+            examples: vec!["x.rs".to_owned(); invented as usize],
+            over: 1,
+        };
+        let all = [one(Some(10.0), None, 0), one(Some(25.0), Some(3.0), 2)];
+        let mean = Scores::mean(all.iter());
+        assert_eq!(mean.share(Metric::Need), Some(17.5));
+        assert_eq!(mean.share(Metric::Far), Some(3.0));
+        assert_eq!(mean.share(Metric::User), None);
+        assert_eq!((mean.cuts, mean.invented, mean.over), (2, 2, 2));
+        assert_eq!(mean.examples, ["x.rs"]);
+    }
+}

@@ -1,0 +1,293 @@
+//! The part of a transcript that can be measured: what an agent did before anything was compacted, a session for each
+//! conversation; and the places at which it can be cut.
+//!
+//! What comes after a recorded compaction was written by an agent that had only its summary, and says nothing about another
+//! one.
+
+use crate::format::{Format, Warnings};
+use crate::ids::{IdMap, IdSet};
+use crate::transcript::{
+    BlockKind, Conversation, ConversationId, LineKind, Link, Marks, Transcript, Typed,
+};
+
+/// A session up to its first compaction, as lines of its own.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// `main`, a sidechain's id, or `line:7`.
+    pub(super) id: String,
+    pub(super) format: Format,
+    pub(super) bytes: Vec<u8>,
+    /// The numbers (from 1) that its lines have in the file.
+    pub(super) lines: Vec<u64>,
+}
+
+/// The sessions of a transcript. `line` is its number (from 1) where it is one line of a conversation-per-line file, and
+/// `first_line` that of its first line in its file.
+pub(super) fn segments(
+    format: Format,
+    transcript: &Transcript<'_>,
+    first_line: u64,
+    line: Option<u64>,
+) -> Vec<Segment> {
+    let before = match first_compaction(format, transcript) {
+        None => transcript.base(),
+        Some(line) => &transcript.base()[..transcript.lines()[line].start],
+    };
+    let part = format.read(before, first_line, &mut Warnings::default());
+    let mut segments = Vec::new();
+    for conversation in part.conversations.iter().filter(|c| !c.messages.is_empty()) {
+        let id = match line {
+            Some(line) => ConversationId::Line(line).to_string(),
+            None => conversation.id.to_string(),
+        };
+        let mut segment = Segment {
+            id,
+            format,
+            bytes: Vec::new(),
+            lines: Vec::new(),
+        };
+        let mut push = |line: u32, bytes: &[u8]| {
+            segment.bytes.extend_from_slice(bytes);
+            segment.bytes.push(b'\n');
+            segment.lines.push(first_line + u64::from(line));
+        };
+        match format {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
+                for message in &conversation.messages {
+                    let line = conversation.first_line(message);
+                    push(line, part.bytes(line, message.object));
+                }
+            }
+            Format::ClaudeCode | Format::Codex | Format::Pi => {
+                for line in own_lines(&part, conversation) {
+                    push(line, part.line(line));
+                }
+            }
+        }
+        segments.push(segment);
+    }
+    segments
+}
+
+/// The number (from 0) of the line of the first recorded compaction.
+fn first_compaction(format: Format, transcript: &Transcript<'_>) -> Option<usize> {
+    let is_one = |link: &Link| match format {
+        Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
+        Format::ClaudeCode | Format::Codex => {
+            link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY)
+        }
+        Format::Pi => link.marks.has(Marks::BOUNDARY),
+    };
+    transcript.links().iter().position(is_one)
+}
+
+/// The lines of a conversation, and those that belong to none; not those that go back to another place.
+fn own_lines(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32> {
+    let live = conversation.path.iter().chain(conversation.all_lines());
+    let live: IdSet<u32> = live.copied().collect();
+    let goes_back = |link: &Link| {
+        [Marks::LEAF, Marks::CHOSEN, Marks::TITLE]
+            .iter()
+            .any(|mark| link.marks.has(*mark))
+    };
+    let is_own = |line: &u32| {
+        let link = transcript.links().get(*line as usize);
+        let is_aside = match transcript.lines()[*line as usize].kind {
+            LineKind::Message => false,
+            LineKind::Mirror
+            | LineKind::Control
+            | LineKind::Session
+            | LineKind::Unknown
+            | LineKind::Bad => link.is_none_or(|link| link.id.is_empty() && !goes_back(link)),
+        };
+        live.contains(line) || is_aside
+    };
+    (0..transcript.lines().len() as u32)
+        .filter(is_own)
+        .collect()
+}
+
+/// The folders that the lines of a session name as those in which the agent works, the longest first.
+pub(super) fn folders(bytes: &[u8]) -> Vec<String> {
+    // Within a text the quotes would be escaped.
+    const KEY: &[u8] = b"\"cwd\":";
+    let mut folders: Vec<String> = Vec::new();
+    for at in memchr::memmem::find_iter(bytes, KEY) {
+        let behind = bytes[at + KEY.len()..].trim_ascii_start();
+        let Some(value) = behind.strip_prefix(b"\"") else {
+            continue;
+        };
+        let end = value.iter().position(|b| *b == b'"').unwrap_or(0);
+        let folder = String::from_utf8_lossy(&value[..end]);
+        let folder = folder.trim_end_matches('/');
+        let is_absolute = folder.starts_with('/') && folder.len() > 1;
+        if is_absolute && !folders.iter().any(|known| known == folder) {
+            folders.push(folder.to_owned());
+        }
+    }
+    folders.sort_by_key(|folder| std::cmp::Reverse(folder.len()));
+    folders
+}
+
+/// A place at which a session can be cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The first message behind it, from 0.
+    pub(super) message: usize,
+    /// The line on which that begins, from 0.
+    pub(super) line: u32,
+    /// Whether a person wrote that.
+    pub(super) typed: Typed,
+    /// The tokens before it.
+    pub(super) tokens: u64,
+}
+
+/// The lines before a place: those of the messages before it, wherever they stand, and of the others what stands above.
+pub(super) fn before(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    place: Place,
+) -> Vec<u8> {
+    let mut ones: Vec<Option<bool>> = vec![None; transcript.lines().len()];
+    for (number, message) in conversation.messages.iter().enumerate() {
+        for line in conversation.lines(message) {
+            ones[*line as usize] = Some(number < place.message);
+        }
+    }
+    let mut bytes = Vec::new();
+    for (line, is_before) in (0_u32..).zip(ones) {
+        if is_before.unwrap_or(line < place.line) {
+            bytes.extend_from_slice(transcript.line(line));
+            bytes.push(b'\n');
+        }
+    }
+    bytes
+}
+
+/// Where an agent would have been asked next, with each call that is answered at all on one side with its result. `growth`
+/// are the tokens after each message.
+pub(super) fn places(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    growth: &[u64],
+) -> Vec<Place> {
+    let messages = &conversation.messages;
+    let count = messages.len();
+    let mut opens = vec![0_i64; count + 2];
+    let mut results = vec![false; count];
+    let mut calls: IdMap<&[u8], usize> = IdMap::default();
+    for (message, number) in conversation.all_blocks() {
+        let block = transcript.block(number);
+        let id = transcript.bytes(block.line, block.call_id);
+        if block.kind == BlockKind::Call {
+            calls.insert(id, message);
+        } else if block.kind == BlockKind::Result {
+            results[message] = true;
+            if let Some(call) = calls.get(id) {
+                opens[call + 1] += 1;
+                opens[message + 1] -= 1;
+            }
+        }
+    }
+    let mut places = Vec::new();
+    let mut open = 0;
+    for message in 1..count {
+        open += opens[message];
+        let typed = messages[message].typed;
+        let is_asked = typed == Typed::Yes || results[message - 1] && !results[message];
+        if open == 0 && is_asked {
+            places.push(Place {
+                message,
+                line: conversation.first_line(&messages[message]),
+                typed,
+                tokens: growth[message - 1],
+            });
+        }
+    }
+    places
+}
+
+/// The place that is nearest to so many percent of `whole` tokens; one before a typed message, if there is one almost as
+/// near.
+pub(super) fn nearest(places: &[Place], percent: f64, whole: u64) -> Option<Place> {
+    const ALMOST: f64 = 0.03;
+    let target = whole as f64 * percent / 100.0;
+    let distance = |place: &&Place| (place.tokens as f64 - target).abs();
+    let least = |of: &mut dyn Iterator<Item = &Place>| {
+        of.fold(None, |best: Option<Place>, place| match best {
+            Some(best) if distance(&&best) <= distance(&place) => Some(best),
+            Some(_) | None => Some(*place),
+        })
+    };
+    let typed = least(&mut places.iter().filter(|place| place.typed == Typed::Yes));
+    let any = least(&mut places.iter())?;
+    let is_near = |typed: &Place| distance(&typed) <= distance(&&any) + ALMOST * whole as f64;
+    Some(typed.filter(is_near).unwrap_or(any))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_ends_at_its_first_compaction() {
+        let line = |id: &str, parent: &str, rest: &str| {
+            format!("{{\"uuid\":\"{id}\",\"parentUuid\":{parent},\"sessionId\":\"s\",{rest}}}\n")
+        };
+        let user = |text: &str| {
+            format!("\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}")
+        };
+        let text = line("a", "null", &user("one"))
+            + &line("x", "\"a\"", &user("left"))
+            + &line("b", "\"a\"", &user("two"))
+            + &line(
+                "c",
+                "null",
+                r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"b""#,
+            )
+            + &line(
+                "d",
+                "\"c\"",
+                &(user("summary") + ",\"isCompactSummary\":true"),
+            )
+            + &line("e", "\"d\"", &user("three"));
+        let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+        let segments = segments(Format::ClaudeCode, &transcript, 1, None);
+        let told: Vec<_> = segments.iter().map(|s| (&s.id[..], &s.lines[..])).collect();
+        assert_eq!(told, [("main", &[1, 3][..])]);
+    }
+
+    #[test]
+    fn a_cut_parts_no_call_from_its_result() {
+        let text = r#"{"role":"user","content":"go"}
+{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"x","input":{}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}
+{"role":"assistant","content":"done"}
+{"role":"user","content":"more"}
+{"role":"assistant","content":[{"type":"tool_use","id":"b","name":"x","input":{}}]}
+"#;
+        let transcript = Format::Anthropic.read(text.as_bytes(), 1, &mut Warnings::default());
+        let places = places(
+            &transcript,
+            &transcript.conversations[0],
+            &[10, 20, 30, 40, 50, 60],
+        );
+        let place = |message, tokens, typed| Place {
+            message,
+            line: message as u32,
+            typed,
+            tokens,
+        };
+        let expected = [place(3, 30, Typed::No), place(4, 40, Typed::Yes)];
+        assert_eq!(places, expected);
+        assert_eq!(nearest(&places, 50.0, 60), Some(expected[0]));
+        assert_eq!(nearest(&places, 58.0, 60), Some(expected[1]));
+        assert_eq!(nearest(&[], 50.0, 60), None);
+    }
+
+    #[test]
+    fn folders_are_those_of_the_lines() {
+        let bytes = br#"{"cwd":"/w/app/","x":"\"cwd\":\"/no\""} {"cwd": "/w/app/sub"} {"cwd":"."}"#;
+        assert_eq!(folders(bytes), ["/w/app/sub", "/w/app"]);
+    }
+}

@@ -1,0 +1,56 @@
+//! What methods come to over all sessions: the means over these, each of which counts alike.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Evaluated, FileEval, MethodScores, Scores, Skipped};
+
+/// The means over all sessions, and how many of them there are.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Totals {
+    /// Sessions that were measured.
+    pub sessions: u64,
+    /// Cuts in them.
+    pub cuts: u64,
+    /// Sessions that were not measured, by the reason.
+    pub skipped: BTreeMap<Skipped, u64>,
+    /// Inputs of a format that is not supported.
+    pub unsupported: u64,
+    /// Inputs that could not be read.
+    pub failed: u64,
+    /// What each method comes to, budget by budget.
+    pub scores: Vec<MethodScores>,
+}
+
+impl Totals {
+    /// The means over the sessions of `files`.
+    pub fn of(files: &[FileEval]) -> Totals {
+        let mut totals = Totals::default();
+        for file in files {
+            match file.status {
+                Evaluated::Measured | Evaluated::NothingToMeasure => {}
+                Evaluated::Unsupported => totals.unsupported += 1,
+                Evaluated::Failed => totals.failed += 1,
+            }
+        }
+        let sessions = || files.iter().flat_map(|file| &file.sessions);
+        for skipped in sessions().filter_map(|session| session.skipped) {
+            *totals.skipped.entry(skipped).or_default() += 1;
+        }
+        let measured = || sessions().filter(|session| session.skipped.is_none());
+        totals.sessions = measured().count() as u64;
+        totals.cuts = measured().map(|session| session.cuts.len() as u64).sum();
+        let Some(first) = measured().next() else {
+            return totals;
+        };
+        for (number, method) in first.scores.iter().enumerate() {
+            let of_all = measured().map(|session| &session.scores[number].scores);
+            totals.scores.push(MethodScores {
+                scores: Scores::mean(of_all),
+                ..method.clone()
+            });
+        }
+        totals
+    }
+}

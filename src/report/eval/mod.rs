@@ -1,0 +1,120 @@
+//! What policies leave to be found, for people (tables), for programs (JSON) and for data frames (CSV).
+//!
+//! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::csv::text;
+use super::{PolicyRef, SCHEMA_VERSION};
+use crate::eval::{FileEval, Kind, MethodScores, Metric, Totals};
+use crate::text::printable_json;
+
+pub use table::write as write_eval_table;
+
+/// What a run has measured. The fields are the JSON's keys, in its order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evals {
+    schema_version: u32,
+    version: &'static str,
+    /// The policies, but for the budget.
+    policies: Vec<PolicyRef>,
+    /// The vocabulary that counts for all of them.
+    vocabulary: &'static str,
+    /// Percent of the tokens before a cut.
+    budgets: Vec<f64>,
+    totals: Totals,
+    files: Vec<FileEval>,
+}
+
+/// Which rows are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// Those of the run as a whole.
+    Totals,
+    /// Those of each session, too.
+    Sessions,
+}
+
+impl Evals {
+    /// The means over `files`, which are in path order.
+    pub fn new(policies: Vec<PolicyRef>, budgets: Vec<f64>, files: Vec<FileEval>) -> Self {
+        Evals {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION"),
+            policies,
+            vocabulary: "cl100k_base",
+            budgets,
+            totals: Totals::of(&files),
+            files,
+        }
+    }
+
+    /// What each method comes to over all sessions, budget by budget.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+}
+
+/// Writes one indented JSON object, and a line end after it.
+///
+/// Errors are the writer's.
+pub fn write_eval_json(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(evals)?;
+    writeln!(out, "{}", printable_json(&json))
+}
+
+/// Writes a header and a row for each method and budget; the path of those of the run as a whole is empty.
+///
+/// Errors are the writer's.
+pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Result<()> {
+    let metrics = Metric::ALL.map(Metric::name).join(",");
+    writeln!(
+        out,
+        "path,session,method,kind,budget,cuts,{metrics},over,invented"
+    )?;
+    for scores in &evals.totals.scores {
+        row("", "", scores, out)?;
+    }
+    match rows {
+        Rows::Totals => Ok(()),
+        Rows::Sessions => {
+            for file in &evals.files {
+                for session in &file.sessions {
+                    for scores in &session.scores {
+                        row(&file.path, &session.id, scores, out)?;
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn row(path: &str, session: &str, scores: &MethodScores, out: &mut dyn Write) -> io::Result<()> {
+    let kind = match scores.kind {
+        Kind::Policy => "policy",
+        Kind::Baseline => "baseline",
+    };
+    let measured = &scores.scores;
+    let shares = measured.shares.iter();
+    let shares = shares.map(|share| share.map(|share| format!("{share:.2}")).unwrap_or_default());
+    let shares: Vec<String> = shares.collect();
+    writeln!(
+        out,
+        "{},{},{},{kind},{},{},{},{},{}",
+        text(path),
+        text(session),
+        text(&scores.method),
+        scores.budget,
+        measured.cuts,
+        shares.join(","),
+        measured.over,
+        measured.invented
+    )
+}

@@ -1,0 +1,124 @@
+//! The tables that a person sees: for each budget what each method comes to; and the same of each session.
+
+use std::io::{self, Write};
+
+use super::{Evals, Rows};
+use crate::eval::{Evaluated, MethodScores, Metric, Skipped, Totals};
+use crate::report::rows::Table;
+use crate::text::{count, printable, thousands};
+
+/// Writes the tables with rows of at most `width` characters.
+///
+/// Errors are the writer's.
+pub fn write(evals: &Evals, rows: Rows, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for budget in &evals.budgets {
+        let scores = of_budget(&evals.totals.scores, *budget);
+        if !scores.is_empty() {
+            table(format!("budget {budget}%"), &scores).write(width, out)?;
+            writeln!(out)?;
+        }
+    }
+    match rows {
+        Rows::Totals => {}
+        Rows::Sessions => sessions(evals, width, out)?,
+    }
+    writeln!(out, "{}", note(&evals.totals))
+}
+
+fn sessions(evals: &Evals, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for file in &evals.files {
+        let path = printable(&file.path);
+        match file.status {
+            Evaluated::Measured | Evaluated::NothingToMeasure => {}
+            Evaluated::Unsupported => writeln!(out, "{path}: unsupported\n")?,
+            Evaluated::Failed => writeln!(out, "{path}: failed\n")?,
+        }
+        for session in &file.sessions {
+            let name = match &session.id[..] {
+                "main" => path.clone(),
+                id => format!("{path} {}", printable(id)).into(),
+            };
+            if let Some(skipped) = session.skipped {
+                writeln!(out, "{name}: {}\n", why(skipped))?;
+                continue;
+            }
+            let needed = session.cuts.iter().map(|cut| cut.need.to_string());
+            let needed: Vec<String> = needed.collect();
+            writeln!(
+                out,
+                "{name}: {} tokens, {}, {} names needed",
+                thousands(session.tokens),
+                count(session.cuts.len() as u64, "cut"),
+                needed.join(" ")
+            )?;
+            for budget in &evals.budgets {
+                let scores = of_budget(&session.scores, *budget);
+                table(format!("budget {budget}%"), &scores).write(width, out)?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(())
+}
+
+fn of_budget(scores: &[MethodScores], budget: f64) -> Vec<&MethodScores> {
+    let scores = scores.iter();
+    scores.filter(|scores| scores.budget == budget).collect()
+}
+
+fn table(title: String, scores: &[&MethodScores]) -> Table {
+    let heads = Metric::ALL.map(|metric| match metric {
+        Metric::StateFiles => "files",
+        Metric::StateCommands => "ends",
+        Metric::Need
+        | Metric::Grounded
+        | Metric::Far
+        | Metric::User
+        | Metric::Modified
+        | Metric::Commands
+        | Metric::Errors
+        | Metric::Used => metric.name(),
+    });
+    let header = [title].into_iter().chain(heads.map(str::to_owned));
+    let mut table = Table::new(header.chain(["over".to_owned(), "invented".to_owned()]));
+    for of in scores {
+        let mut row = vec![printable(&of.method).into_owned()];
+        let shares = of.scores.shares.iter();
+        row.extend(shares.map(|share| match share {
+            Some(share) => format!("{share:.1}"),
+            None => "-".to_owned(),
+        }));
+        row.extend([of.scores.over, of.scores.invented].map(thousands));
+        table.rows.push(row);
+    }
+    table
+}
+
+/// How much was measured, and what was not.
+fn note(totals: &Totals) -> String {
+    let mut note = format!(
+        "{} in {}; percent, tokens by cl100k_base",
+        count(totals.cuts, "cut"),
+        count(totals.sessions, "session")
+    );
+    let skipped = totals.skipped.iter();
+    let skipped = skipped.map(|(why_, number)| format!("{} {}", thousands(*number), why(*why_)));
+    let files = [
+        (totals.unsupported, "unsupported"),
+        (totals.failed, "failed"),
+    ];
+    let files = files.into_iter().filter(|(number, _)| *number > 0);
+    let files = files.map(|(number, what)| format!("{} {what}", thousands(number)));
+    let not: Vec<String> = skipped.chain(files).collect();
+    if !not.is_empty() {
+        note.push_str(&format!("\nnot measured: {}", not.join(", ")));
+    }
+    note
+}
+
+fn why(skipped: Skipped) -> &'static str {
+    match skipped {
+        Skipped::CompactedFromTheStart => "compacted from the start",
+        Skipped::NoCut => "with no place for a cut",
+    }
+}
