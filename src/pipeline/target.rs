@@ -7,7 +7,7 @@ use super::summarise::Told;
 use super::{Pipeline, Round, Work};
 use crate::artifacts::{self, Output};
 use crate::outcome::TargetOutcome;
-use crate::plan::{Cutter, Plan, outputs};
+use crate::plan::{Cutter, Plan, ResultPlan, outputs};
 use crate::settle::{Room, Settled, Summing, fitted};
 use crate::transcript::Transcript;
 
@@ -45,12 +45,13 @@ impl Pipeline<'_> {
     ) -> Option<Crowd> {
         let least = cutter.least();
         let results = outputs(transcript, number, least.tail, self.policy, self.keeping);
-        let sizes = results.iter().map(|result| {
+        let size = |result: &ResultPlan| {
             let block = transcript.block(result.block);
             self.estimator
                 .tokens(self.estimator.result(transcript, block))
-        });
-        let room = summing.crowded(least, sizes.sum())?;
+        };
+        let sizes: Vec<u64> = results.iter().map(size).collect();
+        let room = summing.crowded(least, &sizes)?;
         Some(Crowd {
             from: least.tail,
             room,
