@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use memchr::memmem;
+
 use super::asking::ToTell;
 use super::round::Words;
 use super::splice::{Made, messages_after};
@@ -20,7 +22,7 @@ use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome, War
 use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due};
 use crate::policy::{Layer, Source, UserWords};
 use crate::settle::{Kept, Settled, Summarised, Summing};
-use crate::summarizer::extractive::is_put_there;
+use crate::summarizer::extractive::{is_put_there, parse};
 use crate::text::count;
 use crate::transcript::{Conversation, ConversationId, Role, Transcript, Typed};
 
@@ -382,6 +384,8 @@ impl Pipeline<'_> {
             return Vec::new();
         }
         let text = summarised.says.as_ref().map_or("", |says| &says.text);
+        let rows = parse(text).rows;
+        let told: BTreeSet<&str> = rows.iter().map(|row| row.text.trim()).collect();
         let left = self.earlier.left(source, was);
         let messages = was.messages.iter().enumerate().take(summarised.tail);
         let typed = messages
@@ -391,7 +395,10 @@ impl Pipeline<'_> {
             blocks.all(|block| {
                 let said = said(source, block);
                 // What the agent has put beside them is not the user's.
-                is_put_there(&said) || text.contains(said.trim())
+                let words = said.trim();
+                is_put_there(&said)
+                    || told.contains(words)
+                    || memmem::find(text.as_bytes(), words.as_bytes()).is_some()
             })
         };
         typed
