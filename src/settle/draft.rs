@@ -15,7 +15,7 @@ pub(super) const TAIL: u64 = 30;
 
 /// Kept messages have no more than so many hundredths of what the user's words leave; where the last answer alone takes more,
 /// nothing is kept.
-pub(super) const LEAST: u64 = 50;
+const LEAST: u64 = 50;
 
 /// One way to do it.
 pub(super) struct Draft {
@@ -149,7 +149,7 @@ impl Summing<'_> {
     }
 
     /// What the messages before a cut have to tell.
-    pub(super) fn extract(&self, cut: Cut) -> Extract {
+    fn extract(&self, cut: Cut) -> Extract {
         let source = Source {
             transcript: self.transcript,
             conversation: self.conversation,
@@ -200,7 +200,7 @@ impl Summing<'_> {
         }
     }
 
-    pub(super) fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {
+    fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {
         let text = self.rendered(&summary.text);
         let total = self.total(cut, &text);
         Draft {
