@@ -35,6 +35,30 @@ pub(super) enum Wrote {
     Other,
 }
 
+/// What the messages before cuts have to tell: the most work there is in a summary, and several ways share it.
+struct Extracts<'s> {
+    summing: &'s Summing<'s>,
+    known: Vec<(usize, Extract)>,
+}
+
+impl<'s> Extracts<'s> {
+    fn of(summing: &'s Summing<'s>) -> Self {
+        Extracts {
+            summing,
+            known: Vec::new(),
+        }
+    }
+
+    fn before(&mut self, cut: Cut) -> &Extract {
+        let known = self.known.iter().position(|(tail, _)| *tail == cut.tail);
+        let number = known.unwrap_or_else(|| {
+            self.known.push((cut.tail, self.summing.extract(cut)));
+            self.known.len() - 1
+        });
+        &self.known[number].1
+    }
+}
+
 impl Summing<'_> {
     /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
     /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
@@ -46,14 +70,15 @@ impl Summing<'_> {
             None => vec![None],
         };
         let limit = self.limit(cap);
-        let ways = self.ways(asked, cap);
+        let mut extracts = Extracts::of(self);
+        let ways = self.ways(asked, cap, &mut extracts);
         let mut tried = Vec::new();
         for writer in writers {
             // What another one has written tells of the messages that it was given.
             let told = writer.and(self.told);
             let is_told = |cut: &Cut| told.is_none_or(|told| cut.tail == told);
             for (cut, words) in ways.iter().copied().filter(|(cut, _)| is_told(cut)) {
-                let draft = self.written(cut, words, limit, writer);
+                let draft = self.written(cut, words, limit, writer, &mut extracts);
                 if draft.total <= limit {
                     return Some(draft);
                 }
@@ -72,10 +97,11 @@ impl Summing<'_> {
     pub fn to_tell(&self, asked: Cut) -> Option<(usize, u64)> {
         let cap = self.policy.target.cap(self.before);
         let limit = self.limit(cap);
+        let mut extracts = Extracts::of(self);
         let mut most: Option<(usize, u64)> = None;
-        for (cut, words) in self.ways(asked, cap) {
+        for (cut, words) in self.ways(asked, cap, &mut extracts) {
             let size = self.policy.summary.size(self.span(cut));
-            let without = self.written(cut, words, limit, Some(""));
+            let without = self.written(cut, words, limit, Some(""), &mut extracts);
             let room = limit.saturating_sub(without.total).min(size);
             if most.is_none_or(|(_, most)| room > most) {
                 most = Some((cut.tail, room));
@@ -93,10 +119,15 @@ impl Summing<'_> {
     }
 
     /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
-    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
+    fn ways(
+        &self,
+        asked: Cut,
+        cap: Option<u64>,
+        extracts: &mut Extracts<'_>,
+    ) -> Vec<(Cut, UserWords)> {
         let words = self.policy.summary.user_words;
         let mut ways = match cap {
-            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
+            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words, extracts),
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
             Some(_) | None => vec![(asked, words)],
         };
@@ -104,16 +135,23 @@ impl Summing<'_> {
         ways
     }
 
-    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
+    fn ways_within(
+        &self,
+        asked: Cut,
+        cap: u64,
+        words: UserWords,
+        extracts: &mut Extracts<'_>,
+    ) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
+        let within = |limit: u64| match kept(asked) > limit {
+            true => self.cutter.within(limit, &tokens),
+            false => asked,
+        };
         let cap = cap.saturating_sub(self.system());
-        let half = cap.saturating_sub(self.words(asked, cap)) * LEAST / 100;
-        let limit = half.min(cap * TAIL / 100);
-        let mut cuts = vec![asked];
-        if kept(asked) > limit {
-            cuts = vec![self.cutter.within(limit, &tokens)];
-        }
+        let share = cap * TAIL / 100;
+        let half = cap.saturating_sub(self.words(within(share), cap, extracts)) * LEAST / 100;
+        let mut cuts = vec![within(half.min(share))];
         let least = self.cutter.least();
         if kept(least) > half {
             // The summary tells the last messages, too, and of each no more than there is room for.
@@ -134,7 +172,7 @@ impl Summing<'_> {
     }
 
     /// The tokens of the user's words that a summary has to tell, where they could take a large part of a cap.
-    fn words(&self, cut: Cut, cap: u64) -> u64 {
+    fn words(&self, cut: Cut, cap: u64, extracts: &mut Extracts<'_>) -> u64 {
         let tokens = self.tokens();
         let may_tell = |n: &usize| {
             let is_typed = self.conversation.messages[*n].typed == Typed::Yes;
@@ -145,7 +183,8 @@ impl Summing<'_> {
             return 0;
         }
         let words = self.policy.summary.user_words;
-        self.extract(cut).summary(0, words, self.estimator).tokens
+        let extract = extracts.before(cut);
+        extract.summary(0, words, self.estimator).tokens
     }
 
     /// What the messages before a cut have to tell.
@@ -162,8 +201,15 @@ impl Summing<'_> {
         Extract::of(source, 0..cut.tail)
     }
 
-    fn written(&self, cut: Cut, words: UserWords, limit: u64, other: Option<&str>) -> Draft {
-        let extract = self.extract(cut);
+    fn written(
+        &self,
+        cut: Cut,
+        words: UserWords,
+        limit: u64,
+        other: Option<&str>,
+        extracts: &mut Extracts<'_>,
+    ) -> Draft {
+        let extract = extracts.before(cut);
         if let Some(other) = other {
             // The words that have to be told stand behind what another summariser has written, unless it tells them.
             let own = if self.policy.summary.must_keep {
