@@ -1,15 +1,17 @@
-//! A text that is too long, without its middle: the start, a line that says how much was left out, the end.
+//! A text that is too long, without its middle: the start, a line that says about how much was left out, the end.
 //!
 //! PURE. A cut falls between lines where it can, else between words, and never within a character. What was clipped before
 //! loses more of its start and its end, and its line says so.
 
 use std::ops::Range;
 
-use crate::text::count;
 use crate::tokens::Estimator;
 
 /// What stands around the number of tokens that were left out. Readers of files know "omitted" for a hint that there is more.
-const AROUND: (&str, &str) = ("[… ", " omitted …]");
+const AROUND: (&str, &str) = ("[… ", " tokens omitted …]");
+/// How few and how many tokens are told: a rounded number, so that it passes for none of the text's.
+const FEW: &str = "under 1k";
+const MANY: &str = "over 99k";
 
 /// How far from its place a cut may be, in bytes.
 const LOOK: usize = 256;
@@ -71,7 +73,21 @@ pub(super) fn marker_of(text: &str) -> Option<&str> {
 }
 
 fn marker(tokens: u64) -> String {
-    format!("{}{}{}", AROUND.0, count(tokens, "token"), AROUND.1)
+    let amount = match (tokens + 500) / 1_000 {
+        0 => FEW.to_owned(),
+        thousands @ 1..=99 => format!("{thousands}k"),
+        _ => MANY.to_owned(),
+    };
+    format!("{}{amount}{}", AROUND.0, AROUND.1)
+}
+
+/// About as many tokens as a marker tells.
+fn told(amount: &str) -> Option<u64> {
+    match amount {
+        FEW => Some(250),
+        MANY => Some(100_000),
+        amount => Some(amount.strip_suffix('k')?.parse::<u64>().ok()? * 1_000),
+    }
 }
 
 impl<'t> Parts<'t> {
@@ -107,11 +123,7 @@ fn marked(text: &str) -> Option<(Range<usize>, u64)> {
         let rest = &text[start..];
         let end = start + rest.find('\n').unwrap_or(rest.len());
         let says = text[start..end].strip_prefix(AROUND.0)?;
-        let number = says.strip_suffix(AROUND.1)?;
-        let number = number
-            .strip_suffix(" tokens")
-            .or(number.strip_suffix(" token"))?;
-        let number = number.replace(' ', "").parse().ok()?;
+        let number = told(says.strip_suffix(AROUND.1)?)?;
         let is_line = start == 0 || text[..start].ends_with('\n');
         is_line.then_some((start..end, number))
     })
@@ -187,12 +199,12 @@ mod tests {
     fn the_start_and_the_end_stay_whole_lines() {
         // 100 lines of 8 characters: 200 tokens.
         let text: String = (0..100).map(|n| format!("line {n:02}\n")).collect();
-        // 26 characters are the marker's and two ends of lines; of the 73 that are left for 24 tokens, 24 are a third in
-        // whole lines, and 47 the start. 47 and 24 characters are 11 and 6 tokens.
+        // 31 characters are the marker's and two ends of lines; of the 68 that are left for 24 tokens, 16 are a third in
+        // whole lines, and 47 the start.
         let expected = "line 00\nline 01\nline 02\nline 03\nline 04\nline 05\n\
-                        [… 183 tokens omitted …]\nline 97\nline 98\nline 99\n";
+                        [… under 1k tokens omitted …]\nline 98\nline 99\n";
         assert_eq!(to(&text, 24), expected);
-        assert_eq!(to(&text, 0), "[… 200 tokens omitted …]");
+        assert_eq!(to(&text, 0), "[… under 1k tokens omitted …]");
     }
 
     #[test]
@@ -214,15 +226,14 @@ mod tests {
 
     #[test]
     fn what_was_clipped_is_clipped_again_to_the_same_sum() {
-        let text: String = (0..1_000).map(|n| format!("line {n:03}\n")).collect();
+        let text: String = (0..9_000).map(|n| format!("line {n:04}\n")).collect();
         let once = to(&text, 100);
         let twice = to(&once, 40);
         let parts = Parts::of(&twice);
         let count = |text: &str| text.chars().count() as u64 / 4;
         let left = count(parts.head) + count(parts.tail);
-        // Each of the four parts that were counted was rounded down.
-        let sum = left + parts.omitted.unwrap();
-        assert!((2_246..=2_250).contains(&sum), "{sum}: {twice}");
+        // What is told is rounded: of 22 500 tokens all but some 100 are gone.
+        assert_eq!((left / 100, parts.omitted), (0, Some(22_000)), "{twice}");
         assert!(text.starts_with(parts.head) && text.ends_with(parts.tail));
         assert_eq!(twice.matches("omitted").count(), 1);
         assert_eq!(to(&to(&text, 0), 0), to(&text, 0));
@@ -231,16 +242,16 @@ mod tests {
     #[test]
     fn only_a_line_of_its_own_says_that_something_was_left_out() {
         assert_eq!(
-            marker_of("a\n[… 1 234 tokens omitted …]\nb"),
-            Some("[… 1 234 tokens omitted …]")
+            marker_of("a\n[… 12k tokens omitted …]\nb"),
+            Some("[… 12k tokens omitted …]")
         );
         assert_eq!(
-            marker_of("[… 1 token omitted …]"),
-            Some("[… 1 token omitted …]")
+            marker_of("[… under 1k tokens omitted …]"),
+            Some("[… under 1k tokens omitted …]")
         );
         for other in [
-            "a [… 1 token omitted …]",
-            "[… 1 token omitted …] b",
+            "a [… 1k tokens omitted …]",
+            "[… 1k tokens omitted …] b",
             "[… x tokens omitted …]",
             "",
         ] {

@@ -150,7 +150,7 @@ impl Summing<'_> {
         };
         let cap = cap.saturating_sub(self.system());
         let share = cap * TAIL / 100;
-        let half = cap.saturating_sub(self.words(within(share), cap, extracts)) * LEAST / 100;
+        let half = cap.saturating_sub(self.words(asked, cap, extracts)) * LEAST / 100;
         let mut cuts = vec![within(half.min(share))];
         let least = self.cutter.least();
         if kept(least) > half {

@@ -218,7 +218,8 @@ fn a_store_given_by_name_is_the_only_one_asked() {
     fs::write(elsewhere.path("moved"), "small").unwrap();
     let error = elsewhere.find("moved").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Store);
-    assert_eq!(error.message, "no store is beside this file or above it");
+    // What there is above the folder of temporary files is not this test's.
+    assert!(error.message.starts_with("no store "), "{}", error.message);
 
     let mut undo = Undo::new(Some(b.path(FOLDER)));
     let mut bytes = Vec::new();
