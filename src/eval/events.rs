@@ -53,8 +53,10 @@ impl Event {
 }
 
 /// Wrappers that agents put into a person's message, by their names.
-const WRAPPERS: [&str; 7] = [
+const WRAPPERS: [&str; 9] = [
     "system-reminder",
+    "ide_opened_file",
+    "ide_selection",
     "task-notification",
     "local-command-caveat",
     "local-command-stdout",
@@ -238,7 +240,9 @@ fn unwrapped(text: &str) -> String {
             text.replace_range(start..end, "");
         }
     }
-    text
+    // What an agent notes where the user has stopped it, not what the user says.
+    let is_note = text.trim().starts_with("[Request interrupted by user");
+    if is_note { String::new() } else { text }
 }
 
 /// Without the numbers that tools put before lines.
@@ -314,6 +318,14 @@ mod tests {
                 "2 result Some(2) Fine: one\n|",
             ]
         );
+    }
+
+    #[test]
+    fn what_an_agent_puts_there_is_nobodys() {
+        let text = "<ide_opened_file>The user opened a.rs.</ide_opened_file>commit!";
+        assert_eq!(unwrapped(text), "commit!");
+        assert_eq!(unwrapped("[Request interrupted by user for tool use]"), "");
+        assert_eq!(unwrapped("a [Request"), "a [Request");
     }
 
     #[test]

@@ -212,8 +212,8 @@ mod tests {
         let words = "word ".repeat(400);
         let clipped = to(&words, 30);
         let (head, tail) = clipped.split_once("\n[… ").unwrap();
-        // A third of about 97 characters in whole words, and the rest.
-        assert_eq!(head, ["word"; 13].join(" "));
+        // A third of about 92 characters in whole words, and the rest.
+        assert_eq!(head, ["word"; 12].join(" "));
         let words = tail.split_once('\n').map(|(_, words)| words);
         assert_eq!(words, Some("word ".repeat(6).as_str()));
         let blob = "世".repeat(4_000);

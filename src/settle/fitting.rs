@@ -10,6 +10,9 @@ use crate::policy::{Layer, Policy, Substitutions};
 use crate::tokens::Estimator;
 use crate::transcript::Transcript;
 
+/// An output of fewer tokens is not worth a name in the store, which takes some 35 itself.
+const WORTH_A_NAME: u64 = 200;
+
 /// A target, and what it leaves for outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
@@ -92,7 +95,8 @@ impl Fitting<'_, '_> {
                 (Why::Demoted { target }, text, None)
             }
             Says::Words { text, stored } => {
-                let demoted = stored.as_ref().map(|stored| {
+                let stored = stored.as_ref().filter(|_| size >= WORTH_A_NAME);
+                let demoted = stored.map(|stored| {
                     let text = self.demoted(result, &stored.name, text, most);
                     (Why::Demoted { target }, text, Some(stored.clone()))
                 });
