@@ -5,17 +5,19 @@
 //! instead of repeating what is frequent. The gains only fall while units are taken, and so the next best one is found
 //! without looking at all of them again.
 
+mod told;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::clip::clip_to_tokens;
 use super::entities::{Class, scan};
 use super::facts_of::is_plan;
-use super::form::{Labels, Mark, Row, Section, write};
+use super::form::{Labels, Mark, Row, Section};
 use super::gather::BETWEEN;
-use super::units::{Claim, Origin, Says, Unit};
+use super::units::{Claim, Says, Unit};
 use super::{Extract, Summary};
 use crate::ids::IdSet;
 use crate::policy::UserWords;
@@ -402,157 +404,11 @@ impl<'c> Choice<'c> {
         told.write_to(&mut row);
         self.estimator.text(row.trim_end_matches('\n'))
     }
-
-    /// The summary of what is chosen. Sizes of rows need not add up to that of the text, so the last ones may have to go.
-    fn summary(mut self) -> Summary {
-        let estimator = self.estimator;
-        let tokens = |text: &str| estimator.tokens(estimator.text(text));
-        let mut counted;
-        loop {
-            counted = tokens(&write(&self.rows(|counts| counts != Counts::No)));
-            let excess = counted.saturating_sub(self.limit);
-            if excess == 0 || !self.drop_last(excess) {
-                break;
-            }
-        }
-        let rows = self.rows(|_| true);
-        let text = write(&rows);
-        let (user_verbatim, user_clipped) = self.user_messages();
-        Summary {
-            tokens: tokens(&text),
-            text,
-            rows,
-            user_verbatim,
-            user_clipped,
-            counted,
-        }
-    }
-
-    /// Drops units from the last one on, until these have `excess` tokens; whether there was one.
-    fn drop_last(&mut self, excess: u64) -> bool {
-        let mut dropped = Size::default();
-        while self.estimator.tokens(dropped) < excess {
-            let is_free = |chosen: &Chosen<'_>| chosen.counts == Counts::Yes;
-            let Some(last) = self.chosen.iter().rposition(is_free) else {
-                break;
-            };
-            dropped = sum(dropped, self.chosen.remove(last).size);
-        }
-        dropped != Size::default()
-    }
-
-    /// What is chosen, in the order of the text.
-    fn in_text_order(&self) -> Vec<(&'c Unit, &Chosen<'c>)> {
-        let unit = |number: usize| &self.extract.found.units[number];
-        let mut chosen: Vec<_> = self.chosen.iter().map(|c| (unit(c.unit), c)).collect();
-        chosen.sort_by_key(|(unit, chosen)| {
-            // What was changed comes before what was only read.
-            let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
-            let line = unit.row.mark.line;
-            (unit.row.section, is_read, unit.message, line, chosen.unit)
-        });
-        chosen
-    }
-
-    /// The rows of the text; what one message says in one section without labels becomes one row.
-    fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
-        let mut rows: Vec<Row> = Vec::new();
-        let mut last: Option<(usize, &Unit)> = None;
-        // What is left out of the user's words is marked: they stand there as if they were whole.
-        let gap_behind = |rows: &mut Vec<Row>, last: Option<(usize, &Unit)>| {
-            if let (Some(row), Some((number, _))) = (rows.last_mut(), last)
-                && self.are_neighbours(number, number + 1)
-            {
-                row.text.push_str("\n…");
-            }
-        };
-        for (unit, chosen) in self.in_text_order() {
-            if !is_there(chosen.counts) {
-                continue;
-            }
-            let number = chosen.unit;
-            let before = number.checked_sub(1);
-            let is_gap = before.is_some_and(|before| {
-                self.are_neighbours(before, number) && last.is_none_or(|(last, _)| last != before)
-            });
-            let gap = if is_gap { "…\n" } else { "" };
-            match rows.last_mut() {
-                Some(row) if last.is_some_and(|(_, last)| goes_on(last, unit)) => {
-                    row.text.push('\n');
-                    row.text.push_str(gap);
-                    row.text.push_str(&chosen.text);
-                }
-                _ => {
-                    gap_behind(&mut rows, last);
-                    rows.push(Row {
-                        text: format!("{gap}{}", chosen.text),
-                        ..unit.row.clone()
-                    });
-                }
-            }
-            last = Some((number, unit));
-        }
-        gap_behind(&mut rows, last);
-        rows
-    }
-
-    /// Whether two units are sentences of one message of the user.
-    fn are_neighbours(&self, first: usize, second: usize) -> bool {
-        let request = |number: usize| match self.extract.found.units.get(number)?.claim {
-            Claim::Sentence(request) => Some(request),
-            _ => None,
-        };
-        request(first).is_some() && request(first) == request(second)
-    }
-
-    /// How many messages of the span that the user typed are told whole, and in part.
-    fn user_messages(&self) -> (u64, u64) {
-        let requests = &self.extract.found.requests;
-        let mut told: BTreeMap<u32, String> = BTreeMap::new();
-        for (unit, chosen) in self.in_text_order() {
-            if let Claim::Request(request) | Claim::Sentence(request) = unit.claim {
-                told.entry(request).or_default().push_str(&chosen.text);
-            }
-        }
-        let (mut whole, mut in_part) = (0, 0);
-        for (_, unit) in self.units() {
-            if let Claim::Request(request) = unit.claim
-                && requests[request as usize].origin == Origin::Span
-                && let Some(told) = told.get(&request)
-            {
-                if say_the_same(told, &unit.row.text) {
-                    whole += 1;
-                } else {
-                    in_part += 1;
-                }
-            }
-        }
-        (whole, in_part)
-    }
-}
-
-/// Whether two texts say the same, blanks aside.
-fn say_the_same(told: &str, text: &str) -> bool {
-    let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
-    told.eq(text)
 }
 
 /// What units have in common that are one row where rows have no labels.
 fn begun(unit: &Unit) -> (Section, u32, Mark) {
     (unit.row.section, unit.message, unit.row.mark)
-}
-
-/// Whether two units that follow one another are one row.
-fn goes_on(last: &Unit, next: &Unit) -> bool {
-    let is_same = last.row.section == next.row.section
-        && last.row.mark == next.row.mark
-        && last.message == next.message;
-    let may = match next.row.section {
-        // Each message of the user is a row, and one in an earlier summary stays one.
-        Section::Requests => last.claim == next.claim,
-        section => section.labels() == Labels::None,
-    };
-    is_same && may
 }
 
 fn sum(a: Size, b: Size) -> Size {
