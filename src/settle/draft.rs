@@ -100,6 +100,11 @@ impl Summing<'_> {
         let mut extracts = Extracts::of(self);
         let mut most: Option<(usize, u64)> = None;
         for (cut, words) in self.ways(asked, cap, &mut extracts) {
+            // Nothing is kept where there is no other way.
+            let keeps_nothing = cut.tail == self.conversation.messages.len();
+            if keeps_nothing && most.is_some_and(|(_, room)| room > 0) {
+                continue;
+            }
             let size = self.policy.summary.size(self.span(cut));
             let without = self.written(cut, words, limit, Some(""), &mut extracts);
             let room = limit.saturating_sub(without.total).min(size);
@@ -153,20 +158,25 @@ impl Summing<'_> {
         let half = cap.saturating_sub(self.words(asked, cap, extracts)) * LEAST / 100;
         let mut cuts = vec![within(half.min(share))];
         let least = self.cutter.least();
+        let end = tokens.len();
+        let nothing = Cut {
+            asked: end,
+            tail: end,
+            moved: 0,
+        };
         if kept(least) > half {
             // The summary tells the last messages, too, and of each no more than there is room for.
-            let end = tokens.len();
-            cuts = vec![Cut {
-                asked: end,
-                tail: end,
-                moved: 0,
-            }];
+            cuts = vec![nothing];
         } else if least.tail > cuts[0].tail {
             cuts.push(least);
         }
         let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
         if words == UserWords::Verbatim {
             ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
+        }
+        // Out of reach with a last answer: then without it.
+        if !cuts.contains(&nothing) {
+            ways.push((nothing, UserWords::Budget));
         }
         ways
     }

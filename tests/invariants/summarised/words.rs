@@ -187,7 +187,9 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
 }
 
 /// The words that stand around those of a transcript.
-const OURS: [&str; 29] = [
+const OURS: [&str; 31] = [
+    "before",
+    "Skill",
     "User",
     "requests",
     "Earlier",
@@ -220,7 +222,9 @@ const OURS: [&str; 29] = [
 ];
 
 /// The words of the entries of files, of states, and of what says how much was left out of an output.
-const MORE: [&str; 23] = [
+const MORE: [&str; 25] = [
+    "under",
+    "over",
     "token",
     "tokens",
     "omitted",
