@@ -132,7 +132,7 @@ fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
     let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
     Verdict::of(match said.split(' ').next().unwrap_or_default() {
         _ if said.ends_with(" failed") => failed.is_some() && last.is_none(),
-        "read" => is(Work::Read),
+        "read" | "searched" => is(Work::Read),
         "wrote" => is(Work::Write),
         "edited" => is(Work::Edit),
         "deleted" => is(Work::Delete),

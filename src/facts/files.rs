@@ -9,7 +9,7 @@ use super::attached::{self, attached};
 use super::input::Input;
 use super::numbered::{Numbered, Style};
 use super::reads::{Lines, Reading, cut_off, says_that_there_is_more};
-use super::shell::{Showing, is_shell, showing};
+use super::shell::{Showing, is_shell, searched, showing};
 use super::{Exchange, Place, patch, path, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
@@ -44,6 +44,8 @@ pub struct Operation {
 pub enum What {
     /// Its lines are looked at: those that the result shows, or those that were asked for.
     Read(Lines),
+    /// Lines of it are looked for: those that match are shown, and nothing is said of the others.
+    Search,
     /// It gets a new content.
     Write,
     /// Parts of it are replaced.
@@ -160,6 +162,14 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         )
     };
     let done = done(transcript, exchange);
+    if let Some(path) = searched(transcript, exchange, &input) {
+        // No match is no failure, and shows nothing.
+        let is_known = done != Done::Failed;
+        return is_known
+            .then(|| operation(&path, What::Search, done))
+            .into_iter()
+            .collect();
+    }
     let (written, reading) = match exchange.kind {
         ToolKind::Shell => match showing(transcript, exchange, &input) {
             Some(Showing { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
@@ -265,7 +275,7 @@ impl Operation {
                         .map(|part| part.added())
                 })
             }
-            What::Read(_) | What::Edit | What::Delete => None,
+            What::Read(_) | What::Search | What::Edit | What::Delete => None,
         }
     }
 
@@ -377,7 +387,9 @@ impl File {
         let mut content = None;
         for operation in &self.operations {
             content = match (operation.what, operation.done) {
-                (_, Done::Failed) | (What::Read(_), Done::Unanswered) => content,
+                (_, Done::Failed) | (What::Read(_), Done::Unanswered) | (What::Search, _) => {
+                    content
+                }
                 (What::Read(lines), Done::Yes) => {
                     after_read(content, operation.shown(transcript, lines))
                 }

@@ -42,14 +42,84 @@ pub(super) fn showing(
     let words = words(&command)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (path, lines) = shown(&words)?;
-    let folder = input.text(&["workdir", "cwd", "working_directory"]);
-    let path = match folder {
+    Some(Showing {
+        path: below_folder(input, path),
+        lines,
+    })
+}
+
+/// The file in which a call of a shell looks for lines, if it does that in one file and nothing else.
+pub(super) fn searched(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    input: &Input<'_>,
+) -> Option<String> {
+    let command = commands::text(input).filter(|_| is_shell(transcript, exchange))?;
+    let words = words(&command)?;
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Some(below_folder(input, searched_by(&words)?))
+}
+
+/// A path below the folder that a call names.
+fn below_folder(input: &Input<'_>, path: &str) -> String {
+    match input.text(&["workdir", "cwd", "working_directory"]) {
         Some(folder) if !path.starts_with('/') && !path.starts_with('~') => {
             format!("{folder}/{path}")
         }
         Some(_) | None => path.to_owned(),
+    }
+}
+
+/// The file in which a command of these words looks for lines: that it is none of the flags which show something else, and
+/// that its name has an extension, since a folder is no file.
+fn searched_by<'w>(words: &[&'w str]) -> Option<&'w str> {
+    /// Flags that say how lines are matched or shown.
+    const SWITCHES: [&str; 12] = [
+        "-n",
+        "-i",
+        "-S",
+        "-s",
+        "-F",
+        "-w",
+        "-x",
+        "-N",
+        "--line-number",
+        "--ignore-case",
+        "--fixed-strings",
+        "--no-heading",
+    ];
+    /// The same, with a number in the word behind them.
+    const NUMBERS: [&str; 7] = [
+        "-A",
+        "-B",
+        "-C",
+        "-m",
+        "--context",
+        "--after-context",
+        "--before-context",
+    ];
+    let ["rg", rest @ ..] = words else {
+        return None;
     };
-    Some(Showing { path, lines })
+    let mut others = Vec::new();
+    let mut rest = rest.iter();
+    while let Some(word) = rest.next() {
+        if NUMBERS.contains(word) {
+            rest.next()?.parse::<u32>().ok()?;
+        } else if *word == "--" {
+            others.extend(rest.by_ref());
+        } else if word.starts_with('-') && !SWITCHES.contains(word) {
+            return None;
+        } else if !word.starts_with('-') {
+            others.push(*word);
+        }
+    }
+    let [_, path] = others[..] else {
+        return None;
+    };
+    let name = path.rsplit('/').next()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    (!stem.is_empty() && !extension.is_empty() && stem != ".").then_some(path)
 }
 
 /// What a command of these words shows.
@@ -143,6 +213,40 @@ mod tests {
     }
 
     #[test]
+    fn a_search_in_one_file_names_it() {
+        let of = |command: &str| {
+            let words = words(command)?;
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            searched_by(&words).map(str::to_owned)
+        };
+        for command in [
+            "rg x a.rs",
+            "rg -n 'fn (a|b)' a.rs",
+            "rg -n -C 3 x a.rs",
+            "rg -i --no-heading -- -x a.rs",
+        ] {
+            assert_eq!(of(command).as_deref(), Some("a.rs"), "{command}");
+        }
+        for command in [
+            "rg x",
+            "rg x src",
+            "rg x .",
+            "rg x ..",
+            "rg x .git",
+            "rg x a.rs b.rs",
+            "rg -l x a.rs",
+            "rg --files a.rs",
+            "rg -c x a.rs",
+            "rg -C x a.rs",
+            "rg -e x a.rs",
+            "rg x a.rs | head",
+            "grep x a.rs",
+        ] {
+            assert_eq!(of(command), None, "{command}");
+        }
+    }
+
+    #[test]
     fn other_commands_do_not() {
         for command in [
             "",
@@ -161,7 +265,7 @@ mod tests {
             "sed -i s/a/b/ a",
             "head -c 10 a",
             "tail -n 5 a",
-            "rg x a",
+            "rg x a.rs",
         ] {
             assert_eq!(of(command), None, "{command}");
         }

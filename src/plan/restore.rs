@@ -103,7 +103,7 @@ fn shown_by(transcript: &Transcript<'_>, file: &File, content: &Content) -> Opti
         let place = match operation.what {
             What::Read(lines) if lines == content.lines => operation.result?,
             What::Write => operation.call,
-            What::Read(_) | What::Edit | What::Delete => return None,
+            What::Read(_) | What::Search | What::Edit | What::Delete => return None,
         };
         Some((number, place))
     })

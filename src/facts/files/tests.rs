@@ -262,3 +262,43 @@ fn a_patch_names_its_files() {
         ]
     );
 }
+
+#[test]
+fn what_was_searched_is_looked_at_and_its_content_stays_known() {
+    let transcript = anthropic(&[
+        (
+            "exec_command",
+            r#"{"cmd":"cat a.rs","workdir":"/w"}"#,
+            Said::Fine("one\ntwo\n"),
+        ),
+        (
+            "exec_command",
+            r#"{"cmd":"rg -n two a.rs","workdir":"/w"}"#,
+            Said::Fine("2:two"),
+        ),
+        (
+            "exec_command",
+            r#"{"cmd":"rg three a.rs","workdir":"/w"}"#,
+            Said::Failed(""),
+        ),
+    ]);
+    let files = in_main(&transcript, files);
+    assert_eq!(files.len(), 1);
+    let done: Vec<(What, Done)> = files[0]
+        .operations
+        .iter()
+        .map(|o| (o.what, o.done))
+        .collect();
+    assert_eq!(
+        done,
+        [
+            (What::Read(Lines::ALL), Done::Yes),
+            (What::Search, Done::Yes)
+        ]
+    );
+    let content = files[0].content(&transcript).unwrap();
+    assert_eq!(
+        (files[0].path.as_str(), content.text.as_str()),
+        ("/w/a.rs", "one\ntwo\n")
+    );
+}

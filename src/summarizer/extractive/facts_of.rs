@@ -140,15 +140,15 @@ fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>, label: &str
 
 fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     let is_done = |o: &&Operation| o.done != Done::Failed;
-    let is_read = |o: &Operation| matches!(o.what, What::Read(_));
+    let is_look = |o: &Operation| matches!(o.what, What::Read(_) | What::Search);
     let Some(last) = file.last().or(file.operations.last()) else {
         return;
     };
     let mut done = file.operations.iter().filter(is_done);
-    let change = done.rfind(|o| !is_read(o));
+    let change = done.rfind(|o| !is_look(o));
     let mut told = label(gather, last);
     // What was changed stays known as such, whoever looked at it since.
-    if let Some(change) = change.filter(|_| is_read(last)) {
+    if let Some(change) = change.filter(|_| is_look(last)) {
         told = format!("{told}, {}{BEFORE}", label(gather, change));
     }
     let row = Row {
@@ -183,9 +183,11 @@ pub(super) fn changed_before(gather: &mut Gather<'_, '_>, earlier: &Row) {
 fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
     let what = match (operation.what, operation.done) {
         (What::Read(_), Done::Failed) => "read failed",
+        (What::Search, Done::Failed) => "search failed",
         (What::Write, Done::Failed) => "write failed",
         (What::Edit, Done::Failed) => "edit failed",
         (What::Delete, Done::Failed) => "delete failed",
+        (What::Search, _) => "searched",
         (What::Write, _) => "wrote",
         (What::Edit, _) => "edited",
         (What::Delete, _) => "deleted",
@@ -242,7 +244,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
             let is_there = |line: &&str| !line.trim().is_empty();
             let mut lines: Vec<String> = Vec::new();
             match operation.what {
-                What::Read(_) => continue,
+                What::Read(_) | What::Search => continue,
                 What::Delete => break,
                 What::Write => {
                     let text = operation.content(transcript).unwrap_or_default();

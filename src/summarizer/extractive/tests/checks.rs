@@ -10,7 +10,7 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, but for the numbers in them.
-const LABELS: [&str; 26] = [
+const LABELS: [&str; 28] = [
     "accepted",
     "before",
     "call",
@@ -34,6 +34,8 @@ const LABELS: [&str; 26] = [
     "result",
     "running",
     "said",
+    "search",
+    "searched",
     "unanswered",
     "write",
     "wrote",
