@@ -52,7 +52,8 @@ impl<'s> Extracts<'s> {
     fn before(&mut self, cut: Cut) -> &Extract {
         let known = self.known.iter().position(|(tail, _)| *tail == cut.tail);
         let number = known.unwrap_or_else(|| {
-            self.known.push((cut.tail, self.summing.extract(cut)));
+            let extract = Extract::of(self.summing.source(), 0..cut.tail);
+            self.known.push((cut.tail, extract));
             self.known.len() - 1
         });
         &self.known[number].1
@@ -71,7 +72,7 @@ impl Summing<'_> {
         };
         let limit = self.limit(cap);
         let mut extracts = Extracts::of(self);
-        let ways = self.ways(asked, cap, &mut extracts);
+        let ways = self.ways(asked, cap);
         let mut tried = Vec::new();
         for writer in writers {
             // What another one has written tells of the messages that it was given.
@@ -99,7 +100,7 @@ impl Summing<'_> {
         let limit = self.limit(cap);
         let mut extracts = Extracts::of(self);
         let mut most: Option<(usize, u64)> = None;
-        for (cut, words) in self.ways(asked, cap, &mut extracts) {
+        for (cut, words) in self.ways(asked, cap) {
             // Nothing is kept where there is no other way.
             let keeps_nothing = cut.tail == self.conversation.messages.len();
             if keeps_nothing && most.is_some_and(|(_, room)| room > 0) {
@@ -124,15 +125,10 @@ impl Summing<'_> {
     }
 
     /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
-    fn ways(
-        &self,
-        asked: Cut,
-        cap: Option<u64>,
-        extracts: &mut Extracts<'_>,
-    ) -> Vec<(Cut, UserWords)> {
+    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
         let words = self.policy.summary.user_words;
         let mut ways = match cap {
-            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words, extracts),
+            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
             Some(_) | None => vec![(asked, words)],
         };
@@ -140,13 +136,7 @@ impl Summing<'_> {
         ways
     }
 
-    fn ways_within(
-        &self,
-        asked: Cut,
-        cap: u64,
-        words: UserWords,
-        extracts: &mut Extracts<'_>,
-    ) -> Vec<(Cut, UserWords)> {
+    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
         let within = |limit: u64| match kept(asked) > limit {
@@ -155,7 +145,7 @@ impl Summing<'_> {
         };
         let cap = cap.saturating_sub(self.system());
         let share = cap * TAIL / 100;
-        let half = cap.saturating_sub(self.words(asked, cap, extracts)) * LEAST / 100;
+        let half = cap.saturating_sub(self.words(asked, cap)) * LEAST / 100;
         let mut cuts = vec![within(half.min(share))];
         let least = self.cutter.least();
         let end = tokens.len();
@@ -182,7 +172,7 @@ impl Summing<'_> {
     }
 
     /// The tokens of the user's words that a summary has to tell, where they could take a large part of a cap.
-    fn words(&self, cut: Cut, cap: u64, extracts: &mut Extracts<'_>) -> u64 {
+    fn words(&self, cut: Cut, cap: u64) -> u64 {
         let tokens = self.tokens();
         let may_tell = |n: &usize| {
             let is_typed = self.conversation.messages[*n].typed == Typed::Yes;
@@ -193,13 +183,13 @@ impl Summing<'_> {
             return 0;
         }
         let words = self.policy.summary.user_words;
-        let extract = extracts.before(cut);
+        let extract = Extract::words(self.source(), 0..cut.tail);
         extract.summary(0, words, self.estimator).tokens
     }
 
-    /// What the messages before a cut have to tell.
-    fn extract(&self, cut: Cut) -> Extract {
-        let source = Source {
+    /// What summaries are made of.
+    fn source(&self) -> Source<'_, '_> {
+        Source {
             transcript: self.transcript,
             conversation: self.conversation,
             left: self.left,
@@ -207,8 +197,7 @@ impl Summing<'_> {
             first_line: self.first_line,
             instructions: self.instructions,
             policy: self.policy,
-        };
-        Extract::of(source, 0..cut.tail)
+        }
     }
 
     fn written(

@@ -30,27 +30,40 @@ impl Class {
     }
 }
 
-/// Bytes that a name may hold.
-const IN_NAMES: [bool; 256] = {
-    let mut table = [false; 256];
+/// What bytes that a name may hold are; 0 for all others.
+const IN_NAMES: [u8; 256] = {
+    let mut table = [0; 256];
     let mut b = 0;
     while b < 256 {
         let c = b as u8;
-        table[b] = c.is_ascii_alphanumeric()
-            || matches!(
-                c,
-                b'_' | b'.' | b'/' | b'-' | b':' | b'#' | b'@' | b'~' | b'+'
-            );
+        table[b] = match c {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'_'
+            | b'.'
+            | b'/'
+            | b'-'
+            | b':'
+            | b'#'
+            | b'@'
+            | b'~'
+            | b'+' => OTHER,
+            _ => 0,
+        };
         b += 1;
     }
     table
 };
 
+const LOWER: u8 = 1;
+const OTHER: u8 = 2;
+
 /// Whether a cut before this character and after another one of its kind would make a part of a name look like a name.
 pub(super) fn is_in_names(c: char) -> bool {
     // Scripts without blanks between words can be cut anywhere.
     u8::try_from(c).map_or(c.is_alphanumeric() && c < '\u{2e80}', |b| {
-        IN_NAMES[usize::from(b)] || c.is_alphanumeric()
+        IN_NAMES[usize::from(b)] != 0 || c.is_alphanumeric()
     })
 }
 
@@ -59,17 +72,22 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if !IN_NAMES[usize::from(bytes[at])] {
-            at += 1;
-            continue;
-        }
         let start = at;
-        while at < bytes.len() && IN_NAMES[usize::from(bytes[at])] {
+        let mut kinds = 0;
+        while at < bytes.len() {
+            let kind = IN_NAMES[usize::from(bytes[at])];
+            if kind == 0 {
+                break;
+            }
+            kinds |= kind;
             at += 1;
         }
-        if at - start >= 3 {
+        let length = at - start;
+        at += usize::from(length == 0);
+        // Most words are of small letters alone, and none of those is a name.
+        if length >= 3 && kinds != LOWER {
             // ASCII bytes are characters of their own.
-            token(&text[start..at], &mut found);
+            token(&text[start..start + length], &mut found);
         }
     }
 }

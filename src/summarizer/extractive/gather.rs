@@ -95,7 +95,7 @@ impl Gather<'_, '_> {
                 Left::Nothing => self.message(number as u32, message, &outputs),
             }
         }
-        self.unread(&outputs);
+        self.unread();
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         state::gather(&mut self);
@@ -104,13 +104,66 @@ impl Gather<'_, '_> {
         self.found
     }
 
-    /// The last message of the user among those that nobody reads: it is told all the same.
-    fn unread(&mut self, outputs: &IdMap<u32, Output>) {
+    /// Those that the user's words are, and nothing of the answers and outputs between them.
+    pub(super) fn words(mut self) -> Units {
+        let conversation = self.conversation;
+        for number in self.span.clone() {
+            let message = &conversation.messages[number];
+            match self.left[number] {
+                Left::Summary => carried::gather(&mut self, number as u32, message),
+                Left::Acknowledgement => {}
+                Left::Nothing => self.by_user(number as u32, message),
+            }
+        }
+        self.unread();
+        queued::gather(&mut self);
+        requests::keep_last(&mut self);
+        self.found
+    }
+
+    fn by_user(&mut self, number: u32, message: &Message) {
+        let (transcript, conversation) = (self.transcript, self.conversation);
+        let blocks = conversation.blocks(message);
+        if message.typed == Typed::Yes {
+            let text = requests::words(transcript, blocks);
+            requests::add(self, &text, number, conversation.first_line(message));
+            return;
+        }
+        for block in blocks.iter().map(|block| transcript.block(*block)) {
+            self.echo(number, message, block);
+        }
+    }
+
+    /// What stands in a message that nobody typed, and may be the user's all the same.
+    fn echo(&mut self, number: u32, message: &Message, block: &Block) {
+        match (block.kind, message.role) {
+            (BlockKind::Text, Role::User) => {
+                let text = said(self.transcript, block);
+                requests::add_echo(self, &text, number, block.line);
+            }
+            (BlockKind::Attachment, _) => queued::attached(self, number, block),
+            (
+                BlockKind::Text
+                | BlockKind::Call
+                | BlockKind::Result
+                | BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Server
+                | BlockKind::Other,
+                _,
+            ) => {}
+        }
+    }
+
+    /// Adds the last message of the user among those that nobody reads: it is told all the same.
+    fn unread(&mut self) {
         let messages = &self.conversation.messages;
         let is_typed =
             |n: &usize| messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing;
         if let Some(last) = (self.span.end..self.end).rfind(is_typed) {
-            self.message(last as u32, &messages[last], outputs);
+            self.by_user(last as u32, &messages[last]);
         }
     }
 
@@ -159,12 +212,10 @@ impl Gather<'_, '_> {
 
     fn message(&mut self, number: u32, message: &Message, outputs: &IdMap<u32, Output>) {
         let (transcript, conversation) = (self.transcript, self.conversation);
-        let blocks = conversation.blocks(message);
         if message.typed == Typed::Yes {
-            let text = requests::words(transcript, blocks);
-            requests::add(self, &text, number, conversation.first_line(message));
-            return;
+            return self.by_user(number, message);
         }
+        let blocks = conversation.blocks(message);
         let is_call = |b: &u32| transcript.block(*b).kind == BlockKind::Call;
         // What stands before calls is mostly what they do anyway.
         let base = if blocks.iter().any(is_call) { 0.3 } else { 1.0 };
@@ -172,9 +223,8 @@ impl Gather<'_, '_> {
             let block = transcript.block(*number_of_block);
             match (block.kind, message.role) {
                 (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
-                (BlockKind::Text, Role::User) => {
-                    let text = said(transcript, block);
-                    requests::add_echo(self, &text, number, block.line);
+                (BlockKind::Text, Role::User) | (BlockKind::Attachment, _) => {
+                    self.echo(number, message, block);
                 }
                 (BlockKind::Call, _) => {
                     let values = values(transcript, block);
@@ -184,7 +234,6 @@ impl Gather<'_, '_> {
                     let output = outputs.get(number_of_block).copied();
                     self.result(number, block, output.unwrap_or(Output::Other));
                 }
-                (BlockKind::Attachment, _) => queued::attached(self, number, block),
                 (
                     BlockKind::Text
                     | BlockKind::Image

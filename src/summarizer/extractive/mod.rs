@@ -94,6 +94,19 @@ impl Extract {
     /// Where the policy has a summariser read only so many characters, what is not whole within them is not told, but for
     /// the last message that a person typed.
     pub fn of(source: Source<'_, '_>, span: Range<usize>) -> Extract {
+        Extract::gathered(source, span, |gather| gather.all())
+    }
+
+    /// Gathers the user's words alone: what a summary with 0 tokens tells of the span is all that this can be asked for.
+    pub fn words(source: Source<'_, '_>, span: Range<usize>) -> Extract {
+        Extract::gathered(source, span, |gather| gather.words())
+    }
+
+    fn gathered(
+        source: Source<'_, '_>,
+        span: Range<usize>,
+        gathered: impl FnOnce(Gather<'_, '_>) -> Units,
+    ) -> Extract {
         let Source {
             transcript,
             conversation,
@@ -120,7 +133,7 @@ impl Extract {
             said: IdSet::default(),
             known: IdSet::default(),
         };
-        let found = gather.all();
+        let found = gathered(gather);
         Extract {
             weights: found.names.weights(conversation.messages.len()),
             found,

@@ -1,6 +1,9 @@
 //! The names of a conversation, counted: how often, how lately, and by whom each was said.
 
+use std::hash::BuildHasher;
 use std::ops::Range;
+
+use foldhash::fast::FixedState;
 
 use super::entities::{Class, scan};
 use crate::ids::IdMap;
@@ -118,9 +121,7 @@ impl Names {
     }
 }
 
-/// FNV-1a, 64 bits.
+/// A hash of a text that is the same in every run.
 pub(super) fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+    FixedState::with_seed(0).hash_one(text)
 }

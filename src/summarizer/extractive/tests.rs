@@ -29,6 +29,18 @@ pub(super) fn extract(
     first_line: u64,
     policy: &Policy,
 ) -> Extract {
+    let of = |source: super::Source<'_, '_>| Extract::of(source, span);
+    with_source(transcript, conversation, first_line, policy, of)
+}
+
+/// What is made of a conversation, with nothing asked for but what the policy says.
+pub(super) fn with_source(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    first_line: u64,
+    policy: &Policy,
+    of: impl FnOnce(super::Source<'_, '_>) -> Extract,
+) -> Extract {
     let earlier = Earlier::of(policy).unwrap();
     let left = earlier.left(transcript, conversation);
     let source = Source {
@@ -40,7 +52,7 @@ pub(super) fn extract(
         instructions: &policy.summary.instructions,
         policy,
     };
-    Extract::of(source, span)
+    of(source)
 }
 
 /// The summary of all of the first conversation.

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::*;
 use crate::format::{Detected, Detector, Layout};
 use crate::scan::{lines, unescape};
@@ -154,7 +156,11 @@ impl<'t, 'a> Source<'t, 'a> {
         let text = &summary.text;
         assert_eq!(parse(text).rows, summary.rows, "reads back:\n{text}");
         assert_eq!(summary.tokens, estimator.tokens(estimator.text(text)));
-        let least = extract.summary(0, words, &estimator).counted;
+        let least = extract.summary(0, words, &estimator);
+        let of_words = |source: super::super::Source<'_, '_>| Extract::words(source, span.clone());
+        let of_words = with_source(transcript, conversation, self.first_line, policy, of_words);
+        assert_eq!(of_words.summary(0, words, &estimator), least);
+        let least = least.counted;
         assert!(
             summary.counted <= tokens.max(least),
             "{} > {tokens}",
@@ -261,7 +267,7 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
 fn summaries_of_the_fixtures() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     let files = files(&folder, "input.jsonl");
-    let checked: Vec<(usize, usize)> = files.iter().map(|file| check_file(file)).collect();
+    let checked: Vec<(usize, usize)> = files.par_iter().map(|file| check_file(file)).collect();
     let rows: usize = checked.iter().map(|(_, rows)| rows).sum();
     assert!(files.len() > 50 && rows > 1_000, "{} {rows}", files.len());
 }
