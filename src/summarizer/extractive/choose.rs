@@ -24,7 +24,7 @@ use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
 
 /// Parts of a budget, in hundredths.
-const STATE: u64 = 20;
+const STATE: u64 = 15;
 const PLAN: u64 = 10;
 const CHANGED: u64 = 60;
 const REQUESTS: u64 = 20;
@@ -32,7 +32,7 @@ const EARLIER: u64 = 20;
 
 /// What a name is worth that is told for the second time, and one in an index, of what it is otherwise: names alone say little.
 const AGAIN: f64 = 0.15;
-const INDEX: f64 = 0.45;
+const INDEX: f64 = 0.48;
 
 /// Less of a plan than so many tokens says nothing.
 const SHORTEST_PLAN: u64 = 24;

@@ -167,6 +167,9 @@ fn class(token: &str) -> Option<Class> {
     if is_id(token, digits, letters) {
         return Some(Class::Id);
     }
+    if is_time(bytes, digits, letters) {
+        return Some(Class::Number);
+    }
     if bytes.len() < 5 {
         return None;
     }
@@ -198,6 +201,12 @@ fn is_id(token: &str, digits: usize, letters: usize) -> bool {
         is_upper && name.len() == letters && number.len() == digits
     };
     token.split_once('-').is_some_and(is_numbered)
+}
+
+/// A day and a time of it, as in `2026-03-01T14:00:00.5Z`.
+fn is_time(bytes: &[u8], digits: usize, letters: usize) -> bool {
+    let marks = bytes.iter().filter(|b| matches!(b, b'T' | b'Z')).count();
+    bytes.starts_with(b"2") && digits >= 8 && letters == marks
 }
 
 /// With dots, colons, underscores or humps between letters.
@@ -240,12 +249,13 @@ mod tests {
     fn each_class_has_its_form() {
         assert_eq!(
             names(
-                "--no-run v1.2.30 404 deadbeef1 ABC-12 TypeError Vec::new getName MAX_LEN a.txt and/or 3/4 well-known 12"
+                "--no-run v1.2.30 404 2026-03-01T14:00Z deadbeef1 ABC-12 TypeError Vec::new getName MAX_LEN a.txt and/or 3/4 well-known 12"
             ),
             [
                 (Class::Flag, "--no-run"),
                 (Class::Number, "v1.2.30"),
                 (Class::Number, "404"),
+                (Class::Number, "2026-03-01T14:00Z"),
                 (Class::Id, "deadbeef1"),
                 (Class::Id, "ABC-12"),
                 (Class::Error, "TypeError"),

@@ -35,6 +35,9 @@ const LINES_OF_A_FILE: usize = 400;
 /// What a line of a file's outline is worth besides its names.
 const OUTLINE: f64 = 0.1;
 
+/// How the instructions of a project begin that Codex puts before every conversation: they are there again after this one.
+const PROJECT: &str = "# AGENTS.md instructions for ";
+
 /// So deep in a call's input values are told apart from keys.
 const DEEPEST: u8 = 8;
 
@@ -223,9 +226,11 @@ impl Gather<'_, '_> {
             let block = transcript.block(*number_of_block);
             match (block.kind, message.role) {
                 (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
-                (BlockKind::Text, Role::User) | (BlockKind::Attachment, _) => {
+                (BlockKind::Text, Role::User) => {
                     self.echo(number, message, block);
+                    self.instructions(number, block);
                 }
+                (BlockKind::Attachment, _) => self.echo(number, message, block),
                 (BlockKind::Call, _) => {
                     let values = values(transcript, block);
                     self.count(&values, number, block.line, Speaker::Author);
@@ -245,6 +250,19 @@ impl Gather<'_, '_> {
                     _,
                 ) => {}
             }
+        }
+    }
+
+    /// What is said to the assistant and nobody typed: what a command or a skill consists of, and words beside results.
+    fn instructions(&mut self, message: u32, block: &Block) {
+        let text = said(self.transcript, block);
+        let is_notice = text.trim_start().starts_with('<');
+        if is_notice || requests::is_put_there(&text) || text.starts_with(PROJECT) {
+            return;
+        }
+        self.count(&text, message, block.line, Speaker::Tool);
+        for line in text.split('\n') {
+            self.detail(line, message, block.line, 0.0);
         }
     }
 

@@ -17,6 +17,9 @@ pub(super) enum Speaker {
     Tool,
 }
 
+/// Of so many places that a tool lists at once, each is worth half: one of a few is more likely to be gone to.
+const LISTED: f64 = 16.0;
+
 /// All names, and those of each unit.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -33,6 +36,8 @@ struct Name {
     count: u32,
     last_message: u32,
     author: bool,
+    /// With how many other places a tool named it first; 0 for one that an author named.
+    listed: u32,
     /// Whether an index has it.
     is_indexed: bool,
 }
@@ -50,6 +55,7 @@ impl Names {
         speaker: Speaker,
         mut index: impl FnMut(Class, &'t str, u32) -> bool,
     ) {
+        let before = self.names.len();
         scan(text, |class, name| {
             let number = self.number(class, name);
             let known = &mut self.names[number as usize];
@@ -60,6 +66,14 @@ impl Names {
                 known.is_indexed = index(class, name, number);
             }
         });
+        if speaker == Speaker::Tool {
+            let new = &mut self.names[before..];
+            let is_place = |name: &Name| matches!(name.class, Class::Path | Class::Url);
+            let places = new.iter().filter(|name| is_place(name)).count() as u32;
+            for name in new.iter_mut().filter(|name| is_place(name)) {
+                name.listed = places;
+            }
+        }
     }
 
     /// The names of a unit's text.
@@ -101,7 +115,12 @@ impl Names {
             let often = 1.0 + 0.35 * f64::from((name.count + 1).ilog2());
             let lately = 0.4 + 1.0 / (1.0 + age * (4.0 + 8.0 * age));
             let by_author = if name.author { 1.3 } else { 1.0 };
-            name.class.prior() * often * lately * by_author
+            let among = if name.author || name.count > 1 {
+                1.0
+            } else {
+                LISTED / (LISTED + f64::from(name.listed))
+            };
+            name.class.prior() * often * lately * by_author * among
         };
         self.names.iter().map(weight).collect()
     }
@@ -114,6 +133,7 @@ impl Names {
                 count: 0,
                 last_message: 0,
                 author: false,
+                listed: 0,
                 is_indexed: false,
             });
             names.len() as u32 - 1
@@ -124,4 +144,27 @@ impl Names {
 /// A hash of a text that is the same in every run.
 pub(super) fn hash(text: &str) -> u64 {
     FixedState::with_seed(0).hash_one(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_among_many_is_worth_less_until_somebody_goes_there() {
+        let mut names = Names::default();
+        let many: Vec<String> = (0..48).map(|n| format!("deps/d{n}/mix.exs")).collect();
+        let mut count = |text: &str, speaker| names.count(text, 0, speaker, |_, _, _| false);
+        count("lib/one.ex", Speaker::Tool);
+        count(&many.join("\n"), Speaker::Tool);
+        count("deps/d7/mix.exs", Speaker::Author);
+        let weights = names.weights(1);
+        let weight = |name: &str| weights[names.find(name).unwrap() as usize];
+        let [one, listed, opened] =
+            ["lib/one.ex", "deps/d3/mix.exs", "deps/d7/mix.exs"].map(weight);
+        assert!(
+            listed * 3.0 < one && one < opened,
+            "{listed} {one} {opened}"
+        );
+    }
 }

@@ -430,3 +430,18 @@ fn todos_that_are_written_anew_are_not_told() {
     assert_eq!(plan(3), ["all"]);
     assert_eq!(plan(5), ["all", "two"]);
 }
+
+#[test]
+fn what_a_command_consists_of_is_told_by_its_lines() {
+    let meta = r#"{"type":"user","uuid":"b","parentUuid":"a","isMeta":true,"sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"Draft beads.\n\nRun `bd create --title` for each, see docs/beads.md."}]}}"#;
+    let typed = r#"{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"Go."}}"#;
+    let transcript = read_as(Format::ClaudeCode, format!("{typed}\n{meta}\n").as_bytes());
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
+    let expected = "\
+## User requests
+[L1] Go.
+
+## Details
+[L2] Run `bd create --title` for each, see docs/beads.md.";
+    assert_eq!(summary.text, expected);
+}
