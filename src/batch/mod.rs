@@ -41,6 +41,7 @@ pub use eval::eval;
 pub use find::{FileSource, Found, Source, find};
 pub use hooks::{Hooks, Words};
 pub use inspect::{Inspected, compact_bytes, inspect};
+pub use over::Over;
 pub use replay::{replay, replay_bytes};
 pub use stats::stats;
 pub use stdin::Stdin;

@@ -13,20 +13,28 @@ use super::one::detect;
 use super::{Found, Progress, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format};
+use crate::outcome::path_text;
 
 /// How inputs are gone over.
-pub(super) struct Over<'o> {
-    pub(super) found: &'o Found,
+#[expect(
+    missing_debug_implementations,
+    reason = "whoever is told how far it is need not have one"
+)]
+pub struct Over<'o> {
+    /// The inputs.
+    pub found: &'o Found,
     /// The format, where the user named one.
-    pub(super) format: Option<Format>,
-    pub(super) jobs: usize,
+    pub format: Option<Format>,
+    /// Threads.
+    pub jobs: usize,
     /// The signal that ends the run.
-    pub(super) stop: &'o AtomicUsize,
-    pub(super) progress: &'o dyn Progress,
+    pub stop: &'o AtomicUsize,
+    /// Who is told how far it is.
+    pub progress: &'o dyn Progress,
 }
 
 impl Over<'_> {
-    /// What `look` makes of each input, and `failed` of one that cannot be read; in no particular order.
+    /// What `look` makes of each input, and `failed` of one that cannot be read; in the order of their paths.
     ///
     /// # Errors
     /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
@@ -59,16 +67,18 @@ impl Over<'_> {
                 looked => looked,
             }
         };
-        let looked: Result<Vec<T>> = pool.install(|| {
+        let looked: Result<Vec<(String, T)>> = pool.install(|| {
             let inputs = order.par_iter().with_max_len(1);
-            inputs.map(one).collect()
+            let named = |input: &(u64, &Source)| Ok((path_text(input.1.path()), one(input)?));
+            inputs.map(named).collect()
         });
         let mut looked = looked?;
         looked.extend(self.found.missing.iter().map(|error| {
             let path = error.path.clone().unwrap_or_default();
-            failed(&path, error)
+            (path_text(&path), failed(&path, error))
         }));
-        Ok(looked)
+        looked.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(looked.into_iter().map(|(_, looked)| looked).collect())
     }
 
     fn one<T>(&self, source: &Source, look: impl Fn(&Path, Detected, &[u8]) -> T) -> Result<T> {

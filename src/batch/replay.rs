@@ -1,39 +1,23 @@
 //! Many transcripts replayed in parallel: nothing is written.
 
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 
 use super::inspect::each;
 use super::over::Over;
-use super::{Found, Progress};
 use crate::error::Result;
-use crate::format::{Detected, Detector, Format, Warnings};
+use crate::format::{Detected, Detector, Warnings};
 use crate::pipeline::Part;
 use crate::replay::{FileReplay, Replayed, Replaying, recordings};
 
-/// Replays what was found, with `jobs` threads; the entries are in path order. `stop` is the signal that ends the run.
+/// Replays what was found; the entries are in path order.
 ///
 /// # Errors
 /// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]).
-pub fn replay(
-    found: &Found,
-    replaying: &Replaying<'_>,
-    format: Option<Format>,
-    jobs: usize,
-    stop: &AtomicUsize,
-    progress: &dyn Progress,
-) -> Result<Vec<FileReplay>> {
-    let over = Over {
-        found,
-        format,
-        jobs,
-        stop,
-        progress,
-    };
-    let look = |path: &Path, detected, bytes: &[u8]| file(replaying, path, detected, bytes);
-    let mut files = over.each(look, FileReplay::failed)?;
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+pub fn replay(over: &Over<'_>, replaying: &Replaying<'_>) -> Result<Vec<FileReplay>> {
+    over.each(
+        |path: &Path, detected, bytes: &[u8]| file(replaying, path, detected, bytes),
+        FileReplay::failed,
+    )
 }
 
 /// Replays what is in memory.

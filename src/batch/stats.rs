@@ -1,39 +1,23 @@
 //! Many transcripts counted in parallel: nothing is written.
 
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 
 use super::inspect::each;
 use super::over::Over;
-use super::{Found, Progress};
 use crate::error::Result;
-use crate::format::{Detected, Format, Warnings};
+use crate::format::{Detected, Warnings};
 use crate::pipeline::Part;
 use crate::stats::{Counted, Counting, FileStats};
 
-/// Counts what was found, with `jobs` threads; the entries are in path order. `stop` is the signal that ends the run.
+/// Counts what was found; the entries are in path order.
 ///
 /// # Errors
 /// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]).
-pub fn stats(
-    found: &Found,
-    counting: &Counting<'_>,
-    format: Option<Format>,
-    jobs: usize,
-    stop: &AtomicUsize,
-    progress: &dyn Progress,
-) -> Result<Vec<FileStats>> {
-    let over = Over {
-        found,
-        format,
-        jobs,
-        stop,
-        progress,
-    };
-    let count = |path: &Path, detected, bytes: &[u8]| count(counting, path, detected, bytes);
-    let mut files = over.each(count, FileStats::failed)?;
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(files)
+pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<FileStats>> {
+    over.each(
+        |path: &Path, detected, bytes: &[u8]| count(counting, path, detected, bytes),
+        FileStats::failed,
+    )
 }
 
 fn count(counting: &Counting<'_>, path: &Path, detected: Detected, bytes: &[u8]) -> FileStats {

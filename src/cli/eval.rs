@@ -1,20 +1,19 @@
 //! `ctxpack eval`: what do policies leave to be found, and what does it cost?
 
-use std::io::{self, BufWriter, IsTerminal};
-use std::path::PathBuf;
+use std::io::{self, BufWriter};
 
 use clap::Args;
 use serde_json::json;
 
-use super::compact::{policy_ref, threads, width};
+use super::compact::{policy_ref, width};
 use super::config::{KeyArgs, PolicyArgs};
-use super::progress::Bar;
+use super::reading::{Reading, say};
 use super::replay::asking_nobody;
-use super::{Context, Fault, all_paths, flush, format_named, scripted_answers, stdout_failed};
+use super::{Context, Fault, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch;
 use crate::error::Result;
-use crate::eval::{Baseline, Candidate, Evaluator, FileEval, Kind, Metric};
+use crate::eval::{Baseline, Candidate, Evaluator, Kind, Metric};
 use crate::policy::{self, Effective, Setting};
 use crate::report::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
 
@@ -24,8 +23,6 @@ use crate::report::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_tab
 /// session needs behind the cut. Writes nothing but the figures, and asks nobody: summaries are scripted or extractive.
 #[derive(Debug, Args)]
 pub(super) struct Eval {
-    /// Transcripts, folders, patterns, or - for standard input
-    paths: Vec<PathBuf>,
     /// A preset's name, or a policy file; can be given again [default: the policy that holds here]
     #[arg(long = "policy", value_name = "NAME|FILE")]
     policies: Vec<String>,
@@ -55,15 +52,8 @@ pub(super) struct Eval {
     /// Exit with 1 where a policy leaves more than N names that did not stand in what came before
     #[arg(long, value_name = "N")]
     max_invented: Option<u64>,
-    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
-    #[arg(long, value_name = "NAME")]
-    input_format: Option<String>,
-    /// Threads; 0 = one for each processor
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
-    jobs: usize,
-    /// Read more paths from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    files_from: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -103,18 +93,14 @@ impl Eval {
             self.budgets.clone(),
             self.cuts.clone(),
         )?;
-        let format = format_named(self.input_format.as_deref())?;
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
-        if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
-            paths.push(PathBuf::from("-"));
-        }
-        let found = batch::find(&paths, None)?;
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
-        let jobs = threads(self.jobs);
-        let files = batch::eval(&found, &evaluator, format, jobs, &context.stop, &bar)?;
-        bar.finish();
-        let failed = files.iter().any(|file| file.error.is_some());
-        say(context, &files);
+        let files = self
+            .reading
+            .each(context, |over| batch::eval(over, &evaluator))?;
+        let errors = files.iter().map(|file| (&file.path, file.error.as_ref()));
+        let failed = say(
+            context,
+            errors.filter_map(|(path, error)| Some((path, error?))),
+        );
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
         let mut out = BufWriter::new(io::stdout().lock());
@@ -139,7 +125,7 @@ impl Eval {
                 hint: None,
             });
         }
-        Ok(match (failed, closed.is_empty()) {
+        Ok(match (failed > 0, closed.is_empty()) {
             (true, _) => 3,
             (false, false) => 1,
             (false, true) => 0,
@@ -208,20 +194,5 @@ fn setting(key: &str, value: &str) -> Setting {
         key: key.to_owned(),
         value: value.to_owned(),
         origin: "eval".to_owned(),
-    }
-}
-
-/// Faults, each on a line.
-fn say(context: &Context, files: &[FileEval]) {
-    for file in files {
-        if let Some(error) = &file.error {
-            context.fault(&Fault {
-                kind: json!(error.kind),
-                file: Some(file.path.clone()),
-                line: error.line,
-                message: &error.message,
-                hint: error.hint.as_deref(),
-            });
-        }
     }
 }

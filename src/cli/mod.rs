@@ -10,6 +10,7 @@ mod gc;
 mod hooks;
 mod policy;
 mod progress;
+mod reading;
 mod replay;
 mod server;
 mod shorthand;

@@ -1,19 +1,18 @@
 //! `ctxpack replay`: what would policies have done to a session, turn by turn?
 
-use std::io::{self, BufWriter, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter};
+use std::path::Path;
 
 use clap::Args;
-use serde_json::json;
 
-use super::compact::{policy_ref, threads, width};
+use super::compact::{policy_ref, width};
 use super::config::{KeyArgs, PolicyArgs};
-use super::progress::Bar;
-use super::{Context, Fault, all_paths, flush, format_named, scripted_answers, stdout_failed};
+use super::reading::{Reading, say};
+use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch;
 use crate::error::Result;
 use crate::policy::{self, Effective, Setting, Source};
-use crate::replay::{FileReplay, Player, Replaying};
+use crate::replay::{Player, Replaying};
 use crate::report::{Detail, Replays, write_replay_json, write_replay_table};
 
 /// Run policies turn by turn over recorded sessions, as a live agent would have.
@@ -22,8 +21,6 @@ use crate::report::{Detail, Replays, write_replay_json, write_replay_table};
 /// side; their tokens are counted alike.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
-    /// Transcripts, folders, patterns, or - for standard input
-    paths: Vec<PathBuf>,
     /// A preset's name, or a policy file; can be given again [default: all presets]
     #[arg(long = "policy", value_name = "NAME|FILE")]
     policies: Vec<String>,
@@ -35,15 +32,8 @@ pub(super) struct Replay {
     /// One JSON object to stdout
     #[arg(long)]
     json: bool,
-    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
-    #[arg(long, value_name = "NAME")]
-    input_format: Option<String>,
-    /// Threads; 0 = one for each processor
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
-    jobs: usize,
-    /// Read more paths from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    files_from: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 impl Replay {
@@ -62,18 +52,14 @@ impl Replay {
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
-        let format = format_named(self.input_format.as_deref())?;
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
-        if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
-            paths.push(PathBuf::from("-"));
-        }
-        let found = batch::find(&paths, None)?;
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
-        let jobs = threads(self.jobs);
-        let files = batch::replay(&found, &replaying, format, jobs, &context.stop, &bar)?;
-        bar.finish();
-        let failed = files.iter().any(|file| file.error.is_some());
-        say(context, &files);
+        let files = self
+            .reading
+            .each(context, |over| batch::replay(over, &replaying))?;
+        let errors = files.iter().map(|file| (&file.path, file.error.as_ref()));
+        let failed = say(
+            context,
+            errors.filter_map(|(path, error)| Some((path, error?))),
+        );
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);
         let mut out = BufWriter::new(io::stdout().lock());
@@ -87,7 +73,7 @@ impl Replay {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(if failed { 3 } else { 0 })
+        Ok(if failed > 0 { 3 } else { 0 })
     }
 }
 
@@ -120,19 +106,4 @@ pub(super) fn replaying<'p>(
         })
         .collect::<Result<Vec<_>>>()?;
     Replaying::new(players)
-}
-
-/// Faults, each on a line.
-fn say(context: &Context, files: &[FileReplay]) {
-    for file in files {
-        if let Some(error) = &file.error {
-            context.fault(&Fault {
-                kind: json!(error.kind),
-                file: Some(file.path.clone()),
-                line: error.line,
-                message: &error.message,
-                hint: error.hint.as_deref(),
-            });
-        }
-    }
 }

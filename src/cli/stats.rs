@@ -1,27 +1,23 @@
 //! `ctxpack stats`: what is in the window, and what takes most of it.
 
-use std::io::{self, BufWriter, IsTerminal};
-use std::path::PathBuf;
+use std::io::{self, BufWriter};
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
 
-use super::compact::{policy_ref, threads, width};
+use super::compact::{policy_ref, width};
 use super::config::PolicyArgs;
-use super::progress::Bar;
-use super::{Context, Fault, Voice, all_paths, flush, format_named, stdout_failed};
+use super::reading::{Reading, say};
+use super::{Context, Voice, flush, stdout_failed};
 use crate::batch;
 use crate::error::Result;
 use crate::report::{Stats as Report, Turns, View, write_stats_json, write_stats_table};
-use crate::stats::{Counting, Exact, FileStats};
+use crate::stats::{Counting, Exact};
 
 /// Count tokens by role, tool, file and turn, and against thresholds.
 ///
 /// Writes nothing but the counts. Tokens are estimates, made as the policy says. With -v, all turns are shown.
 #[derive(Debug, Args)]
 pub(super) struct Stats {
-    /// Transcripts, folders, patterns, or - for standard input
-    paths: Vec<PathBuf>,
     /// How the counts are written to stdout
     #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
     format: Shape,
@@ -33,15 +29,8 @@ pub(super) struct Stats {
     exact: bool,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
-    #[arg(long, value_name = "NAME")]
-    input_format: Option<String>,
-    /// Threads; 0 = one for each processor
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
-    jobs: usize,
-    /// Read more paths from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    files_from: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -58,18 +47,14 @@ impl Stats {
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
         let counting = Counting::new(policy, self.top, exact)?;
-        let format = format_named(self.input_format.as_deref())?;
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
-        if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
-            paths.push(PathBuf::from("-"));
-        }
-        let found = batch::find(&paths, None)?;
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
-        let jobs = threads(self.jobs);
-        let files = batch::stats(&found, &counting, format, jobs, &context.stop, &bar)?;
-        bar.finish();
-        let failed = files.iter().any(|file| file.error.is_some());
-        say(context, &files);
+        let files = self
+            .reading
+            .each(context, |over| batch::stats(over, &counting))?;
+        let errors = files.iter().map(|file| (&file.path, file.error.as_ref()));
+        let failed = say(
+            context,
+            errors.filter_map(|(path, error)| Some((path, error?))),
+        );
         let report = Report::new(
             policy_ref(&effective),
             counting.estimator(),
@@ -92,21 +77,6 @@ impl Stats {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(if failed { 3 } else { 0 })
-    }
-}
-
-/// Faults, each on a line.
-fn say(context: &Context, files: &[FileStats]) {
-    for file in files {
-        if let Some(error) = &file.error {
-            context.fault(&Fault {
-                kind: json!(error.kind),
-                file: Some(file.path.clone()),
-                line: error.line,
-                message: &error.message,
-                hint: error.hint.as_deref(),
-            });
-        }
+        Ok(if failed > 0 { 3 } else { 0 })
     }
 }

@@ -1,0 +1,75 @@
+//! What commands have in common that look at many transcripts: which these are, how they are gone over, and what is said
+//! of those that cannot be read. Never writes anything.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::compact::threads;
+use super::progress::Bar;
+use super::{Context, Fault, all_paths, format_named};
+use crate::batch::{self, Over};
+use crate::error::Result;
+use crate::outcome::OutcomeError;
+
+/// Which transcripts are looked at, and how.
+#[derive(Debug, Args)]
+pub(super) struct Reading {
+    /// Transcripts, folders, patterns, or - for standard input
+    paths: Vec<PathBuf>,
+    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
+    #[arg(long, value_name = "NAME")]
+    input_format: Option<String>,
+    /// Threads; 0 = one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Read more paths from FILE, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
+}
+
+impl Reading {
+    /// What `look` makes of them, with a bar meanwhile. Standard input is looked at where nothing is named and it is no
+    /// terminal.
+    pub(super) fn each<T>(
+        &self,
+        context: &Context,
+        look: impl FnOnce(&Over<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let format = format_named(self.input_format.as_deref())?;
+        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
+        if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
+            paths.push(PathBuf::from("-"));
+        }
+        let found = batch::find(&paths, None)?;
+        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let looked = look(&Over {
+            found: &found,
+            format,
+            jobs: threads(self.jobs),
+            stop: &context.stop,
+            progress: &bar,
+        })?;
+        bar.finish();
+        Ok(looked)
+    }
+}
+
+/// Says why inputs could not be read, each on a line; how many there were.
+pub(super) fn say<'f>(
+    context: &Context,
+    faults: impl Iterator<Item = (&'f String, &'f OutcomeError)>,
+) -> usize {
+    let said = faults.map(|(path, error)| {
+        context.fault(&Fault {
+            kind: json!(error.kind),
+            file: Some(path.clone()),
+            line: error.line,
+            message: &error.message,
+            hint: error.hint.as_deref(),
+        });
+    });
+    said.count()
+}
