@@ -364,16 +364,26 @@ impl Gather<'_, '_> {
     /// something.
     pub(super) fn detail(&mut self, line: &str, message: u32, at: u32, base: f64) {
         let line = clip(line.trim(), LONGEST);
-        if line.len() < SHORTEST || !self.lines.insert(hash(&line)) {
+        let hash = hash(&line);
+        if line.len() < SHORTEST || self.lines.contains(&hash) {
             return;
         }
-        let row = self.row(Section::Details, at, &line);
-        if let Some(unit) = self.add(row, message, Claim::Free, base)
-            && unit.base <= 0.0
-            && unit.names.is_empty()
-        {
-            self.found.units.pop();
+        let base = base + self.focus.worth(&line);
+        let names = self.found.names.of(&line);
+        // What says nothing here may say something where it comes again: at the end of an output.
+        if base <= 0.0 && names.is_empty() {
+            return;
         }
+        self.lines.insert(hash);
+        let unit = Unit {
+            base,
+            row: self.row(Section::Details, at, &line),
+            message,
+            claim: Claim::Free,
+            says: Says::Words,
+            names,
+        };
+        self.found.units.push(unit);
     }
 
     /// Names that are seen without the summary.
