@@ -224,7 +224,9 @@ impl Summing<'_> {
         }
         let mut size = self.size(cut, limit, || {
             let least = extract.summary(0, words, self.estimator);
-            self.drafted(cut, least, Wrote::Extractive).total
+            let counted = least.counted;
+            let draft = self.drafted(cut, least, Wrote::Extractive);
+            draft.total.saturating_sub(counted)
         });
         let mut rounds = ROUNDS;
         loop {

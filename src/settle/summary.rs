@@ -26,7 +26,7 @@ const FILES: u64 = 10;
 
 /// One part of so many of a cap stays free: a summary's text, which is all names, takes more of a model's tokens than what
 /// it was estimated by.
-const MARGIN: u64 = 25;
+const MARGIN: u64 = 33;
 
 /// A conversation that is to be summarised.
 #[derive(Debug)]
@@ -240,20 +240,20 @@ impl Summing<'_> {
     }
 
     /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
-    /// left of it besides the files that may come back; `least` gives the live tokens with the smallest summary.
-    pub(super) fn size(&self, cut: Cut, limit: u64, least: impl FnOnce() -> u64) -> u64 {
+    /// left of it besides the files that may come back; `others` gives the live tokens that do not count as the summary's.
+    pub(super) fn size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
         let asked = self.policy.summary.size(self.span(cut));
         let is_fitted = self.policy.summary.too_large == TooLarge::Shrink;
         let cap = self.policy.target.cap(self.before);
         if !is_fitted || cap.is_none_or(|cap| self.now() <= cap) {
             return asked;
         }
-        let room = (limit - limit / MARGIN).saturating_sub(least());
+        let room = (limit - limit / MARGIN).saturating_sub(others());
         let files = match self.policy.has(Layer::Restore) {
             true => self.policy.restore.tokens_total.min(room * FILES / 100),
             false => 0,
         };
-        asked.max(room - files)
+        asked.min(room).max(room - files)
     }
 
     fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
