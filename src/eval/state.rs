@@ -92,6 +92,7 @@ impl Verdict {
 fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
     let path = spelled(&row.text, &index.folders);
     let mut last: Option<(usize, Work)> = None;
+    let mut changed: Option<Work> = None;
     let mut failed: Option<Work> = None;
     // What a shell does to a file is not known; a command that names it may have done what is said.
     let mut shell: Option<(usize, &str)> = None;
@@ -105,6 +106,7 @@ fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
                     failed = Some(*work);
                 } else {
                     last = Some((number, *work));
+                    changed = Some(*work).filter(|work| *work != Work::Read).or(changed);
                 }
             }
         }
@@ -130,14 +132,35 @@ fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
     let said = row.label.trim_end_matches(", unanswered");
     // Of several things the last one is what is said to be last.
     let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
-    Verdict::of(match said.split(' ').next().unwrap_or_default() {
-        _ if said.ends_with(" failed") => failed.is_some() && last.is_none(),
-        "read" | "searched" => is(Work::Read),
-        "wrote" => is(Work::Write),
-        "edited" => is(Work::Edit),
-        "deleted" => is(Work::Delete),
-        _ => false,
-    })
+    let (said, before) = match said
+        .strip_suffix(" before")
+        .and_then(|said| said.split_once(", "))
+    {
+        Some((last, change)) => (last, Some(change)),
+        None => (said, None),
+    };
+    // What an earlier summary says of a change stands in no call.
+    let was_so =
+        before.is_none_or(|change| changed.is_none_or(|work| work_of(change) == Some(work)));
+    Verdict::of(
+        was_so
+            && match work_of(said) {
+                _ if said.ends_with(" failed") => failed.is_some() && last.is_none(),
+                Some(work) => is(work),
+                None => false,
+            },
+    )
+}
+
+/// What a row says was done, by its first word.
+fn work_of(said: &str) -> Option<Work> {
+    match said.split(' ').next()? {
+        "read" | "searched" => Some(Work::Read),
+        "wrote" => Some(Work::Write),
+        "edited" => Some(Work::Edit),
+        "deleted" => Some(Work::Delete),
+        _ => None,
+    }
 }
 
 fn file_name(path: &str) -> &str {
@@ -227,6 +250,14 @@ mod tests {
                 "## Files\n[L5,6] read: a.rs\n\n## Commands\n[L9] exit 0: make\n[L9] exit 2: make\n[L9] ran: ls\n"
             ),
             [truth(1, 1), truth(2, 1)]
+        );
+        assert_eq!(
+            summary("## Files\n[L5] read, edited before: a.rs\n[L3] read, wrote before: b.rs\n"),
+            [truth(2, 2), truth(0, 0)]
+        );
+        assert_eq!(
+            summary("## Files\n[L5] read, wrote before: a.rs\n"),
+            [truth(1, 0), truth(0, 0)]
         );
         assert_eq!(summary("Files: a.rs was edited"), [truth(0, 0); 2]);
     }
