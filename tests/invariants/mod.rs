@@ -2,7 +2,7 @@
 //!
 //! Generators write transcripts of all formats, the odd things of real files included; policies have limits so low that
 //! small transcripts are changed by them. What came out is read by a second reader ([`view`]), which shares no code
-//! with the program. The same 200 cases for each property and format are looked at every time, so that a change makes a test
+//! with the program. The same 150 cases for each property and format are looked at every time, so that a change makes a test
 //! fail and never chance; `PROPTEST_CASES=20000` looks at as many others. What is promised of summaries is in
 //! [`summarised`].
 
@@ -45,7 +45,7 @@ use text::Mode;
 use view::{LineView, view};
 
 fn config() -> ProptestConfig {
-    config_of(200)
+    config_of(150)
 }
 
 /// So many cases, unless the environment says otherwise: then as many others as it says.
