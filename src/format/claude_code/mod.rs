@@ -26,3 +26,6 @@ pub use mirror::{MirrorCut, mirror_cuts};
 pub(super) use record::line;
 pub use usage::Figure;
 pub(super) use usage::corrected;
+
+#[cfg(test)]
+mod tests;

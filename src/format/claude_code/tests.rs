@@ -1,0 +1,321 @@
+//! Sessions that hang together in odd ways: what is live of them, and what was lived.
+
+use crate::format::{Format, Warnings};
+use crate::transcript::{Conversation, Transcript};
+
+/// A session line: `kind:id<parent` and the rest as JSON members.
+fn session(lines: &[(&str, &str, &str, &str)]) -> String {
+    lines
+        .iter()
+        .map(|(kind, id, parent, rest)| {
+            let parent = if parent.is_empty() {
+                "null".to_owned()
+            } else {
+                format!("\"{parent}\"")
+            };
+            format!("{{\"type\":\"{kind}\",\"uuid\":\"{id}\",\"parentUuid\":{parent},{rest}}}\n")
+        })
+        .collect()
+}
+
+fn user(text: &str) -> String {
+    format!(r#""message":{{"role":"user","content":"{text}"}}"#)
+}
+
+fn part(id: &str, block: &str) -> String {
+    format!(r#""message":{{"id":"{id}","role":"assistant","content":[{block}]}}"#)
+}
+
+fn call(message: &str, id: &str) -> String {
+    part(
+        message,
+        &format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{}}}}"#),
+    )
+}
+
+fn result(id: &str) -> String {
+    format!(
+        r#""message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"x"}}]}},"toolUseResult":"x""#
+    )
+}
+
+/// The ids of the live lines of each conversation, a message a group.
+fn live(text: &str) -> Vec<String> {
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    ids(&transcript, &transcript.conversations)
+}
+
+/// The same of conversations as they were lived.
+fn lived(text: &str) -> Vec<String> {
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+    ids(&transcript, &Format::ClaudeCode.lived(&transcript))
+}
+
+fn ids(transcript: &Transcript<'_>, conversations: &[Conversation]) -> Vec<String> {
+    let name = |line: &u32| {
+        let id = transcript.links()[*line as usize].id;
+        String::from_utf8(transcript.bytes(*line, id).to_vec()).unwrap()
+    };
+    conversations
+        .iter()
+        .map(|c| {
+            let groups: Vec<_> = c
+                .messages
+                .iter()
+                .map(|m| c.lines(m).iter().map(name).collect::<Vec<_>>().join("+"))
+                .collect();
+            format!("{}: {}", c.id, groups.join(" "))
+        })
+        .collect()
+}
+
+#[test]
+fn split_messages_and_parallel_results_come_together() {
+    // a1 and a2 are one message; the result of a1's call hangs off the path to the leaf.
+    let text = session(&[
+        ("user", "u", "", &user("go")),
+        ("assistant", "a1", "u", &call("m1", "t1")),
+        ("assistant", "a2", "a1", &call("m1", "t2")),
+        ("user", "r1", "a1", &result("t1")),
+        ("user", "r2", "a2", &result("t2")),
+        (
+            "assistant",
+            "a3",
+            "r2",
+            &part("m2", r#"{"type":"text","text":"done"}"#),
+        ),
+    ]);
+    assert_eq!(live(&text), ["main: u a1+a2 r1+r2 a3"]);
+    // Interleaved: call, result, call of the same message, result.
+    let text = session(&[
+        ("user", "u", "", &user("go")),
+        ("assistant", "a1", "u", &call("m1", "t1")),
+        ("user", "r1", "a1", &result("t1")),
+        ("assistant", "a2", "r1", &call("m1", "t2")),
+        ("user", "r2", "a2", &result("t2")),
+    ]);
+    assert_eq!(live(&text), ["main: u a1+a2 r1+r2"]);
+}
+
+#[test]
+fn of_rewritten_history_what_shares_a_message_id_is_sent_too() {
+    let text = session(&[
+        ("user", "u", "", &user("go")),
+        (
+            "assistant",
+            "old",
+            "u",
+            &part("m0", r#"{"type":"text","text":"no"}"#),
+        ),
+        ("assistant", "a1", "u", &call("m1", "t1")),
+        ("user", "r1", "a1", &result("t1")),
+        // The same again under new ids, as after a resume.
+        ("user", "u'", "", &user("go")),
+        ("assistant", "a1'", "u'", &call("m1", "t1")),
+        ("user", "r1'", "a1'", &result("t1")),
+    ]);
+    // The abandoned answer and the first question are dead.
+    assert_eq!(live(&text), ["main: u' a1'+a1 r1+r1'"]);
+    let warnings = &mut Warnings::default();
+    let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, warnings);
+    let main = &transcript.conversations[0];
+    let line_of = |block: u32| transcript.block(block).line;
+    let mut copies: Vec<_> = main
+        .copies
+        .iter()
+        .map(|(c, of)| (line_of(*c), line_of(*of)))
+        .collect();
+    copies.sort_unstable();
+    // Each call and each result is sent once: that on the path.
+    assert_eq!(copies, [(2, 5), (3, 6)]);
+    assert_eq!(
+        main.all_blocks()
+            .map(|(_, b)| line_of(b))
+            .collect::<Vec<_>>(),
+        [4, 5, 6]
+    );
+}
+
+#[test]
+fn the_leaf_pointer_decides_where_it_points_into_the_file() {
+    let lines = session(&[
+        ("user", "u1", "", &user("one")),
+        ("user", "u2", "u1", &user("two")),
+        ("user", "u3", "u2", &user("three")),
+        ("user", "other", "u1", &user("other")),
+    ]);
+    assert_eq!(live(&lines), ["main: u1 other"]);
+    let pointed = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u2\"}}\n");
+    // It leads to its line, and to none that hangs on it.
+    assert_eq!(live(&pointed), ["main: u1 u2"]);
+    let above = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u1\"}}\n");
+    assert_eq!(live(&above), ["main: u1 other"]);
+    // The very last pointer counts, though it points nowhere.
+    let stale = format!("{pointed}{{\"type\":\"last-prompt\",\"leafUuid\":\"gone\"}}\n");
+    assert_eq!(live(&stale), ["main: u1 other"]);
+}
+
+#[test]
+fn progress_and_unknown_lines_are_passed_but_are_no_leaf() {
+    let mut lines = vec![
+        ("user", "u1", "", user("one")),
+        ("progress", "p", "u1", "\"data\":{}".to_owned()),
+        ("survey-mark", "k", "p", "\"mark\":1".to_owned()),
+        ("user", "u2", "k", user("two")),
+        ("user", "other", "u1", user("other")),
+        ("progress", "p2", "u2", "\"data\":{}".to_owned()),
+    ];
+    let live_of = |lines: &[(&str, &str, &str, String)]| {
+        let lines: Vec<_> = lines
+            .iter()
+            .map(|(k, i, p, r)| (*k, *i, *p, r.as_str()))
+            .collect();
+        live(&session(&lines))
+    };
+    assert_eq!(live_of(&lines), ["main: u1 other"]);
+    lines.push((
+        "system",
+        "s",
+        "p2",
+        "\"subtype\":\"turn_duration\"".to_owned(),
+    ));
+    assert_eq!(live_of(&lines), ["main: u1 u2"]);
+    // A note of its own that nothing leads to: the newest words are the leaf.
+    lines[6].2 = "";
+    assert_eq!(live_of(&lines), ["main: u1 other"]);
+}
+
+#[test]
+fn a_parent_that_is_not_there_is_bridged_for_five_seconds() {
+    let at = |text, time| format!(r#"{},"timestamp":"2026-03-09T{time}Z""#, user(text));
+    let with = |parent, time, kind| {
+        live(&session(&[
+            ("user", "u1", "", &at("one", "10:59:58.000")),
+            (kind, "t", "u1", &at("two", "10:59:59.000")),
+            ("user", "u3", parent, &at("three", time)),
+        ]))
+    };
+    // What describes the session has no place in the chain, whatever its ids.
+    for kind in ["custom-title", "file-history-snapshot"] {
+        assert_eq!(with("t", "10:59:59.500", kind), ["main: u1 u3"]);
+    }
+    for (time, lives) in [
+        ("11:00:04.000", "main: u1 t u3"),
+        ("11:00:04.001", "main: u3"),
+        // Nothing bridges back in time, or without a time.
+        ("10:59:58.999", "main: u3"),
+        ("soon", "main: u3"),
+    ] {
+        assert_eq!(with("gone", time, "user"), [lives], "{time}");
+    }
+}
+
+#[test]
+fn a_recorded_compaction_ends_the_window_but_for_what_it_preserved() {
+    let summary = format!(r#"{},"isCompactSummary":true"#, user("so far"));
+    let old = [
+        ("user", "u1", "", user("one")),
+        ("user", "u2", "u1", user("two")),
+        (
+            "assistant",
+            "a2",
+            "u2",
+            part("m", r#"{"type":"text","text":"t"}"#),
+        ),
+    ];
+    let with = |metadata: &str| {
+        let boundary = format!(r#""subtype":"compact_boundary","compactMetadata":{{{metadata}}}"#);
+        let mut lines: Vec<_> = old
+            .iter()
+            .map(|(k, i, p, r)| (*k, *i, *p, r.as_str()))
+            .collect();
+        lines.push(("system", "b", "", &boundary));
+        lines.push(("user", "s", "b", &summary));
+        let after = user("after");
+        lines.push(("user", "u3", "s", &after));
+        live(&session(&lines))
+    };
+    assert_eq!(with(""), ["main: s u3"]);
+    assert_eq!(
+        with(r#""preservedMessages":{"anchorUuid":"s","uuids":["u2","a2"]}"#),
+        ["main: s u2 a2 u3"]
+    );
+    assert_eq!(
+        with(r#""preservedSegment":{"headUuid":"u2","anchorUuid":"s","tailUuid":"a2"}"#),
+        ["main: s u2 a2 u3"]
+    );
+}
+
+#[test]
+fn a_session_was_lived_across_its_compactions() {
+    let summary = format!(r#"{},"isCompactSummary":true"#, user("so far"));
+    let aside = format!(r#"{},"isSidechain":true"#, user("task"));
+    let (one, two, left, after) = (user("one"), user("two"), user("left"), user("after"));
+    let across = |before: &str, metadata: &str| {
+        let boundary = format!(
+            r#""subtype":"compact_boundary","logicalParentUuid":"{before}","compactMetadata":{{{metadata}}}"#
+        );
+        lived(&session(&[
+            ("user", "u1", "", &one),
+            ("user", "x", "u1", &left),
+            ("user", "u2", "u1", &two),
+            ("user", "s1", "", &aside),
+            ("system", "b", "", &boundary),
+            ("user", "s", "b", &summary),
+            ("user", "u3", "s", &after),
+        ]))
+    };
+    let expected = ["main: u1 u2 u3", "s1: s1"];
+    assert_eq!(across("u2", ""), expected);
+    // Where that is not there, what stood before it in the file.
+    assert_eq!(across("gone", ""), expected);
+    // What it says was left out, and what was preserved is there once.
+    assert_eq!(across("x", ""), ["main: u1 x u3", "s1: s1"]);
+    let preserved = r#""preservedMessages":{"anchorUuid":"s","uuids":["u2"]}"#;
+    assert_eq!(across("u2", preserved), expected);
+}
+
+#[test]
+fn sidechains_are_conversations_of_their_own() {
+    let aside = |rest: &str| format!(r#"{rest},"isSidechain":true"#);
+    let lines = [
+        ("user", "u", "", user("go")),
+        ("user", "s1", "", aside(&user("task"))),
+        (
+            "assistant",
+            "s2",
+            "s1",
+            aside(&part("m", r#"{"type":"text","text":"t"}"#)),
+        ),
+        (
+            "assistant",
+            "a",
+            "u",
+            part("n", r#"{"type":"text","text":"t"}"#),
+        ),
+    ];
+    let borrowed: Vec<_> = lines
+        .iter()
+        .map(|(k, i, p, r)| (*k, *i, *p, r.as_str()))
+        .collect();
+    assert_eq!(live(&session(&borrowed)), ["main: u a", "s1: s1 s2"]);
+    assert_eq!(live(&session(&borrowed[1..3])), ["main: s1 s2"]);
+}
+
+#[test]
+fn loops_and_self_parents_end() {
+    let text = session(&[
+        ("user", "a", "b", &user("1")),
+        ("user", "b", "a", &user("2")),
+        ("user", "c", "c", &user("3")),
+    ]);
+    assert_eq!(live(&text), ["main: c"]);
+    assert_eq!(
+        live(&session(&[
+            ("user", "a", "b", &user("1")),
+            ("user", "b", "a", &user("2"))
+        ])),
+        // What hangs on the last line comes after it.
+        ["main: b a"]
+    );
+}
