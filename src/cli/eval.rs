@@ -96,11 +96,7 @@ impl Eval {
         let files = self
             .reading
             .each(context, |over| batch::eval(over, &evaluator))?;
-        let errors = files.iter().map(|file| (&file.path, file.error.as_ref()));
-        let failed = say(
-            context,
-            errors.filter_map(|(path, error)| Some((path, error?))),
-        );
+        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
         let mut out = BufWriter::new(io::stdout().lock());
@@ -125,7 +121,7 @@ impl Eval {
                 hint: None,
             });
         }
-        Ok(match (failed > 0, closed.is_empty()) {
+        Ok(match (failed, closed.is_empty()) {
             (true, _) => 3,
             (false, false) => 1,
             (false, true) => 0,

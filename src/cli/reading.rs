@@ -57,12 +57,15 @@ impl Reading {
     }
 }
 
-/// Says why inputs could not be read, each on a line; how many there were.
+/// Says why inputs could not be read, each on a line; whether there were any.
 pub(super) fn say<'f>(
     context: &Context,
-    faults: impl Iterator<Item = (&'f String, &'f OutcomeError)>,
-) -> usize {
-    let said = faults.map(|(path, error)| {
+    inputs: impl Iterator<Item = (&'f String, &'f Option<OutcomeError>)>,
+) -> bool {
+    let mut failed = false;
+    for (path, error) in inputs {
+        let Some(error) = error else { continue };
+        failed = true;
         context.fault(&Fault {
             kind: json!(error.kind),
             file: Some(path.clone()),
@@ -70,6 +73,6 @@ pub(super) fn say<'f>(
             message: &error.message,
             hint: error.hint.as_deref(),
         });
-    });
-    said.count()
+    }
+    failed
 }

@@ -55,11 +55,7 @@ impl Replay {
         let files = self
             .reading
             .each(context, |over| batch::replay(over, &replaying))?;
-        let errors = files.iter().map(|file| (&file.path, file.error.as_ref()));
-        let failed = say(
-            context,
-            errors.filter_map(|(path, error)| Some((path, error?))),
-        );
+        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);
         let mut out = BufWriter::new(io::stdout().lock());
@@ -73,7 +69,7 @@ impl Replay {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(if failed > 0 { 3 } else { 0 })
+        Ok(if failed { 3 } else { 0 })
     }
 }
 

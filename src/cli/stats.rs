@@ -50,11 +50,7 @@ impl Stats {
         let files = self
             .reading
             .each(context, |over| batch::stats(over, &counting))?;
-        let errors = files.iter().map(|file| (&file.path, file.error.as_ref()));
-        let failed = say(
-            context,
-            errors.filter_map(|(path, error)| Some((path, error?))),
-        );
+        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let report = Report::new(
             policy_ref(&effective),
             counting.estimator(),
@@ -77,6 +73,6 @@ impl Stats {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(if failed > 0 { 3 } else { 0 })
+        Ok(if failed { 3 } else { 0 })
     }
 }

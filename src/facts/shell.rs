@@ -38,8 +38,7 @@ pub(super) fn showing(
     exchange: &Exchange,
     input: &Input<'_>,
 ) -> Option<Showing> {
-    let command = commands::text(input).filter(|_| is_shell(transcript, exchange))?;
-    let words = words(&command)?;
+    let words = words_of(transcript, exchange, input)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (path, lines) = shown(&words)?;
     Some(Showing {
@@ -54,10 +53,19 @@ pub(super) fn searched(
     exchange: &Exchange,
     input: &Input<'_>,
 ) -> Option<String> {
-    let command = commands::text(input).filter(|_| is_shell(transcript, exchange))?;
-    let words = words(&command)?;
+    let words = words_of(transcript, exchange, input)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     Some(below_folder(input, searched_by(&words)?))
+}
+
+/// The words of the one command that a call has a shell run, where that is how the agent reads files.
+fn words_of(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    input: &Input<'_>,
+) -> Option<Vec<String>> {
+    let command = commands::text(input).filter(|_| is_shell(transcript, exchange))?;
+    words(&command)
 }
 
 /// A path below the folder that a call names.
@@ -70,8 +78,8 @@ fn below_folder(input: &Input<'_>, path: &str) -> String {
     }
 }
 
-/// The file in which a command of these words looks for lines: that it is none of the flags which show something else, and
-/// that its name has an extension, since a folder is no file.
+/// The file in which a command of these words looks for lines. None where a flag has it show something else, and where the
+/// name has no extension: that may be a folder.
 fn searched_by<'w>(words: &[&'w str]) -> Option<&'w str> {
     /// Flags that say how lines are matched or shown.
     const SWITCHES: [&str; 12] = [

@@ -107,7 +107,7 @@ impl Gather<'_, '_> {
         self.found
     }
 
-    /// Those that the user's words are, and nothing of the answers and outputs between them.
+    /// The units of the user's words, and none of the answers and outputs between them.
     pub(super) fn words(mut self) -> Units {
         let conversation = self.conversation;
         for number in self.span.clone() {
@@ -124,6 +124,7 @@ impl Gather<'_, '_> {
         self.found
     }
 
+    /// Adds a message of the user, or what may be the user's in one that nobody typed.
     fn by_user(&mut self, number: u32, message: &Message) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let blocks = conversation.blocks(message);
@@ -133,30 +134,11 @@ impl Gather<'_, '_> {
             return;
         }
         for block in blocks.iter().map(|block| transcript.block(*block)) {
-            self.echo(number, message, block);
-        }
-    }
-
-    /// What stands in a message that nobody typed, and may be the user's all the same.
-    fn echo(&mut self, number: u32, message: &Message, block: &Block) {
-        match (block.kind, message.role) {
-            (BlockKind::Text, Role::User) => {
-                let text = said(self.transcript, block);
-                requests::add_echo(self, &text, number, block.line);
+            if block.kind == BlockKind::Attachment {
+                queued::attached(self, number, block);
+            } else if block.kind == BlockKind::Text && message.role == Role::User {
+                requests::add_echo(self, &said(transcript, block), number, block.line);
             }
-            (BlockKind::Attachment, _) => queued::attached(self, number, block),
-            (
-                BlockKind::Text
-                | BlockKind::Call
-                | BlockKind::Result
-                | BlockKind::Image
-                | BlockKind::Document
-                | BlockKind::Thinking
-                | BlockKind::Redacted
-                | BlockKind::Server
-                | BlockKind::Other,
-                _,
-            ) => {}
         }
     }
 
@@ -227,10 +209,11 @@ impl Gather<'_, '_> {
             match (block.kind, message.role) {
                 (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
                 (BlockKind::Text, Role::User) => {
-                    self.echo(number, message, block);
-                    self.instructions(number, block);
+                    let text = said(transcript, block);
+                    requests::add_echo(self, &text, number, block.line);
+                    self.instructions(&text, number, block.line);
                 }
-                (BlockKind::Attachment, _) => self.echo(number, message, block),
+                (BlockKind::Attachment, _) => queued::attached(self, number, block),
                 (BlockKind::Call, _) => {
                     let values = values(transcript, block);
                     self.count(&values, number, block.line, Speaker::Author);
@@ -254,15 +237,14 @@ impl Gather<'_, '_> {
     }
 
     /// What is said to the assistant and nobody typed: what a command or a skill consists of, and words beside results.
-    fn instructions(&mut self, message: u32, block: &Block) {
-        let text = said(self.transcript, block);
+    fn instructions(&mut self, text: &str, message: u32, at: u32) {
         let is_notice = text.trim_start().starts_with('<');
-        if is_notice || requests::is_put_there(&text) || text.starts_with(PROJECT) {
+        if is_notice || requests::is_put_there(text) || text.starts_with(PROJECT) {
             return;
         }
-        self.count(&text, message, block.line, Speaker::Tool);
+        self.count(text, message, at, Speaker::Tool);
         for line in text.split('\n') {
-            self.detail(line, message, block.line, 0.0);
+            self.detail(line, message, at, 0.0);
         }
     }
 

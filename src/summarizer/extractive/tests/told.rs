@@ -41,12 +41,12 @@ fn what_an_agent_writes_under_the_users_name_is_no_request() {
     let summary = summary(&[
         r#"{"role":"user","content":[{"type":"text","text":"<ide_opened_file>The user opened /w/x_y.rs</ide_opened_file>"},{"type":"text","text":"Fix it."}]}"#,
         r#"{"role":"user","content":"[Request interrupted by user for tool use]"}"#,
-        r#"{"role":"user","content":"<task-notification><task-id>b7</task-id></task-notification>\nRead the output: /tmp/b7.output"}"#,
+        r#"{"role":"user","content":"<task-notification><task-id>b7</task-id></task-notification>\nRead the output: /w/b7.output"}"#,
         r#"{"role":"user","content":"<command-name>/review</command-name><command-args>the parser only</command-args>"}"#,
     ]);
     let requests = [("", "Fix it."), ("", "the parser only")];
     assert_eq!(rows(&summary, Section::Requests), requests);
-    let notice = [("", "Read the output: /tmp/b7.output")];
+    let notice = [("", "Read the output: /w/b7.output")];
     assert_eq!(rows(&summary, Section::Details), notice);
 }
 
