@@ -295,7 +295,7 @@ impl<'c> Choice<'c> {
         let unit = &self.extract.found.units[number];
         let names = self.extract.found.names.list(&unit.names).iter();
         let told = |name: &u32| self.told[*name as usize];
-        let worth = |name: &u32| self.extract.weights[*name as usize];
+        let worth = |name: &u32| self.extract.found.weights[*name as usize];
         let new: f64 = names.clone().filter(|n| told(n) == 0).map(worth).sum();
         let text = unit.row.text.len() + unit.row.label.len();
         // About the tokens of the row with its mark: exact sizes are only for what is about to be taken.

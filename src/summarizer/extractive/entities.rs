@@ -38,17 +38,12 @@ const IN_NAMES: [u8; 256] = {
         let c = b as u8;
         table[b] = match c {
             b'a'..=b'z' => LOWER,
-            b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'_'
-            | b'.'
-            | b'/'
-            | b'-'
-            | b':'
-            | b'#'
-            | b'@'
-            | b'~'
-            | b'+' => OTHER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b':' => COLON,
+            b'/' => SLASH,
+            b'_' | b'.' => JOINS,
+            b'-' | b'#' | b'@' | b'~' | b'+' => OTHER,
             _ => 0,
         };
         b += 1;
@@ -57,7 +52,12 @@ const IN_NAMES: [u8; 256] = {
 };
 
 const LOWER: u8 = 1;
-const OTHER: u8 = 2;
+const UPPER: u8 = 1 << 1;
+const DIGIT: u8 = 1 << 2;
+const COLON: u8 = 1 << 3;
+const SLASH: u8 = 1 << 4;
+const JOINS: u8 = 1 << 5;
+const OTHER: u8 = 1 << 6;
 
 /// Whether a cut before this character and after another one of its kind would make a part of a name look like a name.
 pub(super) fn is_in_names(c: char) -> bool {
@@ -65,6 +65,17 @@ pub(super) fn is_in_names(c: char) -> bool {
     u8::try_from(c).map_or(c.is_alphanumeric() && c < '\u{2e80}', |b| {
         IN_NAMES[usize::from(b)] != 0 || c.is_alphanumeric()
     })
+}
+
+/// Whether the bytes around a place of a text may be of one name.
+pub(super) fn is_within_word(text: &str, at: usize) -> bool {
+    let bytes = text.as_bytes();
+    let is_one = |at: usize| {
+        bytes
+            .get(at)
+            .is_some_and(|b| IN_NAMES[usize::from(*b)] != 0)
+    };
+    at > 0 && is_one(at - 1) && is_one(at)
 }
 
 /// Calls `found` with each name in `text`, in its order; names that come again, too.
@@ -87,38 +98,44 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
         // Most words are of small letters alone, and none of those is a name.
         if length >= 3 && kinds != LOWER {
             // ASCII bytes are characters of their own.
-            token(&text[start..start + length], &mut found);
+            token(&text[start..start + length], kinds, &mut found);
         }
     }
 }
 
-fn token<'t>(token: &'t str, found: &mut impl FnMut(Class, &'t str)) {
-    let token = token.trim_end_matches(['.', ':', '-', '/', '#', '+', '@', '~']);
-    if token.contains("://") {
+/// Calls `found` with the names in a token that holds bytes of these kinds, and no others.
+fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) {
+    let has = |kind: u8| kinds & kind != 0;
+    let ends = |c: char| matches!(c, '.' | ':' | '-' | '/' | '#' | '+' | '@' | '~');
+    let mut token = token.trim_end_matches(ends);
+    if has(COLON) && has(SLASH) && token.contains("://") {
         found(Class::Url, token);
         return;
     }
-    let token = without_position(token.trim_start_matches([':', '@', '+']));
-    if token.contains('/') {
+    if has(COLON | OTHER) {
+        token = token.trim_start_matches([':', '@', '+']);
+    }
+    if has(COLON) {
+        token = without_position(token);
+    }
+    if has(SLASH) && token.contains('/') {
         let path = token.trim_start_matches("./");
         if is_path(path) {
             found(Class::Path, path);
         } else {
             // Words around a slash, as in `a/b`.
             for part in token.split('/') {
-                if let Some(class) = class(part) {
+                if let Some(class) = class(part, kinds) {
                     found(class, part);
                 }
             }
         }
         return;
     }
-    let token = if token.starts_with("--") {
-        token
-    } else {
-        token.trim_start_matches(['.', '-', '~'])
-    };
-    if let Some(class) = class(token) {
+    if has(JOINS | OTHER) && !token.starts_with("--") {
+        token = token.trim_start_matches(['.', '-', '~']);
+    }
+    if let Some(class) = class(token, kinds) {
         found(class, token);
     }
 }
@@ -148,18 +165,26 @@ fn is_path(token: &str) -> bool {
     has_letter && token.len() >= 4 && (slashes >= 2 || has_extension)
 }
 
-/// What a token without slashes is.
-fn class(token: &str) -> Option<Class> {
+/// What a token without slashes is; it holds bytes of no other kinds than these.
+fn class(token: &str, kinds: u8) -> Option<Class> {
     let bytes = token.as_bytes();
-    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
-    let letters = bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
     if let Some(flag) = token.strip_prefix("--") {
         let begins_a_word = flag.starts_with(|c: char| c.is_ascii_alphabetic());
         return (begins_a_word && flag.len() >= 2).then_some(Class::Flag);
     }
+    // Words, with hyphens or without.
+    if kinds & !(LOWER | OTHER) == 0 {
+        return None;
+    }
+    let count = |kind: u8| {
+        let of_kind = |b: &&u8| IN_NAMES[usize::from(**b)] & kind != 0;
+        bytes.iter().filter(of_kind).count()
+    };
+    let digits = if kinds & DIGIT == 0 { 0 } else { count(DIGIT) };
     if let Some(number) = token.strip_prefix('#') {
         return (!number.is_empty() && digits == number.len()).then_some(Class::Id);
     }
+    let letters = count(LOWER | UPPER);
     if letters <= 1 {
         let is_version = token.contains('.') && digits >= 2;
         return (digits >= 3 || is_version).then_some(Class::Number);
@@ -173,10 +198,8 @@ fn class(token: &str) -> Option<Class> {
     if bytes.len() < 5 {
         return None;
     }
-    if ["Error", "Exception", "Warning"]
-        .iter()
-        .any(|end| token.ends_with(end))
-    {
+    let is_error = |end: &&str| token.ends_with(*end);
+    if kinds & UPPER != 0 && ["Error", "Exception", "Warning"].iter().any(is_error) {
         return Some(Class::Error);
     }
     is_symbol(bytes).then_some(Class::Symbol)
@@ -205,8 +228,8 @@ fn is_id(token: &str, digits: usize, letters: usize) -> bool {
 
 /// A day and a time of it, as in `2026-03-01T14:00:00.5Z`.
 fn is_time(bytes: &[u8], digits: usize, letters: usize) -> bool {
-    let marks = bytes.iter().filter(|b| matches!(b, b'T' | b'Z')).count();
-    bytes.starts_with(b"2") && digits >= 8 && letters == marks
+    let marks = || bytes.iter().filter(|b| matches!(b, b'T' | b'Z')).count();
+    bytes.starts_with(b"2") && digits >= 8 && letters == marks()
 }
 
 /// With dots, colons, underscores or humps between letters.

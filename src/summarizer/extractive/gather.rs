@@ -11,7 +11,7 @@ use super::facts_of::Output;
 use super::focus::Focus;
 use super::form::{Mark, Row, Section};
 use super::lines::{is_outline, key_lines, without_number};
-use super::names::{Speaker, hash};
+use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Says, Unit, Units};
 use super::{carried, facts_of, queued, requests, state};
 use crate::facts::{Earlier, Exchange, Left, decides, exchanges, said, sentences};
@@ -61,8 +61,7 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) policy: &'g Policy,
     pub(super) focus: Focus,
     pub(super) found: Units,
-    /// Names for indexes, in the order in which they were met.
-    pub(super) index: Vec<Indexed>,
+    pub(super) index: Index,
     /// Lines of outputs that are units already.
     pub(super) lines: IdSet<u64>,
     /// Texts of the user that are units already.
@@ -71,10 +70,19 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) known: IdSet<(Section, u64)>,
 }
 
+/// Names for indexes, in the order in which they were met.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    names: Vec<Indexed>,
+    /// One name after the other.
+    text: String,
+}
+
 /// A name for an index, and where it was met first.
 #[derive(Debug)]
-pub(super) struct Indexed {
-    name: String,
+struct Indexed {
+    /// Where it stands in the index's text.
+    name: Range<usize>,
     number: u32,
     message: u32,
     line: u32,
@@ -102,8 +110,9 @@ impl Gather<'_, '_> {
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         state::gather(&mut self);
-        self.index();
         self.behind();
+        self.weigh();
+        self.index();
         self.found
     }
 
@@ -121,7 +130,13 @@ impl Gather<'_, '_> {
         self.unread();
         queued::gather(&mut self);
         requests::keep_last(&mut self);
+        self.weigh();
         self.found
+    }
+
+    fn weigh(&mut self) {
+        let messages = self.conversation.messages.len();
+        self.found.weights = self.found.names.weights(messages);
     }
 
     /// Adds a message of the user, or what may be the user's in one that nobody typed.
@@ -242,36 +257,44 @@ impl Gather<'_, '_> {
         if is_notice || requests::is_put_there(text) || text.starts_with(PROJECT) {
             return;
         }
-        self.count(text, message, at, Speaker::Tool);
+        let counted = self.count(text, message, at, Speaker::Tool);
         for line in text.split('\n') {
-            self.detail(line, message, at, 0.0);
+            self.line(line, Some(&counted), message, at, 0.0);
         }
     }
 
     fn findings(&mut self, message: u32, block: &Block, base: f64) {
         let text = said(self.transcript, block);
         let names = &mut self.found.names;
-        names.count(&text, message, Speaker::Author, |_, _, _| false);
+        let counted = names.count(&text, message, Speaker::Author, |_, _, _| false);
         for sentence in sentences(&text) {
             let sentence = clip(sentence, LONGEST);
             if !self.lines.insert(hash(&sentence)) {
                 continue;
             }
-            let sentence = &sentence;
-            let row = self.row(Section::Findings, block.line, sentence);
             // Why something is as it is stands nowhere else.
-            let base = if decides(sentence) {
+            let base = if decides(&sentence) {
                 base + DECIDES
             } else {
                 base
             };
-            self.add(row, message, Claim::Free, base);
+            let unit = Unit {
+                base: base + self.focus.worth(&sentence),
+                row: self.row(Section::Findings, block.line, &sentence),
+                message,
+                claim: Claim::Free,
+                says: Says::Words,
+                names: self.found.names.of_part(&sentence, &counted),
+            };
+            self.found.units.push(unit);
         }
     }
 
     fn result(&mut self, message: u32, block: &Block, output: Output) {
         let text = said(self.transcript, block);
-        self.count(&text, message, block.line, Speaker::Tool);
+        let counted = self.count(&text, message, block.line, Speaker::Tool);
+        let mut tell =
+            |line: &str, base| self.line(line, Some(&counted), message, block.line, base);
         // The results of a command stand at its end.
         let at_the_end = match output {
             Output::Command => 0.5,
@@ -282,9 +305,9 @@ impl Gather<'_, '_> {
                 let lines = text.split('\n').map(without_number).enumerate();
                 for (number, line) in lines {
                     if is_outline(line) {
-                        self.detail(line, message, block.line, OUTLINE);
+                        tell(line, OUTLINE);
                     } else if number < LINES_OF_A_FILE {
-                        self.detail(line, message, block.line, 0.0);
+                        tell(line, 0.0);
                     }
                 }
             }
@@ -292,18 +315,24 @@ impl Gather<'_, '_> {
             Output::Command | Output::Other => {
                 let (lines, last) = key_lines(&text);
                 for line in lines {
-                    self.detail(line, message, block.line, 0.0);
+                    tell(line, 0.0);
                 }
                 // The status is told with the command.
                 for line in last.filter(|line| !line.starts_with("Exit code")) {
-                    self.detail(line, message, block.line, at_the_end);
+                    tell(line, at_the_end);
                 }
             }
         }
     }
 
     /// Counts the names of a text, and remembers those for an index.
-    fn count(&mut self, text: &str, message: u32, line: u32, speaker: Speaker) {
+    fn count<'t>(
+        &mut self,
+        text: &'t str,
+        message: u32,
+        line: u32,
+        speaker: Speaker,
+    ) -> Counted<'t> {
         let index = &mut self.index;
         let names = &mut self.found.names;
         names.count(text, message, speaker, |class, name, number| {
@@ -312,32 +341,40 @@ impl Gather<'_, '_> {
                 Class::Error | Class::Flag | Class::Number => false,
             };
             if is_pointed_at && name.len() <= LONGEST {
-                index.push(Indexed {
-                    name: name.to_owned(),
+                let start = index.text.len();
+                index.text.push_str(name);
+                index.names.push(Indexed {
+                    name: start..index.text.len(),
                     number,
                     message,
                     line,
                 });
             }
             is_pointed_at
-        });
+        })
     }
 
     /// Adds indexes: the names that a text was the first to say, those together that are worth most.
     fn index(&mut self) {
-        let weights = self.found.names.weights(self.conversation.messages.len());
-        let mut index = std::mem::take(&mut self.index);
+        let Index { mut names, text } = std::mem::take(&mut self.index);
         let is_same = |a: &Indexed, b: &Indexed| (a.message, a.line) == (b.message, b.line);
-        for of_one in index.chunk_by_mut(is_same) {
-            let weight = |name: &Indexed| weights[name.number as usize];
+        for of_one in names.chunk_by_mut(is_same) {
+            let weight = |name: &Indexed| self.found.weights[name.number as usize];
             of_one.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
             for names in of_one.chunks(IN_A_LINE) {
-                let words: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
+                let words: Vec<&str> = names.iter().map(|n| &text[n.name.clone()]).collect();
+                let words = words.join(BETWEEN);
                 let (message, line) = (names[0].message, names[0].line);
-                let row = self.row(Section::Details, line, &words.join(BETWEEN));
-                if let Some(unit) = self.add(row, message, Claim::Free, 0.0) {
-                    unit.says = Says::Names;
-                }
+                let numbers = names.iter().map(|name| name.number);
+                let unit = Unit {
+                    base: self.focus.worth(&words),
+                    row: self.row(Section::Details, line, &words),
+                    message,
+                    claim: Claim::Free,
+                    says: Says::Names,
+                    names: self.found.names.of_numbers(numbers),
+                };
+                self.found.units.push(unit);
             }
         }
     }
@@ -345,18 +382,31 @@ impl Gather<'_, '_> {
     /// A line of an output or of a file, if no other one said the same; without a worth of its own only if it names
     /// something.
     pub(super) fn detail(&mut self, line: &str, message: u32, at: u32, base: f64) {
+        self.line(line, None, message, at, base);
+    }
+
+    /// The same of a line of `counted`.
+    fn line(
+        &mut self,
+        line: &str,
+        counted: Option<&Counted<'_>>,
+        message: u32,
+        at: u32,
+        base: f64,
+    ) {
         let line = clip(line.trim(), LONGEST);
-        let hash = hash(&line);
-        if line.len() < SHORTEST || self.lines.contains(&hash) {
+        if line.len() < SHORTEST {
             return;
         }
         let base = base + self.focus.worth(&line);
-        let names = self.found.names.of(&line);
+        let names = match counted {
+            Some(counted) => self.found.names.of_part(&line, counted),
+            None => self.found.names.of(&line),
+        };
         // What says nothing here may say something where it comes again: at the end of an output.
-        if base <= 0.0 && names.is_empty() {
+        if base <= 0.0 && names.is_empty() || !self.lines.insert(hash(&line)) {
             return;
         }
-        self.lines.insert(hash);
         let unit = Unit {
             base,
             row: self.row(Section::Details, at, &line),

@@ -36,7 +36,7 @@ use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Transcript};
 
 use focus::Focus;
-use gather::Gather;
+use gather::{Gather, Index};
 use units::Units;
 
 pub use form::{Mark, Parsed, Row, Section, parse};
@@ -46,8 +46,6 @@ pub use requests::is_put_there;
 #[derive(Debug)]
 pub struct Extract {
     found: Units,
-    /// What each name is worth.
-    weights: Vec<f64>,
     user_message_max: u64,
 }
 
@@ -128,15 +126,13 @@ impl Extract {
             policy,
             focus: Focus::of(instructions),
             found: Units::default(),
-            index: Vec::new(),
+            index: Index::default(),
             lines: IdSet::default(),
             said: IdSet::default(),
             known: IdSet::default(),
         };
-        let found = gathered(gather);
         Extract {
-            weights: found.names.weights(conversation.messages.len()),
-            found,
+            found: gathered(gather),
             user_message_max: policy.summary.user_message_max,
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 
-use super::entities::{Class, scan};
+use super::entities::{Class, is_within_word, scan};
 use crate::ids::IdMap;
 
 /// Who says something.
@@ -45,6 +45,35 @@ struct Name {
 /// The names of a unit, each once, as a part of a list of all.
 pub(super) type NamesOf = Range<u32>;
 
+/// A text whose names are known, so that none of its parts is looked through again.
+#[derive(Debug)]
+pub(super) struct Counted<'t> {
+    text: &'t str,
+    /// Where each of its names begins, and its number.
+    names: Vec<(usize, u32)>,
+}
+
+impl<'t> Counted<'t> {
+    /// The names of a part; nothing for what is no part of the text, or begins or ends within a word of it.
+    fn within(&self, part: &str) -> Option<&[(usize, u32)]> {
+        let from = offset(self.text, part).filter(|from| from + part.len() <= self.text.len())?;
+        let to = from + part.len();
+        if [from, to]
+            .into_iter()
+            .any(|at| is_within_word(self.text, at))
+        {
+            return None;
+        }
+        let place = |at: usize| self.names.partition_point(|(start, _)| *start < at);
+        Some(&self.names[place(from)..place(to)])
+    }
+}
+
+/// How far into `text` its part begins.
+fn offset(text: &str, part: &str) -> Option<usize> {
+    (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)
+}
+
 impl Names {
     /// Counts the names of a text of message `message`. Calls `index` with each that no index has yet, and with its number;
     /// it says whether it has put it into one.
@@ -54,10 +83,12 @@ impl Names {
         message: u32,
         speaker: Speaker,
         mut index: impl FnMut(Class, &'t str, u32) -> bool,
-    ) {
+    ) -> Counted<'t> {
         let before = self.names.len();
+        let mut met = Vec::new();
         scan(text, |class, name| {
             let number = self.number(class, name);
+            met.extend(offset(text, name).map(|at| (at, number)));
             let known = &mut self.names[number as usize];
             known.count += 1;
             known.last_message = known.last_message.max(message);
@@ -74,17 +105,40 @@ impl Names {
                 name.listed = places;
             }
         }
+        Counted { text, names: met }
     }
 
     /// The names of a unit's text.
     pub(super) fn of(&mut self, text: &str) -> NamesOf {
-        let start = self.of_units.len() as u32;
-        let mut own = Vec::new();
+        let start = self.of_units.len();
+        let mut own = std::mem::take(&mut self.of_units);
         self.each(text, |number| own.push(number));
+        self.of_units = own;
+        self.sorted(start)
+    }
+
+    /// The names of a unit's text that is a part of `counted`.
+    pub(super) fn of_part(&mut self, part: &str, counted: &Counted<'_>) -> NamesOf {
+        match counted.within(part) {
+            Some(names) => self.of_numbers(names.iter().map(|(_, number)| *number)),
+            None => self.of(part),
+        }
+    }
+
+    /// The names of a unit, by their numbers.
+    pub(super) fn of_numbers(&mut self, numbers: impl Iterator<Item = u32>) -> NamesOf {
+        let start = self.of_units.len();
+        self.of_units.extend(numbers);
+        self.sorted(start)
+    }
+
+    /// Makes one unit's of the names from `start`: each once.
+    fn sorted(&mut self, start: usize) -> NamesOf {
+        let mut own = self.of_units.split_off(start);
         own.sort_unstable();
         own.dedup();
         self.of_units.extend(own);
-        start..self.of_units.len() as u32
+        start as u32..self.of_units.len() as u32
     }
 
     /// Calls `found` with the number of each name in a text that does not count.
@@ -154,7 +208,9 @@ mod tests {
     fn a_place_among_many_is_worth_less_until_somebody_goes_there() {
         let mut names = Names::default();
         let many: Vec<String> = (0..48).map(|n| format!("deps/d{n}/mix.exs")).collect();
-        let mut count = |text: &str, speaker| names.count(text, 0, speaker, |_, _, _| false);
+        let mut count = |text: &str, speaker| {
+            names.count(text, 0, speaker, |_, _, _| false);
+        };
         count("lib/one.ex", Speaker::Tool);
         count(&many.join("\n"), Speaker::Tool);
         count("deps/d7/mix.exs", Speaker::Author);

@@ -66,6 +66,8 @@ pub(super) enum Origin {
 pub(super) struct Units {
     pub(super) units: Vec<Unit>,
     pub(super) names: Names,
+    /// What each name is worth.
+    pub(super) weights: Vec<f64>,
     pub(super) requests: Vec<Request>,
     /// The request that no other one of the conversation follows.
     pub(super) last_request: Option<u32>,
