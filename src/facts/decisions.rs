@@ -3,6 +3,10 @@
 //! Words alone decide, in English and Chinese: a sentence that does not say that it decides something is none, and nothing
 //! is concluded from what was done.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, Match};
+
 use super::{Place, said};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
@@ -63,17 +67,23 @@ pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Ve
     decisions
 }
 
+/// Finds all of them; the words first.
+static FINDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let mut builder = AhoCorasick::builder();
+    let all = WORDS.iter().chain(&SIGNS);
+    builder.ascii_case_insensitive(true).build(all).ok()
+});
+
 /// Whether a sentence says that something was decided, or why.
 pub fn decides(sentence: &str) -> bool {
-    let small = sentence.to_lowercase();
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let stands = |word: &&str| {
-        small.match_indices(*word).any(|(at, _)| {
-            let (before, behind) = (&small[..at], &small[at + word.len()..]);
-            !is_letter(before.chars().next_back()) && !is_letter(behind.chars().next())
-        })
+    let stands = |found: Match| {
+        let (before, behind) = (&sentence[..found.start()], &sentence[found.end()..]);
+        let is_word = found.pattern().as_usize() < WORDS.len();
+        !is_word || !is_letter(before.chars().next_back()) && !is_letter(behind.chars().next())
     };
-    WORDS.iter().any(stands) || SIGNS.iter().any(|sign| small.contains(sign))
+    let finds = FINDS.as_ref();
+    finds.is_some_and(|finds| finds.find_overlapping_iter(sentence).any(stands))
 }
 
 /// The sentences of a text, without blanks around them; a line end always ends one.

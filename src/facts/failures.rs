@@ -35,6 +35,10 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             return None;
         }
         let said = said(transcript, block);
+        // Most commands go well, and most outputs say nothing of errors anywhere.
+        if block.outcome == Outcome::Fine && !ALWAYS.iter().any(|word| said.contains(word)) {
+            return None;
+        }
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
         let is_status = |line: &&str| line.starts_with("Exit code ");
         let mut telling: Vec<String> = lines()
@@ -72,16 +76,18 @@ fn bare(line: &str) -> &str {
         .trim()
 }
 
+/// What only programs say of what went wrong.
+const ALWAYS: [&str; 6] = [
+    "error:",
+    "error[",
+    "Error:",
+    "fatal:",
+    "FAILED",
+    "panicked at",
+];
+
 /// Whether a line says what went wrong, by the words of compilers, interpreters, shells and test runners.
 fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
-    const ALWAYS: [&str; 6] = [
-        "error:",
-        "error[",
-        "Error:",
-        "fatal:",
-        "FAILED",
-        "panicked at",
-    ];
     /// What is found in other people's files, too, which a command that went well may show. In small letters.
     const WHERE_IT_FAILED: [&str; 18] = [
         "error",

@@ -9,8 +9,8 @@ use super::attached::{self, attached};
 use super::input::Input;
 use super::numbered::{Numbered, Style};
 use super::reads::{Lines, Reading, cut_off, says_that_there_is_more};
-use super::shell::{Showing, is_shell, searched, showing};
-use super::{Exchange, Place, patch, path, said};
+use super::shell::{Look, is_shell, look};
+use super::{Exchange, Place, beginning, patch, path, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
@@ -141,7 +141,8 @@ pub fn with_attached(
 /// What one call does to files: to one of them, but for a patch, which may change many.
 fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, Operation)> {
     let is_known = match exchange.kind {
-        ToolKind::Read | ToolKind::Write | ToolKind::Edit | ToolKind::Shell => true,
+        ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
+        ToolKind::Shell => is_shell(transcript, exchange),
         ToolKind::Search | ToolKind::Web | ToolKind::Other => false,
     };
     if !is_known {
@@ -162,19 +163,13 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         )
     };
     let done = done(transcript, exchange);
-    if let Some(path) = searched(transcript, exchange, &input) {
-        // No match is no failure, and shows nothing.
-        let is_known = done != Done::Failed;
-        return is_known
-            .then(|| operation(&path, What::Search, done))
-            .into_iter()
-            .collect();
-    }
     let (written, reading) = match exchange.kind {
-        ToolKind::Shell => match showing(transcript, exchange, &input) {
-            Some(Showing { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
-            None if is_shell(transcript, exchange) => (None, Reading::asking(Lines::ALL)),
-            None => return Vec::new(),
+        ToolKind::Shell => match look(transcript, exchange, &input) {
+            Some(Look::At { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
+            // No match is no failure, and shows nothing.
+            Some(Look::For { .. }) if done == Done::Failed => return Vec::new(),
+            Some(Look::For { path }) => return vec![operation(&path, What::Search, done)],
+            None => (None, Reading::asking(Lines::ALL)),
         },
         ToolKind::Read
         | ToolKind::Write
@@ -246,13 +241,13 @@ fn done(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
         "unable to ",
         "permission denied",
     ];
+    /// No shorter than the longest of them, in characters.
+    const LONGEST: usize = 20;
     let Some(result) = exchange.result else {
         return Done::Unanswered;
     };
     let block = transcript.block(result.block);
-    let said = said(transcript, block);
-    let beginning: String = said.trim_start().chars().take(20).collect();
-    let beginning = beginning.to_lowercase();
+    let beginning = beginning(transcript, block, LONGEST).to_lowercase();
     if block.outcome == Outcome::Failed || BEGINNINGS.iter().any(|b| beginning.starts_with(b)) {
         Done::Failed
     } else {

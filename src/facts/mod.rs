@@ -51,6 +51,25 @@ pub fn said<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> 
     }
 }
 
+/// The first characters of what a result says, from the first one that is no blank; reads no more than it has to.
+fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
+    /// So many bytes at first, and so many characters may an escape be that this cuts.
+    const FIRST: usize = 256;
+    const ESCAPE: usize = 12;
+    let first = |said: &str| said.trim_start().chars().take(characters).collect();
+    if let [text] = transcript.texts(result)
+        && let Some((start, _)) = transcript
+            .bytes(result.line, text.span)
+            .split_at_checked(FIRST)
+    {
+        let start = lossy(unescape(start));
+        if start.trim_start().chars().count() >= characters + ESCAPE {
+            return first(&start);
+        }
+    }
+    first(&said(transcript, result))
+}
+
 fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),

@@ -5,7 +5,7 @@
 
 use super::input::Input;
 use super::numbered::Numbered;
-use super::shell::{Showing, showing};
+use super::shell::{Look, look};
 use super::{Exchange, Place, path, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
@@ -161,7 +161,9 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         }
         let input = Input::of(transcript, transcript.block(exchange.call.block));
         if exchange.kind == ToolKind::Shell {
-            let Showing { path, lines } = showing(transcript, exchange, &input)?;
+            let Look::At { path, lines } = look(transcript, exchange, &input)? else {
+                return None;
+            };
             return Some(Read {
                 call: exchange.call,
                 result,

@@ -23,49 +23,36 @@ pub(super) fn is_shell(transcript: &Transcript<'_>, exchange: &Exchange) -> bool
     exchange.kind == ToolKind::Shell && SHELLS.contains(&&*exchange.tool(transcript))
 }
 
-/// What a command shows of a file.
+/// A look at one file, by its path below the folder that the call names.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Showing {
-    /// The file, below the folder that the call names.
-    pub(super) path: String,
-    /// The lines that it asks for.
-    pub(super) lines: Lines,
+pub(super) enum Look {
+    /// At the lines that the command asks for.
+    At { path: String, lines: Lines },
+    /// For lines in it that match.
+    For { path: String },
 }
 
-/// What a call of a shell shows, if that is a file and nothing else.
-pub(super) fn showing(
+/// How a call of a shell looks at a file, if it does that and nothing else, and that is how the agent reads files.
+pub(super) fn look(
     transcript: &Transcript<'_>,
     exchange: &Exchange,
     input: &Input<'_>,
-) -> Option<Showing> {
-    let words = words_of(transcript, exchange, input)?;
+) -> Option<Look> {
+    if !is_shell(transcript, exchange) {
+        return None;
+    }
+    let words = words(&commands::text(input)?)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (path, lines) = shown(&words)?;
-    Some(Showing {
-        path: below_folder(input, path),
-        lines,
-    })
-}
-
-/// The file in which a call of a shell looks for lines, if it does that in one file and nothing else.
-pub(super) fn searched(
-    transcript: &Transcript<'_>,
-    exchange: &Exchange,
-    input: &Input<'_>,
-) -> Option<String> {
-    let words = words_of(transcript, exchange, input)?;
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    Some(below_folder(input, searched_by(&words)?))
-}
-
-/// The words of the one command that a call has a shell run, where that is how the agent reads files.
-fn words_of(
-    transcript: &Transcript<'_>,
-    exchange: &Exchange,
-    input: &Input<'_>,
-) -> Option<Vec<String>> {
-    let command = commands::text(input).filter(|_| is_shell(transcript, exchange))?;
-    words(&command)
+    let look = match shown(&words) {
+        Some((path, lines)) => Look::At {
+            path: below_folder(input, path),
+            lines,
+        },
+        None => Look::For {
+            path: below_folder(input, searched_by(&words)?),
+        },
+    };
+    Some(look)
 }
 
 /// A path below the folder that a call names.
