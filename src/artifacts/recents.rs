@@ -3,7 +3,7 @@
 //! Nothing is read from a disk unless the policy names a folder, and then only what was read in the session.
 
 use super::{NotRead, Root};
-use crate::plan::{Placeholders, Recent, recent};
+use crate::plan::{Placeholders, Recent, Recents, recent};
 use crate::policy::{Layer, Policy};
 use crate::transcript::{Conversation, Transcript};
 
@@ -14,38 +14,40 @@ pub type Unread = (String, NotRead);
 ///
 /// What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
 /// own content stands. Only as many are read as may come back.
-pub fn recents(
-    transcript: &Transcript<'_>,
+pub fn recents<'t>(
+    transcript: &'t Transcript<'t>,
     conversation: &Conversation,
     policy: &Policy,
-    placeholders: &Placeholders,
+    placeholders: &'t Placeholders,
     root: Option<&Root>,
-) -> (Vec<Recent>, Vec<Unread>) {
+) -> (Option<Recents<'t>>, Vec<Unread>) {
     if !policy.has(Layer::Restore) || policy.restore.files == 0 {
-        return (Vec::new(), Vec::new());
+        return (None, Vec::new());
     }
     let mut recents = recent(transcript, conversation, policy, placeholders);
     let mut unread = Vec::new();
     let Some(root) = root else {
-        return (recents, unread);
+        return (Some(recents), unread);
     };
     let mut read = 0;
-    for recent in &mut recents {
-        if read == policy.restore.files {
-            break;
-        }
+    let mut number = 0;
+    while read < policy.restore.files
+        && let Some(recent) = recents.get(number)
+    {
         match root.read(&recent.full) {
             Ok(content) => {
-                *recent = recent.clone().with(content);
+                recents.put(number, recent.with(content));
                 read += 1;
             }
             Err(why) => {
-                if why == NotRead::Missing {
-                    recent.content = None;
-                }
                 unread.push((recent.path.clone(), why));
+                if why == NotRead::Missing {
+                    let content = None;
+                    recents.put(number, Recent { content, ..recent });
+                }
             }
         }
+        number += 1;
     }
-    (recents, unread)
+    (Some(recents), unread)
 }

@@ -278,7 +278,7 @@ impl Pipeline<'_> {
             reply: None,
             told: None,
             invented: 0,
-            recents: &[],
+            recents: None,
             replaced,
             summaries: input.format.summaries(),
             estimator: &self.estimator,
@@ -344,7 +344,7 @@ impl Pipeline<'_> {
                     &self.placeholders,
                     self.root.as_ref(),
                 );
-                summing.recents = &recents;
+                summing.recents = recents.as_ref();
                 match summing.settle(cut) {
                     Settled::Stays { why, tried, target } => {
                         let reason = why.clone();

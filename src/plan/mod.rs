@@ -26,7 +26,7 @@ pub use due::{Due, Force, due, forced, is_skipped, may_be_due};
 pub use offload::offload;
 pub use outputs::outputs;
 pub use prune::prunable;
-pub use restore::{Placeholders, PutBack, Recent, Section, recent};
+pub use restore::{Placeholders, PutBack, Recent, Recents, Section, recent};
 pub use superseded::Superseded;
 
 /// What the layers would do to the results of a transcript.

@@ -5,6 +5,8 @@
 
 mod section;
 
+use std::cell::OnceCell;
+
 use crate::error::Result;
 use crate::facts::{
     self, Content, Done, File, Operation, Place, What, exchanges, files, with_attached,
@@ -56,43 +58,87 @@ impl Recent {
 
 /// The files of a conversation that were read, the one that was read last first, each once.
 ///
+/// Few of them come back, and what a file holds is dear to find out: that is done when somebody looks.
+#[derive(Debug)]
+pub struct Recents<'t> {
+    transcript: &'t Transcript<'t>,
+    placeholders: &'t Placeholders,
+    /// What was done to each, and what was found out about it.
+    files: Vec<(File, OnceCell<Recent>)>,
+}
+
+/// The files of a conversation that may come back.
+///
 /// Reads alone count: a file that was only written or edited is not among them, and one that was read and then changed
 /// stands where its last read puts it, with the content that it has now. A read counts that did not fail, even if a
 /// layer has replaced what it showed since.
-pub fn recent(
-    transcript: &Transcript<'_>,
+pub fn recent<'t>(
+    transcript: &'t Transcript<'t>,
     conversation: &Conversation,
     policy: &Policy,
-    placeholders: &Placeholders,
-) -> Vec<Recent> {
+    placeholders: &'t Placeholders,
+) -> Recents<'t> {
     let exchanges = exchanges(transcript, conversation, &policy.tools);
-    let mut found: Vec<(Place, Recent)> = Vec::new();
     let files = with_attached(transcript, conversation, files(transcript, &exchanges));
-    for mut file in files {
-        let is_read = |o: &&Operation| matches!((o.what, o.done), (What::Read(_), Done::Yes));
-        let Some(last) = file.operations.iter().rfind(is_read) else {
-            continue;
-        };
-        let (at, path) = (last.call, last.written.clone());
+    let mut read: Vec<(Place, File)> = files
+        .into_iter()
+        .filter_map(|file| Some((file.operations.iter().rfind(is_read)?.call, file)))
+        .collect();
+    read.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    Recents {
+        transcript,
+        placeholders,
+        files: read
+            .into_iter()
+            .map(|(_, file)| (file, OnceCell::new()))
+            .collect(),
+    }
+}
+
+fn is_read(operation: &&Operation) -> bool {
+    matches!((operation.what, operation.done), (What::Read(_), Done::Yes))
+}
+
+impl Recents<'_> {
+    /// The files, the newest read first.
+    pub fn iter(&self) -> impl Iterator<Item = &Recent> {
+        let files = self.files.iter();
+        files.map(|(file, known)| known.get_or_init(|| self.look(file)))
+    }
+
+    /// The file `number`, counted from 0.
+    pub fn get(&self, number: usize) -> Option<Recent> {
+        self.iter().nth(number).cloned()
+    }
+
+    /// Puts something else in the place of the file `number`, counted from 0.
+    pub fn put(&mut self, number: usize, recent: Recent) {
+        self.files[number].1 = OnceCell::from(recent);
+    }
+
+    fn look(&self, file: &File) -> Recent {
+        let last = file.operations.iter().rfind(is_read);
+        let path = last.map_or(&file.path, |last| &last.written).clone();
         // What such a read showed is gone: nothing is learnt from it.
-        file.operations.retain(|operation| {
-            !is_read(&operation) || !placeholders.stand_for(transcript, operation)
-        });
-        let content = file.content(transcript);
+        let is_gone =
+            |o: &&Operation| is_read(o) && self.placeholders.stand_for(self.transcript, o);
+        let operations = file.operations.iter().filter(|o| !is_gone(o));
+        let file = File {
+            path: file.path.clone(),
+            operations: operations.cloned().collect(),
+        };
+        let content = file.content(self.transcript);
         let shown_by = content
             .as_ref()
-            .and_then(|content| shown_by(transcript, &file, content));
-        let recent = Recent {
+            .and_then(|content| shown_by(self.transcript, &file, content));
+        Recent {
             path,
             full: file.path,
             content,
             source: RestoredFrom::Transcript,
             shown_by,
-        };
-        found.push((at, recent));
+        }
     }
-    found.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    found.into_iter().map(|(_, recent)| recent).collect()
 }
 
 /// The last operation from which on the content follows, whatever came before it.

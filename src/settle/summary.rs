@@ -12,7 +12,7 @@ use crate::facts::{Earlier, Left};
 use crate::format::Summaries;
 use crate::ids::IdSet;
 use crate::outcome::{Restored, Spent, SummaryOutcome, TargetOutcome};
-use crate::plan::{Cut, Cutter, Recent, Section};
+use crate::plan::{Cut, Cutter, Recent, Recents, Section};
 use crate::policy::{Layer, OnFailure, Policy, Role as Speaker, SummaryWhen, TooLarge};
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
@@ -53,8 +53,8 @@ pub struct Summing<'s> {
     pub told: Option<usize>,
     /// Names and figures in it that it was not given.
     pub invented: u64,
-    /// The files that may come back, the newest first.
-    pub recents: &'s [Recent],
+    /// The files that may come back, if any.
+    pub recents: Option<&'s Recents<'s>>,
     /// The results that a free layer has replaced.
     pub replaced: &'s IdSet<u32>,
     /// How the format writes summaries.
@@ -325,7 +325,8 @@ impl Summing<'_> {
                 break;
             }
             let mut section = Section::new(self.estimator, room);
-            let back = section.put_back(self.recents.iter().filter(|r| !is_visible(r)), settings);
+            let recents = self.recents.into_iter().flat_map(Recents::iter);
+            let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
             if draft.source == Wrote::Other {
                 // The built-in summary has them already.
                 let from = draft.cut.tail as u32;

@@ -23,12 +23,9 @@ fn found_in(calls: &[Call<'_>]) -> Vec<Recent> {
     let transcript = transcript(calls);
     let policy = preset("auto").unwrap();
     let placeholders = Placeholders::of(&policy).unwrap();
-    recent(
-        &transcript,
-        &transcript.conversations[0],
-        &policy,
-        &placeholders,
-    )
+    let conversation = &transcript.conversations[0];
+    let found = recent(&transcript, conversation, &policy, &placeholders);
+    found.iter().cloned().collect()
 }
 
 /// The paths and texts of the files found.
