@@ -67,8 +67,7 @@ pub fn gather(
 ) -> Artifacts {
     let mut artifacts = Artifacts::default();
     for result in &plan.results {
-        let block = transcript.block(result.block);
-        let size = || sizes.estimator().result(transcript, block);
+        let size = || sizes.result(transcript, result.block);
         let is_demoted = result.demote == Demote::Candidate
             && sizes.estimator().tokens(size()) > policy.demote.min_tokens;
         if !is_demoted && result.offload == Offload::No {

@@ -191,7 +191,7 @@ impl Settle<'_, '_> {
     fn result(&self, result: &ResultPlan, again: Option<Again>) -> Option<Change> {
         let block = self.transcript.block(result.block);
         let now = Content {
-            size: self.sizes.estimator().result(self.transcript, block),
+            size: self.sizes.result(self.transcript, result.block),
             chars: self
                 .transcript
                 .texts(block)

@@ -445,6 +445,16 @@ impl Sizes {
             .get_or_insert_with(|| estimator.block(transcript, transcript.block(block)))
     }
 
+    /// The size of what a result says; not measured again where it is that of the block.
+    pub fn result(&self, transcript: &Transcript<'_>, block: u32) -> Size {
+        let measured = match self.estimator.settings.scope {
+            Scope::Content | Scope::Strings => self.blocks.get(block as usize),
+            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => None,
+        };
+        let measure = || self.estimator.result(transcript, transcript.block(block));
+        measured.copied().flatten().unwrap_or_else(measure)
+    }
+
     /// The size of a message.
     pub fn message(
         &mut self,
