@@ -1,10 +1,12 @@
 //! Commands that were run, and how they ended as far as that is said.
 
+use std::borrow::Cow;
+
 use super::input::Input;
 use super::{Exchange, Place, lossy, said};
 use crate::policy::ToolKind;
 use crate::scan::unescape;
-use crate::transcript::{BlockKind, Outcome, Transcript};
+use crate::transcript::{Block, BlockKind, Outcome, Transcript};
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +82,7 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
             return Exit::Running;
         }
     }
-    let said = said(transcript, block);
+    let said = ends(transcript, block);
     let code = match lossy(unescape(transcript.header(block))) {
         header if !header.is_empty() => code(&header),
         _ => code(&said),
@@ -112,6 +114,29 @@ fn recorded<'t>(transcript: &'t Transcript<'_>, result: Place) -> Option<Input<'
     is_its.then(|| Input::in_value(transcript.bytes(mirror.line, mirror.value)))
 }
 
+/// So many of an output's first lines may be a header.
+const HEADER: usize = 4;
+
+/// What a result says; of a long output no more than its header and its last lines.
+fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
+    const ENOUGH: usize = 2_048;
+    if let [text] = transcript.texts(result)
+        && let raw = transcript.bytes(result.line, text.span)
+        && raw.len() > 2 * ENOUGH
+        && !raw.starts_with(b"{")
+    {
+        let ends = [&raw[..ENOUGH], &raw[raw.len() - ENOUGH..]];
+        let [head, tail] = ends.map(|part| lossy(unescape(part)));
+        // What a cut through an escape leaves may look like a line's end, but like no second one.
+        let header = head.match_indices('\n').nth(HEADER - 1);
+        let last = tail.match_indices('\n').nth(1);
+        if let (Some((header, _)), Some((last, _))) = (header, last) {
+            return Cow::Owned([&head[..=header], &tail[last + 1..]].concat());
+        }
+    }
+    said(transcript, result)
+}
+
 /// The exit status in the words that agents put before or around an output.
 fn code(said: &str) -> Option<i64> {
     /// What stands before it on a line of its own, in a header of a few lines.
@@ -121,7 +146,6 @@ fn code(said: &str) -> Option<i64> {
         "Process exited with code ",
         "exit code: ",
     ];
-    const HEADER: usize = 4;
     /// What stands before it on the last line.
     const BEHIND: &str = "Command exited with code ";
     if said.starts_with('{') {

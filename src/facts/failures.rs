@@ -1,8 +1,10 @@
 //! What went wrong: results that say that they failed, and outputs of commands that speak of errors.
 
+use memchr::memmem;
+
 use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
-use crate::transcript::{Outcome, Transcript};
+use crate::transcript::{Block, Outcome, Transcript};
 
 /// Something that went wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +36,11 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         if block.outcome == Outcome::Fine && exchange.kind != ToolKind::Shell {
             return None;
         }
-        let said = said(transcript, block);
         // Most commands go well, and most outputs say nothing of errors anywhere.
-        if block.outcome == Outcome::Fine && !ALWAYS.iter().any(|word| said.contains(word)) {
+        if block.outcome == Outcome::Fine && !may_say(transcript, block, &ALWAYS) {
             return None;
         }
+        let said = said(transcript, block);
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
         let is_status = |line: &&str| line.starts_with("Exit code ");
         let mut telling: Vec<String> = lines()
@@ -65,6 +67,16 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         })
     };
     exchanges.iter().filter_map(failure).collect()
+}
+
+/// Whether a result may say one of these words, by how it is written.
+fn may_say(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool {
+    let is_there = |raw: &[u8], word: &str| memmem::find(raw, word.as_bytes()).is_some();
+    transcript.texts(result).iter().any(|text| {
+        let raw = transcript.bytes(result.line, text.span);
+        // An escape may spell any letter.
+        words.iter().any(|word| is_there(raw, word)) || is_there(raw, "\\u")
+    })
 }
 
 /// A line without blanks and without the tags that an agent puts around an error.

@@ -51,6 +51,25 @@ fn a_status_is_what_the_result_says() {
 }
 
 #[test]
+fn a_long_output_says_it_at_its_start_or_its_end() {
+    // Each length puts the cuts elsewhere: before, in and behind an escape.
+    for more in 0..8 {
+        let long =
+            r#"a \n"b" "#.repeat(700 + more) + &"line\n".repeat(700) + &r"\n".repeat(500 + more);
+        for (said, exit) in [
+            (format!("Exit code 3\n{long}\n{long}"), Exit::Code(3)),
+            (format!("{long}\nExit code 4\n{long}"), Exit::Badly),
+            (format!("{long}\nCommand exited with code 5"), Exit::Code(5)),
+            (format!("{long}\nCommand aborted"), Exit::Interrupted),
+            (format!("{long}\nCommand aborted\n{long}"), Exit::Badly),
+        ] {
+            let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, Said::Failed(&said))]);
+            assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{more}");
+        }
+    }
+}
+
+#[test]
 fn a_command_is_a_string_or_a_list() {
     let text = |input: &str| {
         let commands = ended(&anthropic(&[("shell", input, Said::Nothing)])).into_iter();
