@@ -1,7 +1,7 @@
 //! The promises that hold for the published systems, with windows that small transcripts fill: what leaves for the store,
 //! what a call of the agent asks for, and what is done where no summary can be had.
 //!
-//! There are 100 cases for each property and format, or `PROPTEST_CASES`.
+//! There are 75 cases for each property and format, or `PROPTEST_CASES`.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ macro_rules! every_format {
             use super::*;
 
             proptest! {
-                #![proptest_config(super::super::config_of(100))]
+                #![proptest_config(super::super::config_of(75))]
 
                 #[test]
                 fn anthropic(case in Case::of_system(Format::Anthropic, Kind::$kind)) {

@@ -1,7 +1,7 @@
 //! The promises that hold for every transcript under every policy that writes summaries and puts files back.
 //!
 //! What a run does besides its summaries is known from a run of the same policy without them; the rest is put together
-//! here a second time ([`spliced`]) and compared. There are 150 cases for each property and
+//! here a second time ([`spliced`]) and compared. There are 100 cases for each property and
 //! format, or `PROPTEST_CASES`.
 
 mod appended;
@@ -28,7 +28,7 @@ macro_rules! every_format {
             use super::*;
 
             proptest! {
-                #![proptest_config(super::super::config_of(150))]
+                #![proptest_config(super::super::config_of(100))]
 
                 #[test]
                 fn anthropic(case in Case::summarised(Format::Anthropic, Kind::$kind)) {
