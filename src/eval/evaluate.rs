@@ -303,6 +303,10 @@ impl<'p> Evaluator<'p> {
         let is_own = |name: &String| candidate.words.contains(&name[..]);
         scores.examples.retain(|name| !is_own(name));
         scores.invented = scores.examples.len() as u64;
+        let target = compacted.conversations.first().and_then(|c| c.target);
+        if target.is_some_and(|target| !target.reached) {
+            scores.unreachable = scores.over;
+        }
         scores
     }
 
@@ -358,6 +362,7 @@ impl<'p> Evaluator<'p> {
             invented: seen.invented.len() as u64,
             examples: seen.invented,
             over: u64::from(tokens > self.budget(at.place, self.budgets[budget])),
+            unreachable: 0,
         }
     }
 }

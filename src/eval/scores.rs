@@ -72,6 +72,8 @@ pub struct Scores {
     pub examples: Vec<String>,
     /// Cuts at which more tokens were left than the budget has.
     pub over: u64,
+    /// Those of them at which what a policy has to keep is more than the budget: nobody reaches it.
+    pub unreachable: u64,
 }
 
 /// So many invented names are told.
@@ -95,6 +97,7 @@ impl Scores {
             mean.cuts += one.cuts;
             mean.invented += one.invented;
             mean.over += one.over;
+            mean.unreachable += one.unreachable;
             mean.examples.extend(one.examples.iter().cloned());
         }
         mean.examples.sort();
@@ -113,6 +116,7 @@ impl Serialize for Scores {
             map.serialize_entry(metric.name(), &share.map(hundredths))?;
         }
         map.serialize_entry("over", &self.over)?;
+        map.serialize_entry("unreachable", &self.unreachable)?;
         map.serialize_entry("invented", &self.invented)?;
         map.serialize_entry("invented_names", &self.examples)?;
         map.end()
@@ -136,13 +140,15 @@ mod tests {
             invented,
             examples: vec!["x.rs".to_owned(); invented as usize],
             over: 1,
+            unreachable: invented / 2,
         };
         let all = [one(Some(10.0), None, 0), one(Some(25.0), Some(3.0), 2)];
         let mean = Scores::mean(all.iter());
         assert_eq!(mean.share(Metric::Need), Some(17.5));
         assert_eq!(mean.share(Metric::Far), Some(3.0));
         assert_eq!(mean.share(Metric::User), None);
-        assert_eq!((mean.cuts, mean.invented, mean.over), (2, 2, 2));
+        assert_eq!((mean.cuts, mean.invented), (2, 2));
+        assert_eq!((mean.over, mean.unreachable), (2, 1));
         assert_eq!(mean.examples, ["x.rs"]);
     }
 }

@@ -109,6 +109,17 @@ fn note(totals: &Totals) -> String {
     ];
     let files = files.into_iter().filter(|(number, _)| *number > 0);
     let files = files.map(|(number, what)| format!("{} {what}", thousands(number)));
+    let scores = totals.scores.iter().map(|of| &of.scores);
+    let [over, unreachable] = scores.fold([0, 0], |[over, unreachable], of| {
+        [over + of.over, unreachable + of.unreachable]
+    });
+    if unreachable > 0 {
+        note.push_str(&format!(
+            "\nover the budget: {}, {} of them because what has to stay is more than that",
+            count(over, "time"),
+            thousands(unreachable)
+        ));
+    }
     let not: Vec<String> = skipped.chain(files).collect();
     if !not.is_empty() {
         note.push_str(&format!("\nnot measured: {}", not.join(", ")));

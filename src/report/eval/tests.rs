@@ -26,7 +26,8 @@ fn evals() -> Evals {
             ],
             invented,
             examples: vec!["x.rs".to_owned(); invented as usize],
-            over: 0,
+            over: 2 * invented,
+            unreachable: invented,
         },
     };
     let cut = Cut {
@@ -79,12 +80,13 @@ fn text(write: impl Fn(&mut Vec<u8>) -> io::Result<()>) -> String {
 fn the_table_has_a_row_for_each_method() {
     let rows = "\
 budget 10%  need  grounded  far  user  mod  cmd  err  files  ends  used  over  invented
-auto        66.7      50.0    -     -    -    -    -      -     -   9.9     0         1
+auto        66.7      50.0    -     -    -    -    -      -     -   9.9     2         1
 head+tail      -      50.0    -     -    -    -    -      -     -   9.9     0         0
 
 ";
     let note = "\
 2 cuts in 1 session; percent, tokens by cl100k_base
+over the budget: 2 times, 1 of them because what has to stay is more than that
 not measured: 1 with no place for a cut
 ";
     let totals = text(|out| write_eval_table(&evals(), Rows::Totals, 100, out));
@@ -99,7 +101,7 @@ not measured: 1 with no place for a cut
 fn the_csv_has_a_line_for_each_method_and_session() {
     let totals = "\
 path,session,method,kind,budget,cuts,need,grounded,far,user,mod,cmd,err,state_files,state_cmd,used,over,invented
-,,auto,policy,10,2,66.67,50.00,,,,,,,,9.88,0,1
+,,auto,policy,10,2,66.67,50.00,,,,,,,,9.88,2,1
 ,,head+tail,baseline,10,2,,50.00,,,,,,,,9.88,0,0
 ";
     assert_eq!(
@@ -107,7 +109,7 @@ path,session,method,kind,budget,cuts,need,grounded,far,user,mod,cmd,err,state_fi
         totals
     );
     let sessions = "\
-\"a,\\u{1b}.jsonl\",main,auto,policy,10,2,66.67,50.00,,,,,,,,9.88,0,1
+\"a,\\u{1b}.jsonl\",main,auto,policy,10,2,66.67,50.00,,,,,,,,9.88,2,1
 \"a,\\u{1b}.jsonl\",main,head+tail,baseline,10,2,,50.00,,,,,,,,9.88,0,0
 ";
     assert_eq!(
@@ -124,6 +126,10 @@ fn the_json_has_all_of_it() {
     assert_eq!(scores["method"], "auto");
     assert_eq!(scores["kind"], "policy");
     assert_eq!(scores["need"], 66.67);
+    assert_eq!(
+        (&scores["over"], &scores["unreachable"]),
+        (&2.into(), &1.into())
+    );
     assert_eq!(scores["far"], serde_json::Value::Null);
     assert_eq!(scores["invented_names"][0], "x.rs");
     assert_eq!(json["totals"]["skipped"]["no_cut"], 1);
