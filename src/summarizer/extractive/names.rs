@@ -205,6 +205,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_part_has_the_names_that_it_has_alone() {
+        let text = "  12→see src/a_b.rs:7, ./c/d.rs。getName in\n--flag #12 https://x.y/z?q and/or_b 404\n\n1.2.3 Foo::bar";
+        let mut names = Names::default();
+        let counted = names.count(text, 0, Speaker::Tool, |_, _, _| false);
+        let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+        for from in &places {
+            for to in places.iter().filter(|to| *to >= from) {
+                let part = &text[*from..*to];
+                let [looked_up, alone] = [names.of_part(part, &counted), names.of(part)];
+                let [looked_up, alone] = [looked_up, alone].map(|of| names.list(&of).to_vec());
+                assert_eq!(looked_up, alone, "{part:?}");
+            }
+        }
+        // A copy is no part.
+        let copy = text.to_owned();
+        assert_eq!(counted.within(&copy), None);
+    }
+
+    #[test]
     fn a_place_among_many_is_worth_less_until_somebody_goes_there() {
         let mut names = Names::default();
         let many: Vec<String> = (0..48).map(|n| format!("deps/d{n}/mix.exs")).collect();
