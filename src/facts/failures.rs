@@ -129,7 +129,17 @@ fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::tests::{Said, anthropic, in_main};
+    use crate::facts::tests::{Said, anthropic, in_main, read_as};
+    use crate::format::Format;
+
+    #[test]
+    fn an_error_that_is_written_with_escapes_is_one() {
+        let lines = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"make"}}]}
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"all\n\u0065rror: no input"}]}
+"#;
+        let found = in_main(&read_as(Format::Anthropic, lines), failures);
+        assert_eq!(found[0].lines, ["error: no input"]);
+    }
 
     #[test]
     fn failed_results_and_error_lines_of_commands() {

@@ -79,3 +79,19 @@ fn calls_find_their_results() {
         expected.map(|(tool, said)| (tool.to_owned(), Some(said.to_owned())))
     );
 }
+
+#[test]
+fn a_long_result_begins_as_all_of_it_does() {
+    for (before, more) in [(0, 0), (1, 1), (2, 90), (200, 3), (300, 0)] {
+        for letter in ["a", "\n", "\\", "世", "🎉", "\u{7}"] {
+            let all = "\n".repeat(before) + "x " + &letter.repeat(200 + more);
+            let transcript = anthropic(&[("Bash", "{}", Said::Fine(&all))]);
+            let found = in_main(&transcript, |transcript, exchanges| {
+                let result = exchanges[0].result.unwrap();
+                beginning(transcript, transcript.block(result.block), 20)
+            });
+            let expected: String = all.trim_start().chars().take(20).collect();
+            assert_eq!(found, expected, "{before} {letter:?}");
+        }
+    }
+}

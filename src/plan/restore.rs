@@ -111,7 +111,7 @@ impl Recents<'_> {
         self.iter().nth(number).cloned()
     }
 
-    /// Puts something else in the place of the file `number`, counted from 0.
+    /// Puts something else in the place of the file `number`, which [`Recents::get`] has given.
     pub fn put(&mut self, number: usize, recent: Recent) {
         self.files[number].1 = OnceCell::from(recent);
     }

@@ -447,10 +447,12 @@ impl Sizes {
 
     /// The size of what a result says; not measured again where it is that of the block.
     pub fn result(&self, transcript: &Transcript<'_>, block: u32) -> Size {
+        let is_result = transcript.block(block).kind == BlockKind::Result;
         let measured = match self.estimator.settings.scope {
             Scope::Content | Scope::Strings => self.blocks.get(block as usize),
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => None,
         };
+        let measured = measured.filter(|_| is_result);
         let measure = || self.estimator.result(transcript, transcript.block(block));
         measured.copied().flatten().unwrap_or_else(measure)
     }
