@@ -24,8 +24,8 @@ pub(super) const ROUNDS: usize = 6;
 /// needed than it does.
 const FILES: u64 = 10;
 
-/// One part of so many of a cap stays free: a summary's text, which is all names, takes more of a model's tokens than what
-/// it was estimated by.
+/// One part of so many of a cap stays free where tokens are estimated: a summary's text, which is all names, takes more of a
+/// model's tokens than what it was estimated by.
 const MARGIN: u64 = 33;
 
 /// A conversation that is to be summarised.
@@ -248,12 +248,20 @@ impl Summing<'_> {
         if !is_fitted || cap.is_none_or(|cap| self.now() <= cap) {
             return asked;
         }
-        let room = (limit - limit / MARGIN).saturating_sub(others());
+        let room = self.but_margin(limit).saturating_sub(others());
         let files = match self.policy.has(Layer::Restore) {
             true => self.policy.restore.tokens_total.min(room * FILES / 100),
             false => 0,
         };
         asked.min(room).max(room - files)
+    }
+
+    /// What of a cap is to be filled.
+    fn but_margin(&self, cap: u64) -> u64 {
+        match self.estimator.is_exact() {
+            true => cap,
+            false => cap - cap / MARGIN,
+        }
     }
 
     fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
@@ -312,7 +320,7 @@ impl Summing<'_> {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
             (SummaryWhen::Always, _) | (_, None) => now,
         };
-        let cap = cap.map_or(u64::MAX, |cap| cap - cap / MARGIN);
+        let cap = cap.map_or(u64::MAX, |cap| self.but_margin(cap));
         let limit = cap.min(below.saturating_sub(1));
         let settings = &self.policy.restore;
         let is_visible = |recent: &&Recent| {

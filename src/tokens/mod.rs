@@ -85,6 +85,14 @@ impl Estimator {
         self.settings.method.name()
     }
 
+    /// Whether a text has exactly as many tokens as it says, by the vocabulary that the policy names.
+    pub fn is_exact(&self) -> bool {
+        match self.settings.method {
+            Method::Bpe => true,
+            Method::Chars | Method::Classes => false,
+        }
+    }
+
     /// Whole tokens of a size.
     pub fn tokens(&self, size: Size) -> u64 {
         let text = match self.settings.method {
