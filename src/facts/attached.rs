@@ -35,7 +35,7 @@ pub(super) fn attached(
             done: Done::Yes,
         };
         Some((
-            path::in_one_spelling(transcript, place, &written),
+            path::in_one_spelling(transcript, place.line, &written),
             operation,
         ))
     };
@@ -61,7 +61,7 @@ pub(super) fn repeated(
     // A line may hold several results, and repeats one.
     let (_, path) = path::of(&file)?;
     let [own, asked] =
-        [&*path, written].map(|path| path::in_one_spelling(transcript, result, path));
+        [&*path, written].map(|path| path::in_one_spelling(transcript, result.line, path));
     (own == asked).then_some(())?;
     shown_by(&line, "toolUseResult")
 }

@@ -158,7 +158,7 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
             done,
         };
         (
-            path::in_one_spelling(transcript, exchange.call, written),
+            path::in_one_spelling(transcript, exchange.call.line, written),
             operation,
         )
     };

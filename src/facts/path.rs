@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::input::Input;
-use super::{Place, lossy};
+use super::lossy;
 use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::{LineKind, Marks, Transcript};
 
@@ -28,10 +28,10 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
         .filter(|(_, path)| !path.is_empty())
 }
 
-/// A path that a call names, in the spelling that all names of the file share.
-pub(super) fn in_one_spelling(transcript: &Transcript<'_>, call: Place, path: &str) -> String {
+/// A path that a line names, in the spelling that all names of the file share.
+pub fn in_one_spelling(transcript: &Transcript<'_>, line: u32, path: &str) -> String {
     let folder = is_relative(path)
-        .then(|| folder(transcript, call.line))
+        .then(|| folder(transcript, line))
         .flatten();
     normal(path, folder.as_deref())
 }
@@ -60,7 +60,7 @@ fn is_relative(path: &str) -> bool {
 }
 
 /// The folder that the agent worked in when it wrote a line, where its format records that.
-fn folder(transcript: &Transcript<'_>, line: u32) -> Option<String> {
+pub fn folder(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     if transcript.links().is_empty() {
         return None;
     }

@@ -167,7 +167,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
             return Some(Read {
                 call: exchange.call,
                 result,
-                path: path::in_one_spelling(transcript, exchange.call, &path),
+                path: path::in_one_spelling(transcript, exchange.call.line, &path),
                 options: Vec::new(),
                 reading: Reading::asking(lines),
             });
@@ -185,7 +185,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         Some(Read {
             call: exchange.call,
             result,
-            path: path::in_one_spelling(transcript, exchange.call, &written),
+            path: path::in_one_spelling(transcript, exchange.call.line, &written),
             options: input.others(is_no_option),
             reading,
         })

@@ -15,7 +15,8 @@ use crate::transcript::{BlockKind, Message};
 /// Adds what the summary in `message` tells.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
-    let mark = gather.mark(conversation.first_line(message));
+    let line = conversation.first_line(message);
+    let mark = gather.mark(line);
     for block in conversation.blocks(message) {
         let block = transcript.block(*block);
         if block.kind != BlockKind::Text {
@@ -25,7 +26,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
         let form::Parsed { before, rows } = form::parse(gather.earlier.told(&text));
         prose(gather, before, number, mark);
         for row in rows {
-            carry(gather, Row { mark, ..row }, number);
+            carry(gather, Row { mark, ..row }, number, line);
         }
     }
 }
@@ -45,20 +46,18 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     }
 }
 
-/// A row of ours, if nothing newer is known of what it tells.
-fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32) {
+/// A row of ours, on this line of the transcript, if nothing newer is known of what it tells.
+fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32, line: u32) {
     if row.section == Section::Requests {
         requests::carry(gather, &row.text, message, row.mark);
         return;
     }
     let names = &mut gather.found.names;
     names.count(&row.text, message, Speaker::Author, |_, _, _| false);
-    if let Some(key) = facts_of::key(&row)
-        && gather.known.contains(&key)
-    {
-        if row.section == Section::Files && facts_of::is_change(&row.label) {
-            facts_of::changed_before(gather, &row);
-        }
+    if let Some(unit) = facts_of::file_of(gather, &row, line) {
+        return facts_of::changed_before(&mut gather.found.units[unit], &row);
+    }
+    if facts_of::key(&row).is_some_and(|key| gather.known.contains(&key)) {
         return;
     }
     let (section, claim, base) = match row.section {

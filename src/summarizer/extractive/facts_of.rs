@@ -10,7 +10,7 @@ use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
     Done, Exchange, Exit, File, Operation, Place, TodoState, What, commands, failures, files,
-    proposal, todos,
+    in_one_spelling, proposal, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -81,14 +81,16 @@ pub(super) fn gather(
     outputs(own, &files)
 }
 
-/// What an earlier summary can tell of only if nothing else does: a file, a command, the to-dos, the plan.
+/// What an earlier summary can tell of only if nothing else does: a command, the to-dos, the plan; for files there is
+/// [`file_of`].
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
-        Section::Files | Section::Commands => Some((row.section, hash(&row.text))),
+        Section::Commands => Some((row.section, hash(&row.text))),
         Section::Plan if is_plan(row) => Some(PROPOSAL),
         Section::Plan => Some(TODOS),
         Section::Requests
         | Section::Earlier
+        | Section::Files
         | Section::Errors
         | Section::Findings
         | Section::Details
@@ -157,19 +159,28 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
         label: told,
         text: last.written.clone(),
     };
-    match change {
-        Some(_) => gather.add(row, last.call.message, Claim::Changed, CHANGED),
-        None => gather.add(row, last.call.message, Claim::Free, SEEN),
+    let (claim, base) = match change {
+        Some(_) => (Claim::Changed, CHANGED),
+        None => (Claim::Free, SEEN),
     };
+    if gather.add(row, last.call.message, claim, base).is_some() {
+        let unit = gather.found.units.len() - 1;
+        gather.files.insert(hash(&file.path), unit);
+    }
+}
+
+/// The unit of the file that a row of an earlier summary names, in whatever spelling, if the span tells of it.
+pub(super) fn file_of(gather: &Gather<'_, '_>, earlier: &Row, line: u32) -> Option<usize> {
+    if earlier.section != Section::Files {
+        return None;
+    }
+    let path = in_one_spelling(gather.transcript, line, &earlier.text);
+    gather.files.get(&hash(&path)).copied()
 }
 
 /// A file that an earlier summary knows as changed: who only looked at it since has not taken that back.
-pub(super) fn changed_before(gather: &mut Gather<'_, '_>, earlier: &Row) {
-    let is_it =
-        |unit: &&mut Unit| unit.row.section == Section::Files && unit.row.text == earlier.text;
-    if let Some(unit) = gather.found.units.iter_mut().find(is_it)
-        && !is_change(&unit.row.label)
-    {
+pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
+    if is_change(&earlier.label) && !is_change(&unit.row.label) {
         let words = earlier.label.split(", ").find(|words| is_change(words));
         let what = words.unwrap_or_default();
         let what = what.strip_suffix(BEFORE).unwrap_or(what);

@@ -66,6 +66,8 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) lines: IdSet<u64>,
     /// Texts of the user that are units already.
     pub(super) said: IdSet<u64>,
+    /// The units of files, by the hashes of their paths in one spelling.
+    pub(super) files: IdMap<u64, usize>,
     /// Facts that an earlier summary cannot tell any more.
     pub(super) known: IdSet<(Section, u64)>,
 }

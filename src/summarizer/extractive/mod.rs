@@ -29,7 +29,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::facts::{Earlier, Left};
-use crate::ids::IdSet;
+use crate::ids::{IdMap, IdSet};
 use crate::policy::{Policy, UserWords};
 use crate::summarizer::input::whole_within;
 use crate::tokens::Estimator;
@@ -129,6 +129,7 @@ impl Extract {
             index: Index::default(),
             lines: IdSet::default(),
             said: IdSet::default(),
+            files: IdMap::default(),
             known: IdSet::default(),
         };
         Extract {

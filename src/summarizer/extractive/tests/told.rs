@@ -116,3 +116,38 @@ fn a_plan_has_its_part_of_a_summary_and_no_more() {
     assert_eq!(told(300), 0);
     assert!((60..=100).contains(&told(1_000)), "{}", told(1_000));
 }
+
+/// Edits of so many files, one line each, in a folder that is recorded; the answers to them are left out.
+fn edits(count: usize) -> String {
+    let folder = "/home/somebody/some/where/project";
+    let lines = (0..count).map(|n| {
+        let parent = match n {
+            0 => "null".to_owned(),
+            n => format!("\"u{}\"", n - 1),
+        };
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":false,"type":"assistant","uuid":"u{n}","sessionId":"s","cwd":"{folder}","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"t{n}","name":"Write","input":{{"file_path":"{folder}/src/part_{n}.rs","content":""}}}}]}}}}"#
+        ) + "\n"
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
+    let earlier = r###"{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"e","sessionId":"s","cwd":"/home/somebody/some/where/project","timestamp":"2026-01-01T00:00:00Z","isCompactSummary":true,"message":{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\n[L4] edited: src/part_0.rs\n[L6] edited: ./src/part_7.rs\n[L8] edited: src/old.rs"}}"###;
+    let text = format!(
+        "{earlier}\n{}",
+        edits(1).replace("\"parentUuid\":null", "\"parentUuid\":\"e\"")
+    );
+    let transcript = read_as(Format::ClaudeCode, text.as_bytes());
+    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
+    let expected = [
+        ("edited", "./src/part_7.rs"),
+        ("edited", "src/old.rs"),
+        (
+            "wrote, unanswered",
+            "/home/somebody/some/where/project/src/part_0.rs",
+        ),
+    ];
+    assert_eq!(rows(&summary, Section::Files), expected);
+}
