@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::clip::clip_to_tokens;
 use super::entities::{Class, scan};
 use super::facts_of::is_plan;
-use super::form::{Labels, Mark, Row, Section};
+use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::BETWEEN;
 use super::units::{Claim, Says, Unit};
 use super::{Extract, Summary};
@@ -26,9 +26,12 @@ use crate::tokens::{Estimator, Size};
 /// Parts of a budget, in hundredths.
 const STATE: u64 = 15;
 const PLAN: u64 = 10;
-const CHANGED: u64 = 60;
+const CHANGED: u64 = 80;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
+
+/// Changed files may have so many tokens whatever part of the budget these are: beside them, nothing else says as much.
+const FOR_CHANGED: u64 = 200;
 
 /// What a name is worth that is told for the second time, and one in an index, of what it is otherwise: names alone say little.
 const AGAIN: f64 = 0.15;
@@ -46,13 +49,18 @@ pub(super) fn choose(
     words: UserWords,
     estimator: &Estimator,
 ) -> Summary {
-    let mut choice = Choice::new(extract, tokens, estimator);
+    let mut choice = Choice::new(extract, tokens, FileRows::Whole, estimator);
     choice.requests(words);
     if tokens > 0 {
-        choice.newest_first(CHANGED, |claim| claim == Claim::Changed);
+        if !choice.changed() {
+            choice = Choice::new(extract, tokens, FileRows::Short, estimator);
+            choice.requests(words);
+            choice.changed();
+        }
         choice.state();
         choice.plan();
-        choice.newest_first(REQUESTS, |claim| matches!(claim, Claim::Sentence(_)));
+        let mut part = choice.part(REQUESTS);
+        choice.newest_first(&mut part, |claim| matches!(claim, Claim::Sentence(_)));
         choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         choice.cover(100, |claim| claim != Claim::State);
     }
@@ -67,7 +75,7 @@ pub(super) fn complete(
     words: UserWords,
     estimator: &Estimator,
 ) -> Summary {
-    let mut choice = Choice::new(extract, u64::MAX, estimator);
+    let mut choice = Choice::new(extract, u64::MAX, FileRows::Whole, estimator);
     choice.requests(words);
     let mut part = choice.part(100);
     for (number, unit) in choice.units() {
@@ -111,11 +119,14 @@ struct Choice<'c> {
     extract: &'c Extract,
     estimator: &'c Estimator,
     limit: u64,
+    files: FileRows,
     used: Size,
     /// Which sections have a row that counts.
     is_open: [bool; Section::ALL.len()],
     /// The rows that others go on.
     is_begun: IdSet<(Section, u32, Mark)>,
+    /// What was done to files that are told.
+    labels: Vec<&'c str>,
     /// How often each name is told.
     told: Vec<u8>,
     /// In the order in which they were chosen.
@@ -149,7 +160,7 @@ struct Part {
 }
 
 impl<'c> Choice<'c> {
-    fn new(extract: &'c Extract, limit: u64, estimator: &'c Estimator) -> Self {
+    fn new(extract: &'c Extract, limit: u64, files: FileRows, estimator: &'c Estimator) -> Self {
         let mut told = vec![0; extract.found.names.len()];
         for name in &extract.found.seen_behind {
             told[*name as usize] = 1;
@@ -158,9 +169,11 @@ impl<'c> Choice<'c> {
             extract,
             estimator,
             limit,
+            files,
             used: Size::default(),
             is_open: [false; Section::ALL.len()],
             is_begun: IdSet::default(),
+            labels: Vec::new(),
             told,
             chosen: Vec::new(),
             state: 0..0,
@@ -247,17 +260,26 @@ impl<'c> Choice<'c> {
         }
     }
 
-    fn newest_first(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
-        let mut part = self.part(hundredths);
+    /// What was changed; whether there is room for all of it.
+    fn changed(&mut self) -> bool {
+        let mut part = self.part(CHANGED);
+        part.limit = part.limit.max(FOR_CHANGED);
+        self.newest_first(&mut part, |claim| claim == Claim::Changed)
+    }
+
+    /// Takes what has a claim, from the end; whether there is room for all of it.
+    fn newest_first(&mut self, part: &mut Part, has_claim: impl Fn(Claim) -> bool) -> bool {
         let mut numbers: Vec<usize> = self
             .units()
             .filter(|(_, unit)| has_claim(unit.claim))
             .map(|(number, _)| number)
             .collect();
         numbers.sort_by_key(|number| self.extract.found.units[*number].message);
+        let mut has_room = true;
         for number in numbers.into_iter().rev() {
-            self.take(number, &mut part);
+            has_room &= self.take(number, part);
         }
+        has_room
     }
 
     /// Takes what adds most for its length, until the part is full or nothing adds anything.
@@ -326,10 +348,19 @@ impl<'c> Choice<'c> {
     fn take(&mut self, number: usize, part: &mut Part) -> bool {
         let unit = &self.extract.found.units[number];
         let text = match unit.says {
-            Says::Words => Cow::Borrowed(unit.row.text.as_str()),
+            Says::Words => Cow::Borrowed(self.path(&unit.row)),
             Says::Names => Cow::Owned(self.new_names(&unit.row.text)),
         };
         self.take_as(number, text, part)
+    }
+
+    /// A row's text; a file's path from the folder in which the agent works, where files are told in short.
+    fn path<'r>(&self, row: &'r Row) -> &'r str {
+        let folder = self.extract.found.folder.as_deref();
+        let below = |folder| row.text.strip_prefix(folder)?.strip_prefix('/');
+        let is_short = row.section == Section::Files && self.files == FileRows::Short;
+        let short = folder.filter(|_| is_short).and_then(below);
+        short.filter(|path| !path.is_empty()).unwrap_or(&row.text)
     }
 
     /// Of an index, the names that nothing tells yet.
@@ -360,6 +391,9 @@ impl<'c> Choice<'c> {
         self.is_open[unit.row.section as usize] = true;
         if unit.row.section.labels() == Labels::None && unit.row.section != Section::Requests {
             self.is_begun.insert(begun(unit));
+        }
+        if unit.row.section == Section::Files && !self.labels.contains(&unit.row.label.as_str()) {
+            self.labels.push(&unit.row.label);
         }
         self.put(number, text, size, Counts::Yes);
         true
@@ -401,7 +435,9 @@ impl<'c> Choice<'c> {
             text: text.to_owned(),
             ..unit.row.clone()
         };
-        told.write_to(&mut row);
+        // Most that is told of one kind follows another of it.
+        let above = self.labels.iter().find(|label| **label == told.label);
+        told.write_to(&mut row, self.files.label(&told, above.copied()));
         self.estimator.text(row.trim_end_matches('\n'))
     }
 }

@@ -10,7 +10,7 @@ use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
     Done, Exchange, Exit, File, Operation, Place, TodoState, What, commands, failures, files,
-    in_one_spelling, proposal, todos,
+    folder, in_one_spelling, proposal, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -63,6 +63,9 @@ pub(super) fn gather(
     for file in &files {
         add_file(gather, file);
     }
+    let last = gather.conversation.messages.last();
+    let line = last.map(|message| gather.conversation.first_line(message));
+    gather.found.folder = line.and_then(|line| folder(transcript, line));
     add_edits(gather, &files);
     add_commands(gather, own);
     add_failures(gather, own);

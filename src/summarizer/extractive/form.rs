@@ -17,7 +17,7 @@
 //! At the start of a line stand headings, marks and fences, nothing else. What follows the first line of a row is indented
 //! by two blanks, but for the user's words, which stand as they are: where they have more than one line, or blanks around
 //! them, they stand between fences that are longer than any of theirs. So no text can pass for structure. Labels are words
-//! of a fixed list and stand in the sections that have them.
+//! of a fixed list and stand in the sections that have them; a file without one has that of the file above it.
 
 /// A part of a summary, in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,6 +97,29 @@ pub(super) enum Labels {
     None,
 }
 
+/// Stands behind a label.
+const BEHIND_LABEL: &str = ": ";
+
+/// How files are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileRows {
+    /// Each with its label and its path as it was written.
+    Whole,
+    /// What was done to several files in a row stands with the first one; paths go from the folder in which the agent works.
+    Short,
+}
+
+impl FileRows {
+    /// The label of `row` as it is written below a row with the label `above` of the same section.
+    pub(super) fn label<'r>(self, row: &'r Row, above: Option<&str>) -> &'r str {
+        let is_known = above == Some(row.label.as_str()) && !row.text.contains(BEHIND_LABEL);
+        match self {
+            FileRows::Short if row.section == Section::Files && is_known => "",
+            FileRows::Short | FileRows::Whole => &row.label,
+        }
+    }
+}
+
 /// The lines that a row comes from, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark {
@@ -127,8 +150,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// Appends the row as it stands in a summary, with its line end.
-    pub(super) fn write_to(&self, out: &mut String) {
+    /// Appends the row as it stands in a summary, with this label and its line end.
+    pub(super) fn write_to(&self, out: &mut String, label: &str) {
         let Mark { line, and } = self.mark;
         out.push_str(&match and {
             Some(and) => format!("[L{line},L{and}]"),
@@ -140,9 +163,9 @@ impl Row {
             return;
         }
         out.push(' ');
-        if self.section.labels() == Labels::Each {
-            out.push_str(&self.label);
-            out.push_str(": ");
+        if !label.is_empty() {
+            out.push_str(label);
+            out.push_str(BEHIND_LABEL);
         }
         for (n, line) in self.text.split('\n').enumerate() {
             if n > 0 && !line.is_empty() {
@@ -176,19 +199,21 @@ fn is_fence(line: &str) -> bool {
 }
 
 /// The text of `rows`, which are in the order of the sections; without a line end behind it.
-pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>) -> String {
+pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows) -> String {
     let mut out = String::new();
-    let mut section = None;
+    let mut above: Option<&Row> = None;
     for row in rows {
-        if section != Some(row.section) {
-            if section.is_some() {
+        above = above.filter(|above| above.section == row.section);
+        if above.is_none() {
+            if !out.is_empty() {
                 out.push('\n');
             }
-            section = Some(row.section);
             out.push_str(row.section.heading());
             out.push('\n');
         }
-        row.write_to(&mut out);
+        let label = files.label(row, above.map(|above| above.label.as_str()));
+        row.write_to(&mut out, label);
+        above = Some(row);
     }
     out.truncate(out.trim_end_matches('\n').len());
     out
@@ -210,7 +235,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
     for line in text.split_inclusive('\n') {
         let behind = at + line.len();
         if let Some(section) = Section::headed(line.trim_end_matches('\n'))
-            && row(section, &text[behind..]).is_some()
+            && row(section, None, &text[behind..]).is_some()
         {
             return Parsed {
                 before: &text[..at],
@@ -227,7 +252,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
 
 /// The rows that `text` begins with, under their headings.
 fn rows(text: &str) -> Vec<Row> {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     let mut section = None;
     let mut rest = text;
     while !rest.is_empty() {
@@ -237,7 +262,10 @@ fn rows(text: &str) -> Vec<Row> {
             rest = behind;
         } else if line.is_empty() {
             rest = behind;
-        } else if let Some((row, behind)) = section.and_then(|section| row(section, rest)) {
+        } else if let Some((row, behind)) = section.and_then(|section| {
+            let above = rows.last().filter(|above| above.section == section);
+            row(section, above, rest)
+        }) {
             rows.push(row);
             rest = behind;
         } else {
@@ -252,8 +280,8 @@ fn line_of(text: &str) -> (&str, &str) {
     text.split_once('\n').unwrap_or((text, ""))
 }
 
-/// The row that `text` begins with, and what follows it.
-fn row(section: Section, text: &str) -> Option<(Row, &str)> {
+/// The row that `text` begins with below the row `above` of the same section, and what follows it.
+fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row, &'t str)> {
     let (first, behind) = line_of(text);
     let (mark, told) = first.strip_prefix("[L")?.split_once(']')?;
     let number = |digits: &str| {
@@ -290,7 +318,10 @@ fn row(section: Section, text: &str) -> Option<(Row, &str)> {
     }
     let told = told.strip_prefix(' ')?;
     let (label, told) = match section.labels() {
-        Labels::Each => told.split_once(": ")?,
+        Labels::Each => told.split_once(BEHIND_LABEL).or_else(|| {
+            let above = above.filter(|_| section == Section::Files)?;
+            Some((above.label.as_str(), told))
+        })?,
         Labels::None => ("", told),
     };
     if told.is_empty() {

@@ -17,14 +17,17 @@ impl<'c> Choice<'c> {
         let tokens = |text: &str| estimator.tokens(estimator.text(text));
         let mut counted;
         loop {
-            counted = tokens(&write(&self.rows(|counts| counts != Counts::No)));
+            counted = tokens(&write(
+                &self.rows(|counts| counts != Counts::No),
+                self.files,
+            ));
             let excess = counted.saturating_sub(self.limit);
             if excess == 0 || !self.drop_last(excess) {
                 break;
             }
         }
         let rows = self.rows(|_| true);
-        let text = write(&rows);
+        let text = write(&rows, self.files);
         let (user_verbatim, user_clipped) = self.user_messages();
         Summary {
             tokens: tokens(&text),

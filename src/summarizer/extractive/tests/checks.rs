@@ -117,6 +117,11 @@ impl<'t, 'a> Source<'t, 'a> {
             };
             missing.retain(|word| !is_said(word));
             invented.retain(|name| !said.names.contains(name));
+            if row.section == Section::Files {
+                // A path may be told from the folder in which the agent works.
+                let is_below = |known: &String, name: &str| known.ends_with(&format!("/{name}"));
+                invented.retain(|name| !said.names.iter().any(|known| is_below(known, name)));
+            }
         }
         assert_eq!(missing, BTreeSet::new(), "invented in {row:?}");
         // A name without an end is cut somewhere.

@@ -1,5 +1,6 @@
 //! The form of summaries: what is written reads back.
 
+use super::form::FileRows;
 use super::*;
 
 fn request(line: u64, text: &str) -> Row {
@@ -12,7 +13,11 @@ fn request(line: u64, text: &str) -> Row {
 }
 
 fn check(rows: &[Row], expected: &str) {
-    let text = form::write(rows);
+    check_with(rows, FileRows::Whole, expected);
+}
+
+fn check_with(rows: &[Row], files: FileRows, expected: &str) {
+    let text = form::write(rows, files);
     assert_eq!(text, expected);
     for behind in [
         "",
@@ -104,6 +109,43 @@ fn other_texts_are_indented() {
 ## Details
 [L7] [L3] x",
     );
+}
+
+#[test]
+fn files_of_which_the_same_is_told_share_a_label_in_short() {
+    let row = |line, label: &str, text: &str| Row {
+        section: Section::Files,
+        mark: Mark::line(line),
+        label: label.to_owned(),
+        text: text.to_owned(),
+    };
+    let rows = [
+        row(1, "wrote", "a"),
+        row(2, "wrote", "b/c d"),
+        row(3, "edited", "e"),
+        row(4, "edited", "f: g"),
+        row(5, "edited", "h\ni: j"),
+        row(6, "edited", "k"),
+        Row {
+            section: Section::Plan,
+            ..row(7, "edited", "no file")
+        },
+    ];
+    let short = "\
+## Files
+[L1] wrote: a
+[L2] b/c d
+[L3] edited: e
+[L4] edited: f: g
+[L5] edited: h
+  i: j
+[L6] k
+
+## Plan and to-dos
+[L7] edited: no file";
+    check_with(&rows, FileRows::Short, short);
+    let whole = short.replace("[L2] ", "[L2] wrote: ");
+    check(&rows, &whole.replace("[L6] ", "[L6] edited: "));
 }
 
 #[test]

@@ -133,8 +133,34 @@ fn edits(count: usize) -> String {
 }
 
 #[test]
+fn where_changed_files_have_no_room_they_are_told_in_short() {
+    let transcript = read_as(Format::ClaudeCode, edits(40).as_bytes());
+    let told = |tokens| whole(&transcript, &auto(), tokens, UserWords::Verbatim);
+    let files = |summary: &Summary| rows(summary, Section::Files).len();
+    let whole = told(1_400);
+    assert_eq!(files(&whole), 40);
+    assert!(
+        whole.text.contains(
+            "\n[L40] wrote, unanswered: /home/somebody/some/where/project/src/part_39.rs\n"
+        )
+    );
+    let short = told(700);
+    assert_eq!(files(&short), 40);
+    assert!(short.text.starts_with(
+        "## Files\n[L1] wrote, unanswered: src/part_0.rs\n[L2] src/part_1.rs\n[L3] src/part_2.rs\n"
+    ));
+    assert_eq!(parse(&short.text).rows, short.rows);
+    // What has no room in short, either, is told from the end.
+    let least = told(300);
+    assert!((12..40).contains(&files(&least)), "{}", least.text);
+    assert!(least.text.contains("] src/part_39.rs\n"));
+    assert!(!least.text.contains("src/part_0.rs"));
+    assert!(least.counted <= 300);
+}
+
+#[test]
 fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
-    let earlier = r###"{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"e","sessionId":"s","cwd":"/home/somebody/some/where/project","timestamp":"2026-01-01T00:00:00Z","isCompactSummary":true,"message":{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\n[L4] edited: src/part_0.rs\n[L6] edited: ./src/part_7.rs\n[L8] edited: src/old.rs"}}"###;
+    let earlier = r###"{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"e","sessionId":"s","cwd":"/home/somebody/some/where/project","timestamp":"2026-01-01T00:00:00Z","isCompactSummary":true,"message":{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\n[L4] edited: src/part_0.rs\n[L6] ./src/part_7.rs\n[L8] src/old.rs"}}"###;
     let text = format!(
         "{earlier}\n{}",
         edits(1).replace("\"parentUuid\":null", "\"parentUuid\":\"e\"")
