@@ -9,8 +9,8 @@ use super::gather::Gather;
 use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
-    Done, Exchange, Exit, File, Operation, Place, TodoState, What, commands, failures, files,
-    folder, in_one_spelling, proposal, todos,
+    Done, Exchange, Exit, File, Lines, Operation, Place, TodoState, What, commands, failures,
+    files, folder, in_one_spelling, proposal, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -28,6 +28,9 @@ const PLAN: &str = "plan";
 /// Stands behind what was done to a file before it was read.
 const BEFORE: &str = " before";
 
+/// So many parts of a file, the last ones that were read, at most.
+const PARTS_OF_A_FILE: usize = 32;
+
 /// So many lines of one edit or write at most.
 const ADDED_LINES: usize = 400;
 
@@ -41,9 +44,9 @@ pub(super) const FAILED: f64 = 4.0;
 /// What a result shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
-    /// A file, and no later result shows it.
+    /// A file or a part of it, and no later result shows as much.
     File,
-    /// A file that a later result shows.
+    /// One that a later result shows.
     OldFile,
     /// What a command said.
     Command,
@@ -121,12 +124,22 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
         })
         .collect();
     for file in files {
-        let is_read = |o: &&Operation| matches!(o.what, What::Read(_)) && o.done == Done::Yes;
-        let last = file.operations.iter().rfind(is_read);
-        if let Some(result) = last.and_then(|operation| operation.result)
-            && let Some(output @ Output::OldFile) = outputs.get_mut(&result.block)
-        {
-            *output = Output::File;
+        let mut shown: Vec<Lines> = Vec::new();
+        for operation in file.operations.iter().rev() {
+            let (What::Read(lines), Done::Yes) = (operation.what, operation.done) else {
+                continue;
+            };
+            if shown.len() >= PARTS_OF_A_FILE {
+                break;
+            }
+            if !shown.iter().any(|later| later.hold(lines)) {
+                shown.push(lines);
+                if let Some(result) = operation.result
+                    && let Some(output @ Output::OldFile) = outputs.get_mut(&result.block)
+                {
+                    *output = Output::File;
+                }
+            }
         }
     }
     outputs

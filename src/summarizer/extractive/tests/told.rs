@@ -37,6 +37,65 @@ fn a_file_that_was_changed_and_then_read_says_both() {
 }
 
 #[test]
+fn each_part_of_a_file_is_told_where_it_was_read_last() {
+    let read = |id: &str, offset: u64, lines: &[(u64, &str)]| {
+        let shown: Vec<String> = lines
+            .iter()
+            .map(|(n, line)| format!("{n:6}\\t{line}"))
+            .collect();
+        let (limit, shown) = (lines.len(), shown.join("\\n"));
+        [
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"Read","input":{{"file_path":"/w/a.rs","offset":{offset},"limit":{limit}}}}}]}}"#
+            ),
+            format!(
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"{shown}"}}]}}"#
+            ),
+        ]
+    };
+    let parts = [
+        read(
+            "a",
+            1,
+            &[(1, "let first_part = 1;"), (2, "let old_part = 2;")],
+        ),
+        read("b", 300, &[(300, "let other_part = 3;")]),
+        read(
+            "c",
+            2,
+            &[(2, "let new_part = 2;"), (3, "let last_part = 3;")],
+        ),
+        read(
+            "d",
+            1,
+            &[(1, "let first_part = 1;"), (2, "let new_part = 2;")],
+        ),
+    ]
+    .concat();
+    // Nothing but this is told as the current state.
+    let last = format!(
+        r#"{{"role":"assistant","content":"{}"}}"#,
+        "and so on ".repeat(160)
+    );
+    let lines: Vec<&str> = parts.iter().chain([&last]).map(String::as_str).collect();
+    let summary = summary(&lines);
+    let details: Vec<(u64, &str)> = summary
+        .rows
+        .iter()
+        .filter(|row| row.section == Section::Details)
+        .map(|row| (row.mark.line, row.text.as_str()))
+        .collect();
+    let expected = [
+        // A name for an index: the line is there no more.
+        (2, "old_part"),
+        (4, "let other_part = 3;"),
+        (6, "let new_part = 2;\nlet last_part = 3;"),
+        (8, "let first_part = 1;"),
+    ];
+    assert_eq!(details, expected);
+}
+
+#[test]
 fn what_an_agent_writes_under_the_users_name_is_no_request() {
     let summary = summary(&[
         r#"{"role":"user","content":[{"type":"text","text":"<ide_opened_file>The user opened /w/x_y.rs</ide_opened_file>"},{"type":"text","text":"Fix it."}]}"#,
