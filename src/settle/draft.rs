@@ -89,7 +89,11 @@ impl Summing<'_> {
         let last = tried.pop()?;
         let smallest = tried.into_iter().min_by_key(|draft| draft.total);
         let smaller = smallest.filter(|draft| draft.total < last.total);
-        Some(smaller.filter(|_| last.total >= self.now()).unwrap_or(last))
+        Some(
+            smaller
+                .filter(|_| last.total >= self.bound())
+                .unwrap_or(last),
+        )
     }
 
     /// What another summariser is asked for, if there is anything to summarise: how many messages it tells, and in how many
@@ -121,14 +125,14 @@ impl Summing<'_> {
 
     /// The most live tokens that a result may have: one that saves nothing does not fit.
     pub(super) fn limit(&self, cap: Option<u64>) -> u64 {
-        cap.unwrap_or(u64::MAX).min(self.now().saturating_sub(1))
+        cap.unwrap_or(u64::MAX).min(self.bound().saturating_sub(1))
     }
 
     /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
     fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
         let words = self.policy.summary.user_words;
         let mut ways = match cap {
-            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
+            Some(cap) if self.bound() > cap => self.ways_within(asked, cap, words),
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
             Some(_) | None => vec![(asked, words)],
         };

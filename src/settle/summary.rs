@@ -166,7 +166,7 @@ impl Summing<'_> {
         {
             return last;
         }
-        if draft.total >= now {
+        if draft.total >= self.bound() {
             return stays("a summary would not be smaller");
         }
         Settled::Summarised(Box::new(self.finish(draft, cap)))
@@ -239,13 +239,25 @@ impl Summing<'_> {
         self.estimator.total(self.sizes.iter().copied())
     }
 
+    /// The live tokens that a result has to stay below. Where a summary is asked for in any case and the input is over the cap,
+    /// those of the input: clearing outputs may have reached the cap alone, and what room there is is for what they said.
+    pub(super) fn bound(&self) -> u64 {
+        let is_over = |cap| self.before > cap;
+        match self.policy.summary.when {
+            SummaryWhen::Always if self.policy.target.cap(self.before).is_some_and(is_over) => {
+                self.before.max(self.now())
+            }
+            SummaryWhen::Always | SummaryWhen::Auto | SummaryWhen::Never => self.now(),
+        }
+    }
+
     /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
     /// left of it besides the files that may come back; `others` gives the live tokens that do not count as the summary's.
     pub(super) fn size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
         let asked = self.policy.summary.size(self.span(cut));
         let is_fitted = self.policy.summary.too_large == TooLarge::Shrink;
         let cap = self.policy.target.cap(self.before);
-        if !is_fitted || cap.is_none_or(|cap| self.now() <= cap) {
+        if !is_fitted || cap.is_none_or(|cap| self.bound() <= cap) {
             return asked;
         }
         let room = self.but_margin(limit).saturating_sub(others());
@@ -315,7 +327,7 @@ impl Summing<'_> {
         if !self.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
-        let now = self.now();
+        let now = self.bound();
         let below = match (self.policy.summary.when, self.policy.threshold()) {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
             (SummaryWhen::Always, _) | (_, None) => now,
