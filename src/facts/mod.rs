@@ -34,7 +34,7 @@ pub use earlier::{Earlier, Left, is_put_back};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
 pub use files::{At, Content, Done, File, Operation, Replacement, What, files, with_attached};
-pub use path::{folder, in_one_spelling};
+pub use path::{folder, is_relative, spelled};
 pub use reads::{Lines, Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};

@@ -29,15 +29,15 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
 }
 
 /// A path that a line names, in the spelling that all names of the file share.
-pub fn in_one_spelling(transcript: &Transcript<'_>, line: u32, path: &str) -> String {
+pub(super) fn in_one_spelling(transcript: &Transcript<'_>, line: u32, path: &str) -> String {
     let folder = is_relative(path)
         .then(|| folder(transcript, line))
         .flatten();
-    normal(path, folder.as_deref())
+    spelled(path, folder.as_deref())
 }
 
 /// `path` without `.` and doubled slashes, below `folder` where it is relative.
-fn normal(path: &str, folder: Option<&str>) -> String {
+pub fn spelled(path: &str, folder: Option<&str>) -> String {
     let joined = match folder {
         Some(folder) if is_relative(path) => format!("{folder}/{path}"),
         Some(_) | None => path.to_owned(),
@@ -54,7 +54,7 @@ fn normal(path: &str, folder: Option<&str>) -> String {
 }
 
 /// Neither from a root or a home folder, nor from a drive.
-fn is_relative(path: &str) -> bool {
+pub fn is_relative(path: &str) -> bool {
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     !path.starts_with(['/', '~', '\\']) && !has_drive
 }
@@ -118,18 +118,18 @@ mod tests {
             "/w/./src/a.rs/",
         ];
         for path in same {
-            assert_eq!(normal(path, Some("/w")), "/w/src/a.rs", "{path}");
+            assert_eq!(spelled(path, Some("/w")), "/w/src/a.rs", "{path}");
         }
-        assert_eq!(normal("./a", None), "a");
-        assert_eq!(normal("/", Some("/w")), "/");
-        assert_eq!(normal(".", None), ".");
+        assert_eq!(spelled("./a", None), "a");
+        assert_eq!(spelled("/", Some("/w")), "/");
+        assert_eq!(spelled(".", None), ".");
     }
 
     #[test]
     fn other_paths_stay_apart() {
-        assert_eq!(normal("../a", Some("/w")), "/w/../a");
-        assert_eq!(normal("~/a", Some("/w")), "~/a");
-        assert_eq!(normal("C:\\a\\b", Some("/w")), "C:\\a\\b");
-        assert_eq!(normal("a b/ü.rs", None), "a b/ü.rs");
+        assert_eq!(spelled("../a", Some("/w")), "/w/../a");
+        assert_eq!(spelled("~/a", Some("/w")), "~/a");
+        assert_eq!(spelled("C:\\a\\b", Some("/w")), "C:\\a\\b");
+        assert_eq!(spelled("a b/ü.rs", None), "a b/ü.rs");
     }
 }

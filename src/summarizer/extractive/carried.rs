@@ -6,10 +6,10 @@
 use super::clip::clip;
 use super::form::{self, Mark, Row, Section};
 use super::gather::{Gather, LONGEST};
-use super::names::Speaker;
+use super::names::{Speaker, hash};
 use super::units::Claim;
 use super::{facts_of, requests, state};
-use crate::facts::{is_put_back, said};
+use crate::facts::{folder, is_put_back, is_relative, said, spelled};
 use crate::transcript::{BlockKind, Message};
 
 /// Adds what the summary in `message` tells.
@@ -17,6 +17,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let line = conversation.first_line(message);
     let mark = gather.mark(line);
+    let folder = folder(transcript, line);
     for block in conversation.blocks(message) {
         let block = transcript.block(*block);
         if block.kind != BlockKind::Text {
@@ -26,7 +27,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
         let form::Parsed { before, rows } = form::parse(gather.earlier.told(&text));
         prose(gather, before, number, mark);
         for row in rows {
-            carry(gather, Row { mark, ..row }, number, line);
+            carry(gather, Row { mark, ..row }, number, folder.as_deref());
         }
     }
 }
@@ -46,16 +47,22 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     }
 }
 
-/// A row of ours, on this line of the transcript, if nothing newer is known of what it tells.
-fn carry(gather: &mut Gather<'_, '_>, row: Row, message: u32, line: u32) {
+/// A row of ours, of a summary whose paths go from `folder`, if nothing newer is known of what it tells.
+fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option<&str>) {
     if row.section == Section::Requests {
         requests::carry(gather, &row.text, message, row.mark);
         return;
     }
     let names = &mut gather.found.names;
     names.count(&row.text, message, Speaker::Author, |_, _, _| false);
-    if let Some(unit) = facts_of::file_of(gather, &row, line) {
-        return facts_of::changed_before(&mut gather.found.units[unit], &row);
+    if row.section == Section::Files {
+        let path = spelled(&row.text, folder);
+        if let Some(unit) = gather.files.get(&hash(&path)) {
+            return facts_of::changed_before(&mut gather.found.units[*unit], &row);
+        }
+        if is_relative(&row.text) && gather.found.folder.as_deref() != folder {
+            row.text = path;
+        }
     }
     if facts_of::key(&row).is_some_and(|key| gather.known.contains(&key)) {
         return;

@@ -19,6 +19,7 @@ use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::BETWEEN;
 use super::units::{Claim, Says, Unit};
 use super::{Extract, Summary};
+use crate::facts::is_relative;
 use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
@@ -360,7 +361,9 @@ impl<'c> Choice<'c> {
         let below = |folder| row.text.strip_prefix(folder)?.strip_prefix('/');
         let is_short = row.section == Section::Files && self.files == FileRows::Short;
         let short = folder.filter(|_| is_short).and_then(below);
-        short.filter(|path| !path.is_empty()).unwrap_or(&row.text)
+        short
+            .filter(|path| !path.is_empty() && is_relative(path))
+            .unwrap_or(&row.text)
     }
 
     /// Of an index, the names that nothing tells yet.

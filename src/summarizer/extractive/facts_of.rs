@@ -10,10 +10,11 @@ use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
     Done, Exchange, Exit, File, Lines, Operation, Place, TodoState, What, commands, failures,
-    files, folder, in_one_spelling, proposal, todos,
+    files, folder, is_relative, proposal, spelled, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
+use crate::transcript::Message;
 
 /// How much of a command and of a plan is told, in bytes.
 const LONGEST_COMMAND: usize = 240;
@@ -63,12 +64,10 @@ pub(super) fn gather(
 ) -> IdMap<u32, Output> {
     let transcript = gather.transcript;
     let files = files(transcript, own);
+    gather.found.folder = folder_of_summary(gather);
     for file in &files {
         add_file(gather, file);
     }
-    let last = gather.conversation.messages.last();
-    let line = last.map(|message| gather.conversation.first_line(message));
-    gather.found.folder = line.and_then(|line| folder(transcript, line));
     add_edits(gather, &files);
     add_commands(gather, own);
     add_failures(gather, own);
@@ -87,8 +86,8 @@ pub(super) fn gather(
     outputs(own, &files)
 }
 
-/// What an earlier summary can tell of only if nothing else does: a command, the to-dos, the plan; for files there is
-/// [`file_of`].
+/// What an earlier summary can tell of only if nothing else does: a command, the to-dos, the plan. Files are known by
+/// their paths.
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
         Section::Commands => Some((row.section, hash(&row.text))),
@@ -126,8 +125,11 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
     for file in files {
         let mut shown: Vec<Lines> = Vec::new();
         for operation in file.operations.iter().rev() {
-            let (What::Read(lines), Done::Yes) = (operation.what, operation.done) else {
-                continue;
+            let lines = match (operation.what, operation.done) {
+                (What::Read(lines), Done::Yes) => lines,
+                // What was there before is not any more.
+                (What::Write | What::Delete, Done::Yes) => break,
+                _ => continue,
             };
             if shown.len() >= PARTS_OF_A_FILE {
                 break;
@@ -143,6 +145,28 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
         }
     }
     outputs
+}
+
+/// The folder that paths in a summary may go from: where the agent works at the end of the span, from which a summary's
+/// record has it, and still does at the end of the conversation.
+fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
+    let conversation = gather.conversation;
+    let folder_at = |message: &Message| {
+        let line = conversation.lines(message).last()?;
+        folder(gather.transcript, *line)
+    };
+    let end = folder_at(conversation.messages[..gather.end].last()?)?;
+    let last = folder_at(conversation.messages.last()?)?;
+    (end == last).then_some(end)
+}
+
+/// The path of a file as a summary tells it: as it is written, but for one that is relative to another folder.
+fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> &'f str {
+    let folder = gather.found.folder.as_deref();
+    match is_relative(written) && spelled(written, folder) != file.path {
+        true => &file.path,
+        false => written,
+    }
 }
 
 /// The line of the call; with that of the result where the label has a number, which may stand there alone.
@@ -173,7 +197,7 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
         section: Section::Files,
         mark: mark(gather, last.call, last.result, &told),
         label: told,
-        text: last.written.clone(),
+        text: path_of(gather, file, &last.written).to_owned(),
     };
     let (claim, base) = match change {
         Some(_) => (Claim::Changed, CHANGED),
@@ -183,15 +207,6 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
         let unit = gather.found.units.len() - 1;
         gather.files.insert(hash(&file.path), unit);
     }
-}
-
-/// The unit of the file that a row of an earlier summary names, in whatever spelling, if the span tells of it.
-pub(super) fn file_of(gather: &Gather<'_, '_>, earlier: &Row, line: u32) -> Option<usize> {
-    if earlier.section != Section::Files {
-        return None;
-    }
-    let path = in_one_spelling(gather.transcript, line, &earlier.text);
-    gather.files.get(&hash(&path)).copied()
 }
 
 /// A file that an earlier summary knows as changed: who only looked at it since has not taken that back.

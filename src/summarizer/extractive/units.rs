@@ -71,7 +71,7 @@ pub(super) struct Units {
     pub(super) requests: Vec<Request>,
     /// The request that no other one of the conversation follows.
     pub(super) last_request: Option<u32>,
-    /// The folder in which the agent works when the conversation ends, where that is recorded.
+    /// The folder that paths may go from.
     pub(super) folder: Option<String>,
     /// Names that are still seen after the span.
     pub(super) seen_behind: Vec<u32>,

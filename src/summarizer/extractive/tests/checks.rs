@@ -112,15 +112,21 @@ impl<'t, 'a> Source<'t, 'a> {
         let mut invented = names(&row.text);
         for mark in &marks {
             let said = self.line(*mark);
-            let is_said = |word: &str| {
-                said.words.contains(word) || said.readings.iter().any(|text| text.contains(word))
+            let holds = |part: &str| said.readings.iter().any(|text| text.contains(part));
+            // A relative path may be told from the root, with the folder that the line names.
+            let is_joined = |word: &str| {
+                let mut slashes = word.match_indices('/');
+                row.section == Section::Files
+                    && slashes.any(|(at, _)| holds(&word[..at]) && holds(&word[at + 1..]))
             };
+            let is_said = |word: &str| said.words.contains(word) || holds(word) || is_joined(word);
             missing.retain(|word| !is_said(word));
             invented.retain(|name| !said.names.contains(name));
             if row.section == Section::Files {
-                // A path may be told from the folder in which the agent works.
-                let is_below = |known: &String, name: &str| known.ends_with(&format!("/{name}"));
-                invented.retain(|name| !said.names.iter().any(|known| is_below(known, name)));
+                // Another path may be told from that folder.
+                let is_below = |long: &str, short: &str| long.ends_with(&format!("/{short}"));
+                let is_one = |a: &str, b: &str| is_below(a, b) || is_below(b, a);
+                invented.retain(|name| !said.names.iter().any(|known| is_one(known, name)));
             }
         }
         assert_eq!(missing, BTreeSet::new(), "invented in {row:?}");

@@ -72,6 +72,14 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
         ),
     ]
     .concat();
+    let write = [
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"w","name":"Write","input":{"file_path":"/w/b.rs","content":"let whole_file = 0;"}}]}"#,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"w","content":"ok"}]}"#,
+    ]
+    .map(str::to_owned);
+    let mut gone = read("g", 7, &[(7, "let gone_part = 7;")]);
+    gone[0] = gone[0].replace("/w/a.rs", "/w/b.rs");
+    let parts = [parts, gone.to_vec(), write.to_vec()].concat();
     // Nothing but this is told as the current state.
     let last = format!(
         r#"{{"role":"assistant","content":"{}"}}"#,
@@ -91,6 +99,9 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
         (4, "let other_part = 3;"),
         (6, "let new_part = 2;\nlet last_part = 3;"),
         (8, "let first_part = 1;"),
+        // It was overwritten: only its name was there.
+        (10, "gone_part"),
+        (11, "let whole_file = 0;"),
     ];
     assert_eq!(details, expected);
 }
@@ -176,24 +187,66 @@ fn a_plan_has_its_part_of_a_summary_and_no_more() {
     assert!((60..=100).contains(&told(1_000)), "{}", told(1_000));
 }
 
-/// Edits of so many files, one line each, in a folder that is recorded; the answers to them are left out.
-fn edits(count: usize) -> String {
-    let folder = "/home/somebody/some/where/project";
-    let lines = (0..count).map(|n| {
+const PROJECT: &str = "/home/somebody/some/where/project";
+
+/// A line of a session: the folder in which the agent works, and what was called or said.
+struct Line<'l> {
+    folder: &'l str,
+    what: What<'l>,
+}
+
+enum What<'l> {
+    /// A tool and a path; the answer to it is left out.
+    Call(&'l str, &'l str),
+    Says(&'l str),
+    Summary(&'l str),
+}
+
+fn call<'l>(folder: &'l str, tool: &'l str, path: &'l str) -> Line<'l> {
+    Line {
+        folder,
+        what: What::Call(tool, path),
+    }
+}
+
+fn session(lines: &[Line<'_>]) -> Transcript<'static> {
+    let mut text = String::new();
+    for (n, Line { folder, what }) in lines.iter().enumerate() {
         let parent = match n {
             0 => "null".to_owned(),
             n => format!("\"u{}\"", n - 1),
         };
-        format!(
-            r#"{{"parentUuid":{parent},"isSidechain":false,"type":"assistant","uuid":"u{n}","sessionId":"s","cwd":"{folder}","timestamp":"2026-01-01T00:00:00Z","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"t{n}","name":"Write","input":{{"file_path":"{folder}/src/part_{n}.rs","content":""}}}}]}}}}"#
-        ) + "\n"
-    });
-    lines.collect()
+        let (role, more, content) = match what {
+            What::Call(tool, path) => (
+                "assistant",
+                "",
+                format!(
+                    r#"[{{"type":"tool_use","id":"t{n}","name":"{tool}","input":{{"file_path":"{path}","content":""}}}}]"#
+                ),
+            ),
+            What::Says(text) => ("assistant", "", format!("\"{text}\"")),
+            What::Summary(text) => ("user", r#","isCompactSummary":true"#, format!("\"{text}\"")),
+        };
+        text += &format!(
+            r#"{{"parentUuid":{parent},"isSidechain":false,"type":"{role}","uuid":"u{n}","sessionId":"s","cwd":"{folder}","timestamp":"2026-01-01T00:00:00Z"{more},"message":{{"role":"{role}","content":{content}}}}}"#
+        );
+        text.push('\n');
+    }
+    read_as(Format::ClaudeCode, text.as_bytes())
+}
+
+/// The paths of 40 files.
+fn many() -> Vec<String> {
+    (0..40)
+        .map(|n| format!("{PROJECT}/src/part_{n}.rs"))
+        .collect()
 }
 
 #[test]
 fn where_changed_files_have_no_room_they_are_told_in_short() {
-    let transcript = read_as(Format::ClaudeCode, edits(40).as_bytes());
+    let paths = many();
+    let lines: Vec<Line<'_>> = paths.iter().map(|p| call(PROJECT, "Write", p)).collect();
+    let transcript = session(&lines);
     let told = |tokens| whole(&transcript, &auto(), tokens, UserWords::Verbatim);
     let files = |summary: &Summary| rows(summary, Section::Files).len();
     let whole = told(1_400);
@@ -218,21 +271,73 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
 }
 
 #[test]
-fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
-    let earlier = r###"{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"e","sessionId":"s","cwd":"/home/somebody/some/where/project","timestamp":"2026-01-01T00:00:00Z","isCompactSummary":true,"message":{"role":"user","content":"[Earlier conversation, summarised by ctxpack]\n## Files\n[L4] edited: src/part_0.rs\n[L6] ./src/part_7.rs\n[L8] src/old.rs"}}"###;
-    let text = format!(
-        "{earlier}\n{}",
-        edits(1).replace("\"parentUuid\":null", "\"parentUuid\":\"e\"")
+fn a_path_in_short_means_one_file() {
+    let paths = many();
+    let below = format!("{PROJECT}/src");
+    let mut lines: Vec<Line<'_>> = paths.iter().map(|p| call(PROJECT, "Write", p)).collect();
+    let doubled = format!("{PROJECT}//etc/hosts");
+    lines.push(call(PROJECT, "Edit", &doubled));
+    lines.push(call(&below, "Edit", "part_0.rs"));
+    lines.push(call(&below, "Edit", "elsewhere.rs"));
+    lines.push(call(PROJECT, "Edit", "here.rs"));
+    let transcript = session(&lines);
+    let summary = whole(&transcript, &auto(), 700, UserWords::Verbatim);
+    let files = rows(&summary, Section::Files);
+    let is_there = |path: &str| files.contains(&("edited, unanswered", path));
+    assert!(is_there(&doubled), "{}", summary.text);
+    assert!(is_there("src/part_0.rs"));
+    assert!(is_there("src/elsewhere.rs"));
+    assert!(is_there("here.rs"));
+    assert_eq!(files.len(), 43);
+
+    // The agent has gone elsewhere, and nobody can tell from where a reader would read.
+    lines.push(Line {
+        folder: &below,
+        what: What::Says("Done."),
+    });
+    let transcript = session(&lines);
+    let conversation = &transcript.conversations[0];
+    let span = 0..conversation.messages.len() - 1;
+    let extract = extract(&transcript, conversation, span, 1, &auto());
+    let summary = extract.summary(
+        700,
+        UserWords::Verbatim,
+        &Estimator::new(&auto().tokens).unwrap(),
     );
-    let transcript = read_as(Format::ClaudeCode, text.as_bytes());
-    let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
-    let expected = [
-        ("edited", "./src/part_7.rs"),
-        ("edited", "src/old.rs"),
-        (
-            "wrote, unanswered",
-            "/home/somebody/some/where/project/src/part_0.rs",
-        ),
-    ];
-    assert_eq!(rows(&summary, Section::Files), expected);
+    for (_, path) in rows(&summary, Section::Files) {
+        assert!(path.starts_with(PROJECT), "{path}");
+    }
+}
+
+#[test]
+fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
+    let earlier = "[Earlier conversation, summarised by ctxpack]\\n## Files\\n[L4] edited: src/part_0.rs\\n[L6] ./src/part_7.rs\\n[L8] src/old.rs";
+    let summary_in = |folder| Line {
+        folder,
+        what: What::Summary(earlier),
+    };
+    let path = format!("{PROJECT}/src/part_0.rs");
+    let told = |lines: &[Line<'_>]| {
+        let summary = whole(&session(lines), &auto(), 1_000, UserWords::Verbatim);
+        let files = rows(&summary, Section::Files).into_iter();
+        let files = files.map(|(label, text)| format!("{label}: {text}"));
+        files.collect::<Vec<_>>()
+    };
+    let wrote = format!("wrote, unanswered: {path}");
+    assert_eq!(
+        told(&[summary_in(PROJECT), call(PROJECT, "Write", &path)]),
+        ["edited: ./src/part_7.rs", "edited: src/old.rs", &wrote]
+    );
+    // The paths of the summary go from where the agent was then.
+    let elsewhere = format!("{PROJECT}/crates/core");
+    let core = format!("{elsewhere}/src/part_0.rs");
+    assert_eq!(
+        told(&[summary_in(PROJECT), call(&elsewhere, "Read", &core)]),
+        [
+            format!("edited: {PROJECT}/src/part_0.rs"),
+            format!("edited: {PROJECT}/src/part_7.rs"),
+            format!("edited: {PROJECT}/src/old.rs"),
+            format!("read, unanswered: {core}"),
+        ]
+    );
 }
