@@ -56,7 +56,7 @@ impl Pipeline<'_> {
                 role: says.role,
                 text: &says.text,
                 acknowledgement: &says.acknowledgement,
-                tokens_before: now,
+                tokens_before: summarised.bound,
             });
             let Some(splice) = format.splice(transcript, conversation, summarised.tail, summary)
             else {
@@ -69,6 +69,8 @@ impl Pipeline<'_> {
                 };
                 continue;
             };
+            // Usage that clearing has lowered is not raised again by what a summary tells of the outputs: nobody knows any more
+            // how far below its own figure it is.
             let saved = now.saturating_sub(summarised.total);
             edits.extend(apply::refigured(format.corrected_usage(
                 transcript,

@@ -118,7 +118,7 @@ fn summary(summarised: &Summarised, why: &str) -> Vec<Event> {
         layer: Layer::Summarize,
         result,
         count: outcome.messages,
-        freed: summarised.now.saturating_sub(summarised.total),
+        freed: summarised.bound.saturating_sub(summarised.total),
         reason,
     }];
     if let Some(first) = summarised.restored.first() {

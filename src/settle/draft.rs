@@ -132,7 +132,13 @@ impl Summing<'_> {
     fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
         let words = self.policy.summary.user_words;
         let mut ways = match cap {
-            Some(cap) if self.bound() > cap => self.ways_within(asked, cap, words),
+            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
+            Some(cap) if self.bound() > cap => {
+                // The user's words and the last answer have room as they are.
+                let mut ways = self.ways_within(asked, cap, words);
+                ways.retain(|(cut, told)| *told == words && cut.tail < self.sizes.len());
+                ways
+            }
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
             Some(_) | None => vec![(asked, words)],
         };

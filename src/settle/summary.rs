@@ -14,6 +14,7 @@ use crate::ids::IdSet;
 use crate::outcome::{Restored, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Cutter, Recent, Recents, Section};
 use crate::policy::{Layer, OnFailure, Policy, Role as Speaker, SummaryWhen, TooLarge};
+use crate::summarizer::extractive::{Row, Section as Told};
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
@@ -98,6 +99,8 @@ pub struct Summarised {
     pub replaced: u64,
     /// The live tokens before it, with what the free layers have cleared.
     pub now: u64,
+    /// The live tokens that the result stays below: these, or those of the input.
+    pub bound: u64,
     /// The live tokens of the result.
     pub total: u64,
     /// For the report.
@@ -169,7 +172,19 @@ impl Summing<'_> {
         if draft.total >= self.bound() {
             return stays("a summary would not be smaller");
         }
-        Settled::Summarised(Box::new(self.finish(draft, cap)))
+        let is_words = |row: &Row| row.section == Told::Requests;
+        let is_all_words = draft.summary.rows.iter().all(is_words);
+        let reached = cap.filter(|cap| now <= *cap && *cap < self.bound());
+        if reached.is_some_and(|cap| draft.total > cap) {
+            return stays("the target is reached, and leaves no room for a summary");
+        }
+        let summarised = self.finish(draft, cap);
+        if reached.is_some() && is_all_words && summarised.restored.is_empty() {
+            return stays(
+                "the target is reached, and a summary would tell nothing of what was cleared",
+            );
+        }
+        Settled::Summarised(Box::new(summarised))
     }
 
     /// Whether the policy has a result of so many tokens give way to the last turns.
@@ -211,6 +226,7 @@ impl Summing<'_> {
             kept,
             replaced: self.span(cut),
             now: self.now(),
+            bound: self.bound(),
             total,
             outcome: SummaryOutcome {
                 preserved_messages: (cut.tail..count).filter(counts).count() as u64,
@@ -314,6 +330,7 @@ impl Summing<'_> {
             kept: Kept::Whole,
             replaced: self.span(cut),
             now: self.now(),
+            bound: self.bound(),
             total,
             outcome,
             restored,
