@@ -68,7 +68,8 @@ pub(super) fn text(input: &Input<'_>) -> Option<String> {
     }
 }
 
-fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+/// How a command ended, as far as its result or what is recorded beside it says so.
+pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let Some(result) = exchange.result else {
         return Exit::Unknown;
     };

@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::commands::{Exit, exit};
 use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -32,41 +33,62 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
     let failure = |exchange: &Exchange| {
         let result = exchange.result?;
         let block = transcript.block(result.block);
+        let outcome = outcome(transcript, exchange, block);
         // What other tools show are files and pages, which may speak of any error.
-        if block.outcome == Outcome::Fine && exchange.kind != ToolKind::Shell {
+        if outcome == Outcome::Fine && exchange.kind != ToolKind::Shell {
             return None;
         }
         // Most commands go well, and most outputs say nothing of errors anywhere.
-        if block.outcome == Outcome::Fine && !may_say(transcript, block, &ALWAYS) {
+        if outcome == Outcome::Fine && !may_say(transcript, block, &ALWAYS) {
             return None;
         }
         let said = said(transcript, block);
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
         let is_status = |line: &&str| line.starts_with("Exit code ");
         let mut telling: Vec<String> = lines()
-            .filter(|line| !is_status(line) && speaks_of_an_error(line, block.outcome))
+            .filter(|line| !is_status(line) && speaks_of_an_error(line, outcome))
             .take(ERRORS)
             .map(str::to_owned)
             .collect();
-        if block.outcome == Outcome::Failed {
+        if outcome == Outcome::Failed {
             // Where a warning is an error, nothing else may say so.
             let warnings = lines().filter(|line| line.to_ascii_lowercase().contains("warning"));
             let warnings = warnings.filter(|line| !telling.iter().any(|told| told == line));
             let warnings: Vec<&str> = warnings.take(Failure::LINES - telling.len()).collect();
             telling.extend(warnings.into_iter().map(str::to_owned));
         }
-        if telling.is_empty() && block.outcome == Outcome::Failed {
+        if telling.is_empty() && outcome == Outcome::Failed {
             telling = lines().take(ERRORS).map(str::to_owned).collect();
         }
-        let is_one = block.outcome == Outcome::Failed || !telling.is_empty();
+        let is_one = outcome == Outcome::Failed || !telling.is_empty();
         is_one.then_some(Failure {
             call: exchange.call,
             result,
-            outcome: block.outcome,
+            outcome,
             lines: telling,
         })
     };
     exchanges.iter().filter_map(failure).collect()
+}
+
+/// Whether a call failed: its result is flagged so, or says it where formats have no flag for it.
+fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> Outcome {
+    let is_status = || {
+        exchange.kind == ToolKind::Shell
+            && matches!(exit(transcript, exchange), Exit::Code(code) if code != 0)
+    };
+    let is_tagged = || {
+        let text = transcript.texts(result).first();
+        text.is_some_and(|text| {
+            transcript
+                .bytes(result.line, text.span)
+                .starts_with(TAG.as_bytes())
+        })
+    };
+    match result.outcome {
+        Outcome::Fine if !is_status() && !is_tagged() => Outcome::Fine,
+        Outcome::Fine | Outcome::Failed => Outcome::Failed,
+    }
 }
 
 /// Whether a result may say one of these words, by how it is written.
@@ -79,10 +101,13 @@ fn may_say(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool 
     })
 }
 
+/// Stands before what an agent says of a call that failed.
+const TAG: &str = "<tool_use_error>";
+
 /// A line without blanks and without the tags that an agent puts around an error.
 fn bare(line: &str) -> &str {
     let line = line.trim();
-    let line = line.strip_prefix("<tool_use_error>").unwrap_or(line);
+    let line = line.strip_prefix(TAG).unwrap_or(line);
     line.strip_suffix("</tool_use_error>")
         .unwrap_or(line)
         .trim()
@@ -139,6 +164,42 @@ mod tests {
 "#;
         let found = in_main(&read_as(Format::Anthropic, lines), failures);
         assert_eq!(found[0].lines, ["error: no input"]);
+    }
+
+    #[test]
+    fn what_no_format_flags_says_so_itself() {
+        let transcript = anthropic(&[
+            (
+                "Bash",
+                r#"{"command":"git push"}"#,
+                Said::Fine("Exit code 128\nThe branch has no upstream: push rejected"),
+            ),
+            (
+                "Bash",
+                r#"{"command":"git log"}"#,
+                Said::Fine("Exit code 0\npush rejected"),
+            ),
+            (
+                "Edit",
+                r#"{"file_path":"/a"}"#,
+                Said::Fine("<tool_use_error>String to replace not found</tool_use_error>"),
+            ),
+            (
+                "Read",
+                r#"{"file_path":"/a"}"#,
+                Said::Fine("     1→<tool_use_error>cannot"),
+            ),
+        ]);
+        let found = in_main(&transcript, failures);
+        let lines: Vec<&[String]> = found.iter().map(|f| &f.lines[..]).collect();
+        assert_eq!(
+            lines,
+            [
+                ["The branch has no upstream: push rejected"],
+                ["String to replace not found"]
+            ]
+        );
+        assert!(found.iter().all(|f| f.outcome == Outcome::Failed));
     }
 
     #[test]
