@@ -204,6 +204,7 @@ pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
     match (code, outcome) {
         (Some(0), Outcome::Failed) | (None, Outcome::Failed) => End::Failed,
         (Some(code), _) => End::Code(code),
+        (None, Outcome::Fine) if text.starts_with("<tool_use_error>") => End::Failed,
         (None, Outcome::Fine) => End::Fine,
     }
 }

@@ -96,6 +96,7 @@ fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
     let mut failed: Option<Work> = None;
     // What a shell does to a file is not known; a command that names it may have done what is said.
     let mut shell: Option<(usize, &str)> = None;
+    let mut has_shell_failed = false;
     for (number, event) in events.iter().enumerate() {
         let What::Call { call, .. } = &event.what else {
             continue;
@@ -114,6 +115,9 @@ fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
             && (holds(command, path) || holds(command, file_name(path)))
         {
             shell = Some((number, command));
+            let has_failed = end_of(events, number).is_some_and(End::is_failure);
+            // One that names no more than the end of the path may look for it anywhere.
+            has_shell_failed = has_failed || has_shell_failed && !holds(command, path);
         }
     }
     if last.is_none() && failed.is_none() && shell.is_none() {
@@ -145,7 +149,9 @@ fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
     Verdict::of(
         was_so
             && match work_of(said) {
-                _ if said.ends_with(" failed") => failed.is_some() && last.is_none(),
+                _ if said.ends_with(" failed") => {
+                    (failed.is_some() || has_shell_failed) && last.is_none()
+                }
                 Some(work) => is(work),
                 None => false,
             },
@@ -260,6 +266,17 @@ mod tests {
             [truth(1, 0), truth(0, 0)]
         );
         assert_eq!(summary("Files: a.rs was edited"), [truth(0, 0); 2]);
+        // Of files that only commands name, whether the last of these failed.
+        let steps = [
+            step(1, "Bash", r#"{"command":"cat a.rs b.rs"}"#, "Exit code 1"),
+            step(2, "Bash", r#"{"command":"cat b.rs"}"#, "Exit code 0"),
+        ];
+        let index = Index::new(read(&steps.concat()), Vec::new());
+        let line = serde_json::json!({"role": "user", "content": "## Files\n[L1] read failed: a.rs\n[L1] read failed: b.rs\n"});
+        assert_eq!(
+            super::truth(&index, index.events.len(), &read(&[line.to_string()])),
+            [truth(2, 1), truth(0, 0)]
+        );
     }
 
     #[test]
