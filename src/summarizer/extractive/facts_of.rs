@@ -129,7 +129,9 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
                 (What::Read(lines), Done::Yes) => lines,
                 // What was there before is not any more.
                 (What::Write | What::Delete, Done::Yes) => break,
-                _ => continue,
+                (What::Search | What::Edit, Done::Yes) | (_, Done::Failed | Done::Unanswered) => {
+                    continue;
+                }
             };
             if shown.len() >= PARTS_OF_A_FILE {
                 break;
