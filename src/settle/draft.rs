@@ -6,7 +6,7 @@ use super::summary::{ROUNDS, Summing};
 use crate::facts::Left;
 use crate::plan::Cut;
 use crate::policy::{Slot, Substitutions, UserWords};
-use crate::summarizer::extractive::{Extract, Source, Summary};
+use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
 use crate::transcript::{Role, Typed};
 
 /// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
@@ -24,6 +24,17 @@ pub(super) struct Draft {
     pub(super) source: Wrote,
     pub(super) text: String,
     pub(super) total: u64,
+}
+
+impl Draft {
+    /// Whether there is anything in it besides what the user has written.
+    pub(super) fn tells_more_than_words(&self) -> bool {
+        let is_more = |row: &Row| row.section != Section::Requests;
+        match self.source {
+            Wrote::Extractive => self.summary.rows.iter().any(is_more),
+            Wrote::Other => true,
+        }
+    }
 }
 
 /// Who wrote a summary.

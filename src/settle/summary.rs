@@ -14,7 +14,6 @@ use crate::ids::IdSet;
 use crate::outcome::{Restored, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Cutter, Recent, Recents, Section};
 use crate::policy::{Layer, OnFailure, Policy, Role as Speaker, SummaryWhen, TooLarge};
-use crate::summarizer::extractive::{Row, Section as Told};
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
@@ -172,14 +171,13 @@ impl Summing<'_> {
         if draft.total >= self.bound() {
             return stays("a summary would not be smaller");
         }
-        let is_words = |row: &Row| row.section == Told::Requests;
-        let is_all_words = draft.summary.rows.iter().all(is_words);
         let reached = cap.filter(|cap| now <= *cap && *cap < self.bound());
         if reached.is_some_and(|cap| draft.total > cap) {
             return stays("the target is reached, and leaves no room for a summary");
         }
+        let tells_more = draft.tells_more_than_words();
         let summarised = self.finish(draft, cap);
-        if reached.is_some() && is_all_words && summarised.restored.is_empty() {
+        if reached.is_some() && !tells_more && summarised.restored.is_empty() {
             return stays(
                 "the target is reached, and a summary would tell nothing of what was cleared",
             );
@@ -344,10 +342,10 @@ impl Summing<'_> {
         if !self.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
-        let now = self.bound();
+        let bound = self.bound();
         let below = match (self.policy.summary.when, self.policy.threshold()) {
-            (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(now),
-            (SummaryWhen::Always, _) | (_, None) => now,
+            (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(bound),
+            (SummaryWhen::Always, _) | (_, None) => bound,
         };
         let cap = cap.map_or(u64::MAX, |cap| self.but_margin(cap));
         let limit = cap.min(below.saturating_sub(1));
