@@ -68,8 +68,7 @@ pub(super) fn text(input: &Input<'_>) -> Option<String> {
     }
 }
 
-/// How a command ended, as far as its result or what is recorded beside it says so.
-pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
+fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     let Some(result) = exchange.result else {
         return Exit::Unknown;
     };
@@ -84,10 +83,7 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
         }
     }
     let said = ends(transcript, block);
-    let code = match lossy(unescape(transcript.header(block))) {
-        header if !header.is_empty() => code(&header),
-        _ => code(&said),
-    };
+    let code = status_in(transcript, block, &said);
     let is_stopped = said.lines().next_back() == Some("Command aborted");
     if block.outcome == Outcome::Failed && is_stopped {
         return Exit::Interrupted;
@@ -101,6 +97,19 @@ pub(super) fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
         // The shape of the record is that of an agent that flags every command that fails.
         (Outcome::Fine, None) if recorded.is_some() || names_tools => Exit::Well,
         (Outcome::Fine, None) => Exit::Unknown,
+    }
+}
+
+/// The exit status that the result of a command says.
+pub(super) fn status(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
+    status_in(transcript, result, &ends(transcript, result))
+}
+
+/// The same, in its header or in the ends of its text.
+fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<i64> {
+    match lossy(unescape(transcript.header(result))) {
+        header if !header.is_empty() => code(&header),
+        _ => code(ends),
     }
 }
 

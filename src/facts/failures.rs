@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::commands::{Exit, exit};
+use super::commands::status;
 use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -75,7 +75,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
 fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> Outcome {
     let is_status = || {
         exchange.kind == ToolKind::Shell
-            && matches!(exit(transcript, exchange), Exit::Code(code) if code != 0)
+            && status(transcript, result).is_some_and(|status| status != 0)
     };
     let is_tagged = || {
         let text = transcript.texts(result).first();
