@@ -10,7 +10,8 @@ use crate::transcript::{Conversation, Transcript};
 /// A file that a disk was to give and did not: its path, and why.
 pub type Unread = (String, NotRead);
 
-/// The files that may come back, the newest first; none where the policy has none come back. `root` is the folder that they are read from, if any.
+/// The files that may come back, the newest first; none where the policy has none come back. `root` is the folder that they
+/// are read from, if any.
 ///
 /// What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
 /// own content stands. Only as many are read as may come back.

@@ -117,7 +117,7 @@ impl<'t, 'a> Source<'t, 'a> {
             let is_joined = |word: &str| {
                 let mut slashes = word.match_indices('/');
                 row.section == Section::Files
-                    && slashes.any(|(at, _)| holds(&word[..at]) && holds(&word[at + 1..]))
+                    && slashes.any(|(at, _)| at > 0 && holds(&word[..at]) && holds(&word[at + 1..]))
             };
             let is_said = |word: &str| said.words.contains(word) || holds(word) || is_joined(word);
             missing.retain(|word| !is_said(word));
