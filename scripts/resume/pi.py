@@ -160,20 +160,27 @@ def judged(before, original, made, done):
     return found, shown
 
 
+def compaction(data):
+    """The entries, and the place among them of the compaction that counts: the last one."""
+    entries = list(sessions.records(data))
+    places = [at for at, entry in enumerate(entries) if entry.get("type") == "compaction"]
+    return entries, (places[-1] if places else None)
+
+
 def new_summary(original, data):
-    """The summary of the last entry, where it is a compaction that the original does not have."""
+    """The summary of the compaction that counts, where the original does not have it."""
     was = [record.get("summary") for record in sessions.records(original) if record.get("type") == "compaction"]
-    entries = [record for record in sessions.records(data) if record.get("type") != "session"]
-    last = entries[-1] if entries else {}
-    return last.get("summary") if last.get("type") == "compaction" and last.get("summary") not in was else None
+    entries, at = compaction(data)
+    summary = None if at is None else entries[at].get("summary")
+    return None if summary in was else summary
 
 
 def tail(data):
-    """The messages from the first entry on that the last compaction keeps; all of them where that is not there."""
-    entries = list(sessions.records(data))
-    last = entries[-1]
-    first = last.get("firstKeptEntryIndex", 0)
-    first = next((at for at, entry in enumerate(entries) if entry.get("id") == last.get("firstKeptEntryId", 0)), first)
+    """The messages from the first entry on that the compaction keeps; all of them where that is not there."""
+    entries, at = compaction(data)
+    first = entries[at].get("firstKeptEntryIndex", 0)
+    kept = entries[at].get("firstKeptEntryId", 0)
+    first = next((at for at, entry in enumerate(entries) if entry.get("id") == kept), first)
     said = (entry["message"] for entry in entries[first:] if entry.get("type") == "message")
     return [{"content": [named(block) for block in judge.blocks(message)]} for message in said
             if message.get("role") in ("user", "assistant") and message.get("stopReason") not in ("aborted", "error")]

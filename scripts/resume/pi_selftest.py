@@ -18,6 +18,9 @@ def cases():
     same = session()
     cleared = replaced(same, 3, result("call_1", "[cleared]"))
     summed = [*same, entry(9, 8, "compaction", summary=SUMMARY, firstKeptEntryId=key(5), tokensBefore=USED)]
+    before = [*same[:5], entry(9, 4, "compaction", summary=SUMMARY, firstKeptEntryId=key(5), tokensBefore=USED),
+              {**same[5], "parentId": key(9)}, *same[6:]]
+    before[5]["timestamp"] = same[-1]["timestamp"]
     late = [*same, entry(9, 8, "compaction", summary=SUMMARY, firstKeptEntryId=key(8), tokensBefore=USED)]
     return [
         ("the same bytes", same, set(), pi.WIDE, "2 results"),
@@ -28,6 +31,8 @@ def cases():
         ("a result lost", unlinked(same, 3), set(), pi.WIDE, "FAILED"),
         ("a window that is full", same, set(), FULL, "FAILED"),
         ("a summary", summed, set(), FULL, "after a summary"),
+        ("a summary before what stays", before, set(), FULL, "after a summary"),
+        ("a summary that the tail does not hang on", [*before[:6], *same[5:]], set(), pi.WIDE, "FAILED"),
         ("a summary and a tail that is cut", [*unlinked(summed[:-1], 6), summed[-1]], set(), FULL, "FAILED"),
         ("a summary that keeps nothing pi knows", replaced_key(summed, "firstKeptEntryId", "ffffffff"), set(), FULL,
          "FAILED"),
