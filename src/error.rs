@@ -31,6 +31,12 @@ pub enum ErrorKind {
     Changed,
     /// Bytes that a decoder (gzip, zstd) could not turn into a transcript.
     Decode,
+    /// A line that cannot be read, where the user wants none.
+    BadLine,
+    /// An input, or a line of one, that is larger than a limit or than memory.
+    TooLarge,
+    /// Memory that other inputs hold for now. Nobody sees it: the input is tried again.
+    Crowded,
     /// A store that lacks what was asked of it, or holds it damaged.
     Store,
     /// A command of the user's own that wants an input left alone.

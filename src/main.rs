@@ -8,6 +8,8 @@ use ctxpack::cli::{parse, run};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 fn main() -> ExitCode {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    share_one_heap();
     let cli = match parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(code) => return ExitCode::from(code),
@@ -15,6 +17,20 @@ fn main() -> ExitCode {
     let stop = Arc::new(AtomicUsize::new(0));
     heed(&stop);
     ExitCode::from(run(cli, stop))
+}
+
+/// Where the address space is limited, all threads share one heap. Otherwise each would reserve 64 MiB for its own, and
+/// those that come too late would get a page of memory for every byte.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code)]
+fn share_one_heap() {
+    use rustix::process::{Resource, getrlimit};
+
+    if getrlimit(Resource::As).current.is_some() {
+        // SAFETY: the first thing that the program does, so that no other thread is there to allocate; it takes two numbers,
+        // and a refusal leaves all as it was.
+        let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
 }
 
 /// The first signal ends the run in order if that is soon done, the second one at once. Without handlers the system ends it.
@@ -51,11 +67,29 @@ fn heed(stop: &Arc<AtomicUsize>) {
     let _ = thread::Builder::new().spawn(watch);
 }
 
-/// Ends the process in the middle of its work. What has its name is whole, and nothing else is left.
+/// Ends the process in the middle of its work, and says so. What has its name is whole, and nothing else is left.
 #[cfg(unix)]
 #[allow(clippy::exit)]
 fn end(signal: i32) {
+    use std::io::Write;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    const WORDS: &str = "interrupted: ended at once; files that were finished are whole, the others as they were\n\
+                         hint: run the same command again for the rest\n";
+    /// A reader of stderr that does not read must not keep us.
+    const PATIENCE: Duration = Duration::from_millis(100);
+
     let _halted = ctxpack::store::atomic::halt();
+    let (said, heard) = mpsc::channel();
+    let say = move || {
+        let _ = std::io::stderr().write_all(WORDS.as_bytes());
+        let _ = said.send(());
+    };
+    if thread::Builder::new().spawn(say).is_ok() {
+        let _ = heard.recv_timeout(PATIENCE);
+    }
     std::process::exit(128 + signal);
 }
 

@@ -14,12 +14,16 @@ use crate::error::{Error, ErrorKind};
 pub use crate::tokens::Usage;
 
 pub use conversation::{
-    Action, ActionKind, ConversationOutcome, Restored, RestoredFrom, Spent, SummaryOutcome,
+    Action, ActionKind, ConversationOutcome, Missed, Restored, RestoredFrom, Spent, SummaryOutcome,
     TargetOutcome,
 };
+pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
+pub use notice::{LINES, NAMED, Notice, Notices, Weight};
 pub use totals::{Totals, ratio};
 
 mod conversation;
+mod degraded;
+mod notice;
 #[cfg(test)]
 mod tests;
 mod totals;
@@ -54,6 +58,8 @@ pub struct Outcome {
     pub bytes_before: u64,
     /// The result's size in bytes.
     pub bytes_after: u64,
+    /// What was asked for and failed, though the input was done.
+    pub degraded: Vec<Degraded>,
     /// What was odd about the input and harmed nothing.
     pub warnings: Vec<Warning>,
     /// One entry for each conversation in the transcript; the file's tokens and messages are their sums.
@@ -150,6 +156,7 @@ impl Outcome {
             hash_after: None,
             bytes_before: 0,
             bytes_after: 0,
+            degraded: Vec::new(),
             warnings: Vec::new(),
             conversations: Vec::new(),
         }
@@ -175,17 +182,18 @@ impl Outcome {
         self.conversations.iter().map(|c| c.messages_after).sum()
     }
 
-    /// The first target that could not be reached, with the conversation that stays above it.
+    /// The first cap that could not be kept to, with the conversation that stays above it.
     pub fn missed_target(&self) -> Option<(&ConversationOutcome, TargetOutcome)> {
         self.conversations
             .iter()
-            .find_map(|c| Some((c, c.target.filter(|t| !t.reached)?)))
+            .find_map(|c| Some((c, c.target.filter(TargetOutcome::is_broken)?)))
     }
 
     /// The exit code that this input alone calls for.
     pub fn exit(&self) -> Exit {
         match self.status {
             Status::Failed => Exit::Partial,
+            _ if !self.degraded.is_empty() => Exit::Partial,
             Status::Rejected => Exit::Check,
             Status::Compacted | Status::Unchanged | Status::Unsupported | Status::Skipped => {
                 match self.missed_target() {
@@ -200,7 +208,7 @@ impl Outcome {
 // By hand, because the four sums stand in the middle of the stored fields.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_struct("Outcome", 18)?;
+        let mut map = serializer.serialize_struct("Outcome", 19)?;
         map.serialize_field("input", &self.input)?;
         map.serialize_field("output", &self.output)?;
         map.serialize_field("format", &self.format)?;
@@ -217,6 +225,7 @@ impl Serialize for Outcome {
         map.serialize_field("tokens_after", &self.tokens_after())?;
         map.serialize_field("messages_before", &self.messages_before())?;
         map.serialize_field("messages_after", &self.messages_after())?;
+        map.serialize_field("degraded", &self.degraded)?;
         map.serialize_field("warnings", &self.warnings)?;
         map.serialize_field("conversations", &self.conversations)?;
         map.end()
@@ -308,17 +317,6 @@ pub enum OriginalKind {
     Archive,
 }
 
-/// Something odd in the input that was passed through.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Warning {
-    /// A stable name.
-    pub kind: String,
-    /// The line, from 1; none when the whole file is meant.
-    pub line: Option<u64>,
-    /// One sentence.
-    pub message: String,
-}
-
 /// The process's exit code, as far as the inputs decide it; signals are the binary's business.
 ///
 /// In ascending weight: a batch's code is the greatest that one of its inputs calls for.
@@ -331,7 +329,7 @@ pub enum Exit {
     Check = 1,
     /// The run never began or was stopped; no outcome calls for it.
     Usage = 2,
-    /// The run came to its end, and some inputs failed.
+    /// The run came to its end, and some inputs failed or are degraded.
     Partial = 3,
 }
 

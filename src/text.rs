@@ -3,37 +3,40 @@
 //! Pure. Never trusts what it is given: a transcript's text may hold control characters.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 
-/// `text` with everything that could steer a terminal made visible.
-///
-/// C0 and C1 controls, DEL and the bidirectional overrides become `\u{…}`; tabs and line ends become a space,
-/// so that one record stays on one line.
+/// `text` for a table, a page or a message: a character that could steer the display becomes `\u{…}`; tabs and line
+/// ends become a space, so that one record stays on one line.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(steers_terminal) {
+    if !text.chars().any(steers_display) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
             '\t' | '\n' | '\r' => out.push(' '),
-            c if steers_terminal(c) => out.extend(c.escape_unicode()),
+            c if steers_display(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
     Cow::Owned(out)
 }
 
-/// JSON text that steers no terminal: what [`printable`] makes visible is escaped, and so reads back the same. Line ends
-/// stay: in JSON, they stand between values only.
+/// JSON for people or programs: a character that could steer the display becomes `\uXXXX`, and so reads back the same.
+/// Line ends stay: in JSON, they are between values only.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    let steers = |c: char| c != '\n' && steers_terminal(c);
+    // Most of what is written is ASCII, in pieces of a few bytes.
+    if json.bytes().all(|b| matches!(b, b'\n' | b' '..=b'~')) {
+        return Cow::Borrowed(json);
+    }
+    let steers = |c: char| c != '\n' && steers_display(c);
     if !json.chars().any(steers) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         if steers(c) {
-            // All of them are in strings and within the first plane.
+            // All of them are in strings and in the first plane.
             out.push_str(&format!("\\u{:04x}", c as u32));
         } else {
             out.push(c);
@@ -42,9 +45,35 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn steers_terminal(c: char) -> bool {
+/// A writer of JSON through [`printable_json`]. Takes whole characters at a time, as serde_json writes them.
+#[derive(Debug)]
+pub struct PrintableJson<W>(pub W);
+
+impl<W: Write> Write for PrintableJson<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.0.write_all(printable_json(text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// Whether `c` could steer a terminal, or change the order or the lines in which the text around it is shown: C0 and C1
+/// controls, DEL, the bidirectional marks, embeddings, overrides and isolates, and Unicode's own line ends.
+fn steers_display(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{61c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
 }
 
 /// Appends `text` as a JSON string with its quotes; only what JSON demands is escaped.
@@ -87,6 +116,22 @@ pub fn thousands(n: u64) -> String {
         out.push(c);
     }
     out
+}
+
+/// A size in bytes as `812 B` or `12.3 KiB`.
+pub fn size(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    // In tenths of a unit, rounded; the next unit once that would show 1024.0.
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let tenths = |unit: usize| {
+        let divisor = 1024 << (10 * unit);
+        (u128::from(bytes) * 10 + divisor / 2) / divisor
+    };
+    let unit = (0..5).find(|&unit| tenths(unit) < 10_240).unwrap_or(5);
+    let tenths = tenths(unit);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
 /// A count with its noun: `1 file`, `2 files`.
@@ -145,8 +190,8 @@ mod tests {
     fn nothing_that_steers_a_terminal_gets_through() {
         assert_eq!(printable("plain é世"), "plain é世");
         assert_eq!(
-            printable("a\u{1b}[31mb\nc\u{9b}\u{202e}"),
-            "a\\u{1b}[31mb c\\u{9b}\\u{202e}"
+            printable("a\u{1b}[31mb\nc\u{9b}\u{202e}\u{61c}\u{2028}"),
+            "a\\u{1b}[31mb c\\u{9b}\\u{202e}\\u{61c}\\u{2028}"
         );
     }
 

@@ -8,8 +8,12 @@
 
 // The program as a user meets it: files, exit codes, words.
 mod cli;
+// Any bytes at all, where bytes of others are read.
+mod fuzz;
 // What always holds, as properties over generated transcripts.
 mod invariants;
+// What is JSON, to us and to others.
+mod json;
 // The order of imports, and that pure rooms stay pure.
 mod layering;
 // What the README says, as far as it can be run.

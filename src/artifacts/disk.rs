@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::{Content, Lines};
 use crate::policy::Restore;
+use crate::redact::is_secret_file;
 
 /// A folder that files are read from.
 ///
@@ -120,7 +121,7 @@ impl Root {
     /// Why there is none.
     pub fn read(&self, path: &str) -> Result<Content, NotRead> {
         let names = self.below(path)?;
-        if names.iter().any(|name| is_secret(name)) {
+        if is_secret_file(&names.join("/")) {
             return Err(NotRead::Secret);
         }
         // One byte more shows that there is more.
@@ -146,20 +147,6 @@ impl Root {
         }
         Ok(names)
     }
-}
-
-/// Whether secrets are kept under a name. File systems may take upper case for lower, and pass over characters that nobody
-/// sees, so that a name counts by its ASCII letters, in one case.
-fn is_secret(name: &str) -> bool {
-    let folded = name.chars().flat_map(char::to_uppercase);
-    let folded: String = folded
-        .filter(char::is_ascii)
-        .map(|c| c.to_ascii_lowercase())
-        .collect();
-    let is_folder = matches!(folded.as_str(), ".ssh" | ".aws" | ".gnupg" | ".git");
-    let is_env = folded == ".env" || folded.starts_with(".env.");
-    let is_key = folded.starts_with("id_") || folded.ends_with(".pem") || folded.ends_with(".key");
-    is_folder || is_env || is_key || folded == ".netrc" || folded.contains("credentials")
 }
 
 /// The text of a file, given its bytes up to one more than `most`.

@@ -67,9 +67,8 @@ pub fn gather(
 ) -> Artifacts {
     let mut artifacts = Artifacts::default();
     for result in &plan.results {
-        let size = || sizes.result(transcript, result.block);
-        let is_demoted = result.demote == Demote::Candidate
-            && sizes.estimator().tokens(size()) > policy.demote.min_tokens;
+        let is_demoted =
+            result.demote == Demote::Candidate && is_oversize(transcript, result, sizes, policy);
         if !is_demoted && result.offload == Offload::No {
             continue;
         }
@@ -87,6 +86,17 @@ pub fn gather(
         }
     }
     artifacts
+}
+
+/// Whether a result is so large that the policy demotes it.
+pub fn is_oversize(
+    transcript: &Transcript<'_>,
+    result: &ResultPlan,
+    sizes: &Sizes,
+    policy: &Policy,
+) -> bool {
+    let size = sizes.result(transcript, result.block);
+    sizes.estimator().tokens(size) > policy.demote.min_tokens
 }
 
 /// A result as the store would keep it, and how it begins; `None` where an earlier run has put something in its place.

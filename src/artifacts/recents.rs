@@ -5,15 +5,16 @@
 use super::{NotRead, Root};
 use crate::plan::{Placeholders, Recent, Recents, recent};
 use crate::policy::{Layer, Policy};
+use crate::redact::is_secret_file;
 use crate::transcript::{Conversation, Transcript};
 
-/// A file that a disk was to give and did not: its path, and why.
+/// A file that does not come back although it was among the last ones: its path, and why.
 pub type Unread = (String, NotRead);
 
 /// The files that may come back, the newest first; none where the policy has none come back. `root` is the folder that they
 /// are read from, if any.
 ///
-/// What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
+/// A file that secrets are kept in never comes back, from wherever. What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
 /// own content stands. Only as many are read as may come back.
 pub fn recents<'t>(
     transcript: &'t Transcript<'t>,
@@ -26,7 +27,8 @@ pub fn recents<'t>(
         return (None, Vec::new());
     }
     let mut recents = recent(transcript, conversation, policy, placeholders);
-    let mut unread = Vec::new();
+    let secret = recents.secret(policy.restore.files).into_iter();
+    let mut unread: Vec<Unread> = secret.map(|path| (path, NotRead::Secret)).collect();
     let Some(root) = root else {
         return (Some(recents), unread);
     };
@@ -35,20 +37,24 @@ pub fn recents<'t>(
     while read < policy.restore.files
         && let Some(recent) = recents.get(number)
     {
+        number += 1;
+        // Said already.
+        if is_secret_file(&recent.full) {
+            continue;
+        }
         match root.read(&recent.full) {
             Ok(content) => {
-                recents.put(number, recent.with(content));
+                recents.put(number - 1, recent.with(content));
                 read += 1;
             }
             Err(why) => {
                 unread.push((recent.path.clone(), why));
                 if why == NotRead::Missing {
                     let content = None;
-                    recents.put(number, Recent { content, ..recent });
+                    recents.put(number - 1, Recent { content, ..recent });
                 }
             }
         }
-        number += 1;
     }
     (Some(recents), unread)
 }

@@ -10,7 +10,7 @@ use super::one::Run;
 use super::sum::Sum;
 use super::target::{Kept, Target, followed};
 use crate::error::{Error, Result};
-use crate::outcome::{Warning, path_text};
+use crate::outcome::{Warning, WarningKind, path_text};
 use crate::store::manifest;
 
 /// Offloads that the output of one input does not name any more.
@@ -95,7 +95,7 @@ impl Run<'_> {
 
 fn not_cleaned(name: &str, error: &Error) -> Warning {
     Warning {
-        kind: "not_cleaned_up".to_owned(),
+        kind: WarningKind::NotCleanedUp,
         line: None,
         message: format!("{name} stays in the store: {}", error.message),
     }

@@ -39,6 +39,14 @@ impl Source {
             Source::File(file) => &file.path,
         }
     }
+
+    /// The folder argument that it was found below.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Source::Stdin => None,
+            Source::File(file) => file.folder.as_deref(),
+        }
+    }
 }
 
 impl FileSource {

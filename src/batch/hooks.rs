@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::Target;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Outcome, Warning, path_text};
+use crate::outcome::{Outcome, Warning, WarningKind, path_text};
 use crate::text::printable;
 
 /// The exit code by which a command says that an input is to be left alone.
@@ -178,7 +178,7 @@ impl Hooks {
             Err(error) => format!("the {hook} could not be run: {error}"),
         };
         Some(Warning {
-            kind: "hook".to_owned(),
+            kind: WarningKind::Hook,
             line: None,
             message,
         })

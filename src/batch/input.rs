@@ -1,12 +1,14 @@
 //! An input being read: plain or compressed, hashed on the way, whole or a line at a time.
 //!
 //! Files are read, not mapped: a live writer may cut them short. Compressed inputs are told by their first bytes, not by
-//! their names, and stop at a limit, so that a small file cannot fill the memory.
+//! their names. Nothing is held that was not taken from the run's budget first: what a compressed input unpacks to counts, as it comes.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::budget::{Known, Share};
+use super::limits::Extent;
 use super::{Source, Stdin};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::Stamp;
@@ -38,11 +40,14 @@ pub(super) struct Input<'s> {
     path: &'s Path,
     reader: Box<dyn Read + 's>,
     stop: &'s AtomicUsize,
+    gauge: Gauge<'s>,
     /// Text that was read and not yet taken.
     pub(super) buffer: Vec<u8>,
     at_end: bool,
     hasher: blake3::Hasher,
     bytes: u64,
+    /// The file's size when it was opened.
+    size: Option<u64>,
     pub(super) codec: Codec,
     /// The file as it was when it was opened.
     pub(super) stamp: Option<Stamp>,
@@ -54,77 +59,104 @@ pub(super) struct Input<'s> {
 
 /// So much is read at a time: enough for the hash to use the widest registers.
 const CHUNK: u64 = 1 << 20;
+/// What a reader that wants to see the end needs beyond that, so that it makes no room by itself.
+const BEYOND: u64 = 64;
 /// A compressed input may grow to so many times its size, or to [`SMALL`].
 const RATIO: u64 = 200;
 const SMALL: u64 = 64 << 20;
 
 impl<'s> Input<'s> {
-    /// Opens an input and reads its beginning.
+    /// Opens an input and reads its beginning; a compressed one is read whole.
     ///
     /// # Errors
-    /// Where it cannot be opened or read, or is no regular file.
-    pub(super) fn open(source: &'s Source, path: &'s Path, stop: &'s AtomicUsize) -> Result<Self> {
+    /// Where it cannot be opened or read, is no regular file, or is too large.
+    pub(super) fn open(
+        source: &'s Source,
+        path: &'s Path,
+        stop: &'s AtomicUsize,
+        share: Share<'s>,
+    ) -> Result<Self> {
         let (reader, size, stamp): (Box<dyn Read + 's>, _, _) = match source {
-            Source::Stdin => (Box::new(Stdin::open(stop)?), 0, None),
+            Source::Stdin => (Box::new(Stdin::open(stop)?), None, None),
             Source::File(_) => {
                 let (file, metadata) = open_transcript(path)?;
-                (Box::new(file), metadata.len(), Some(Stamp::of(&metadata)))
+                let stamp = Stamp::of(&metadata);
+                (Box::new(file), Some(metadata.len()), Some(stamp))
             }
         };
         let mut input = Input {
             path,
             reader,
             stop,
+            gauge: Gauge::new(share, size.map_or(Known::Stream, |_| Known::Content)),
             buffer: Vec::new(),
             at_end: false,
             hasher: blake3::Hasher::new(),
             bytes: 0,
+            size,
             codec: Codec::Plain,
             stamp,
             raw: Vec::new(),
             copy: None,
         };
-        // One allocation for the whole file: growing would copy it, and hold it twice while it does.
-        input
-            .buffer
-            .reserve_exact(usize::try_from(size).unwrap_or(0).saturating_add(1));
-        input.more()?;
+        if input.gauge.share.budget().limits().file_bytes.is_some() {
+            input.admit()?;
+        }
+        let new = input.fill()?;
         input.codec = Codec::of(&input.buffer);
-        if input.codec != Codec::Plain {
-            input.decode()?;
+        match input.codec {
+            Codec::Plain => input.measure(new)?,
+            Codec::Gzip | Codec::Zstd => input.decode()?,
         }
         Ok(input)
     }
 
     /// Reads a compressed file to its end and unpacks it.
     fn decode(&mut self) -> Result<()> {
-        while self.more()? {}
-        self.raw = std::mem::take(&mut self.buffer);
-        let limit = (self.raw.len() as u64 * RATIO).max(SMALL);
+        self.gauge.known = Known::Unpacked;
+        if let Some(size) = self.size {
+            let left = size.saturating_sub(self.bytes);
+            self.reserve(left)?;
+        }
+        while !self.at_end {
+            self.fill()?;
+            let held = self.gauge.hold(self.buffer.len() as u64);
+            held.map_err(|error| error.at(self.path))?;
+        }
+        let raw = std::mem::take(&mut self.buffer);
+        let packed = raw.len() as u64;
+        let most = (packed * RATIO).max(SMALL);
         let mut decoder: Box<dyn Read + '_> = match self.codec {
             Codec::Plain => return Ok(()),
-            Codec::Gzip => Box::new(flate2::read::MultiGzDecoder::new(self.raw.as_slice())),
+            Codec::Gzip => Box::new(flate2::read::MultiGzDecoder::new(raw.as_slice())),
             Codec::Zstd => Box::new(
-                zstd::stream::read::Decoder::new(self.raw.as_slice())
+                zstd::stream::read::Decoder::new(raw.as_slice())
                     .map_err(|e| broken(self.path, &e))?,
             ),
         };
-        let mut text = Vec::new();
-        decoder
-            .by_ref()
-            .take(limit + 1)
-            .read_to_end(&mut text)
-            .map_err(|e| broken(self.path, &e))?;
-        drop(decoder);
-        if text.len() as u64 > limit {
-            return Err(Error::new(
-                ErrorKind::Decode,
-                format!("unpacks to more than {RATIO} times its size"),
-            )
-            .at(self.path)
-            .hint("unpack it yourself if you trust it"));
+        loop {
+            self.go_on()?;
+            self.reserve(CHUNK)?;
+            let start = self.buffer.len();
+            let read = decoder.by_ref().take(CHUNK).read_to_end(&mut self.buffer);
+            read.map_err(|e| broken(self.path, &e))?;
+            let new = &self.buffer[start..];
+            if new.is_empty() {
+                break;
+            }
+            let measured = self.gauge.add(new, packed);
+            measured.map_err(|error| error.at(self.path))?;
+            if self.buffer.len() as u64 > most {
+                return Err(Error::new(
+                    ErrorKind::Decode,
+                    format!("unpacks to more than {RATIO} times its size"),
+                )
+                .at(self.path)
+                .hint("unpack it yourself if you trust it"));
+            }
         }
-        self.buffer = text;
+        drop(decoder);
+        self.raw = raw;
         Ok(())
     }
 
@@ -133,9 +165,72 @@ impl<'s> Input<'s> {
         if self.at_end {
             return Ok(false);
         }
-        if self.stop.load(Ordering::Relaxed) != 0 {
-            return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
+        let new = self.fill()?;
+        self.measure(new)?;
+        Ok(new > 0)
+    }
+
+    /// Reads all that is left into the buffer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TooLarge`] where that is more than there is memory for.
+    pub(super) fn rest(&mut self) -> Result<()> {
+        self.make_room()?;
+        while self.more()? {}
+        self.gauge.settle(self.raw.len() as u64);
+        Ok(())
+    }
+
+    /// Makes room for all that is left.
+    ///
+    /// # Errors
+    /// As for [`Input::rest`].
+    pub(super) fn make_room(&mut self) -> Result<()> {
+        self.admit()?;
+        match self.size {
+            // One allocation for the whole file: growing would copy it, and hold it twice while it does.
+            Some(size) if !self.at_end => self.reserve(size.saturating_sub(self.bytes)),
+            Some(_) | None => Ok(()),
         }
+    }
+
+    /// Fails where the file is too large to be held whole.
+    fn admit(&self) -> Result<()> {
+        match (self.codec, self.size) {
+            // What is compressed was unpacked as far as there is memory.
+            (Codec::Plain, Some(size)) if !self.gauge.share.budget().admits(size) => {
+                let error = self.gauge.share.budget().too_large(Known::File(size));
+                Err(error.at(self.path))
+            }
+            (Codec::Plain | Codec::Gzip | Codec::Zstd, _) => Ok(()),
+        }
+    }
+
+    /// Takes what comes first out of the buffer, which was read, and is done with.
+    pub(super) fn pass(&mut self, bytes: usize) {
+        self.gauge
+            .pass(&self.buffer[..bytes], &self.buffer[bytes..]);
+        self.buffer.drain(..bytes);
+    }
+
+    /// Makes room for so many bytes, or says that there is none: no file is worth the others.
+    fn reserve(&mut self, bytes: u64) -> Result<()> {
+        let room = usize::try_from(bytes.saturating_add(BEYOND)).unwrap_or(usize::MAX);
+        let reserved = self.buffer.try_reserve(room);
+        reserved.map_err(|_| self.gauge.share.refused().at(self.path))
+    }
+
+    fn go_on(&self) -> Result<()> {
+        match self.stop.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
+        }
+    }
+
+    /// Reads the next bytes of the input as they stand; how many.
+    fn fill(&mut self) -> Result<usize> {
+        self.go_on()?;
+        self.reserve(CHUNK)?;
         let start = self.buffer.len();
         let read = self
             .reader
@@ -155,7 +250,14 @@ impl<'s> Input<'s> {
         }
         // Less than was asked for, or nothing: `read_to_end` has seen the end.
         self.at_end = (new.len() as u64) < CHUNK;
-        Ok(!new.is_empty())
+        Ok(new.len())
+    }
+
+    /// Looks at the last `new` bytes of the buffer.
+    fn measure(&mut self, new: usize) -> Result<()> {
+        let new = &self.buffer[self.buffer.len() - new..];
+        let measured = self.gauge.add(new, 0);
+        measured.map_err(|error| error.at(self.path))
     }
 
     /// The input's own bytes, as far as they were read while it was opened: all of them if it is compressed.
@@ -177,6 +279,94 @@ impl<'s> Input<'s> {
             format!("blake3:{}", self.hasher.finalize().to_hex()),
             self.bytes,
         )
+    }
+}
+
+/// What is known of the text in the buffer, and the memory that is held for it.
+struct Gauge<'s> {
+    share: Share<'s>,
+    known: Known,
+    extent: Extent,
+    /// All text so far.
+    bytes: u64,
+    /// Line ends before the buffer.
+    passed: u64,
+    /// Bytes since the last line end.
+    tail: u64,
+}
+
+impl<'s> Gauge<'s> {
+    fn new(share: Share<'s>, known: Known) -> Self {
+        Gauge {
+            share,
+            known,
+            extent: Extent::default(),
+            bytes: 0,
+            passed: 0,
+            tail: 0,
+        }
+    }
+
+    /// More text, of an input that takes `packed` bytes besides.
+    fn add(&mut self, new: &[u8], packed: u64) -> Result<()> {
+        self.look_at_lines(new)?;
+        self.extent.add(Extent::of(new));
+        self.bytes += new.len() as u64;
+        let budget = self.share.budget();
+        let most = budget.limits().file_bytes;
+        if most.is_some_and(|most| self.bytes > most) {
+            return Err(budget.too_large(self.known));
+        }
+        self.hold(packed)
+    }
+
+    fn hold(&mut self, packed: u64) -> Result<()> {
+        self.share.hold(self.extent, packed, self.known)
+    }
+
+    fn look_at_lines(&mut self, new: &[u8]) -> Result<()> {
+        let limits = self.share.budget().limits();
+        let most = limits.line_bytes;
+        let Some(last) = memchr::memrchr(b'\n', new) else {
+            self.tail += new.len() as u64;
+            if self.tail > most {
+                return Err(limits.long_line(self.passed + self.extent.lines + 1));
+            }
+            return Ok(());
+        };
+        if self.tail + new.len() as u64 > most {
+            let (mut start, mut before) = (0, self.tail);
+            let line = self.passed + self.extent.lines + 1;
+            let ends = memchr::memchr_iter(b'\n', new).chain([new.len()]);
+            for (line, end) in (line..).zip(ends) {
+                if before + (end - start) as u64 > most {
+                    return Err(limits.long_line(line));
+                }
+                (start, before) = (end + 1, 0);
+            }
+        }
+        self.tail = (new.len() - last - 1) as u64;
+        Ok(())
+    }
+
+    /// Text left the buffer, and this is what stays.
+    fn pass(&mut self, gone: &[u8], rest: &[u8]) {
+        let lines = self.extent.lines;
+        self.extent = if rest.is_empty() {
+            Extent::default()
+        } else {
+            Extent::of(rest)
+        };
+        self.passed += lines - self.extent.lines;
+        debug_assert_eq!(
+            lines - self.extent.lines,
+            memchr::memchr_iter(b'\n', gone).count() as u64
+        );
+    }
+
+    /// All is known: what the input does not need is given back.
+    fn settle(&mut self, packed: u64) {
+        self.share.settle(self.extent, packed);
     }
 }
 

@@ -1,51 +1,13 @@
-//! Transcripts read for their own sake, and compacted in memory: nothing is written.
+//! Transcripts compacted in memory: nothing is written.
 
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 
-use super::Source;
-use super::input::Input;
-use super::one::detect;
 use super::sum::Sum;
-use crate::error::Result;
-use crate::format::{Detected, Detector, Format, Layout, Warnings};
+use crate::format::{Detected, Detector, Layout, Warnings};
 use crate::outcome::Outcome;
 use crate::pipeline::{self, Part, Pipeline, Place};
 use crate::scan::lines;
 use crate::store::{self, Store, archive_name};
-use crate::verify::{Finding, verify};
-
-/// What was seen in an input.
-#[derive(Debug, Default)]
-pub struct Inspected {
-    /// Its breaches of rules, in the order of lines.
-    pub findings: Vec<Finding>,
-    /// The name of its format, where that is not supported.
-    pub unsupported: Option<&'static str>,
-}
-
-/// Reads an input and checks it.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn inspect(source: &Source, format: Option<Format>, stop: &AtomicUsize) -> Result<Inspected> {
-    let mut input = Input::open(source, source.path(), stop)?;
-    let detected = detect(&mut input, format)?;
-    while input.more()? {}
-    let mut inspected = Inspected::default();
-    match detected {
-        Detected::Unsupported(name) => inspected.unsupported = Some(name),
-        Detected::Known(format, layout) => each(&input.buffer, layout, |bytes, first_line, _| {
-            let transcript = format.read(bytes, first_line, &mut Warnings::default());
-            let findings = verify(format, &transcript).into_iter();
-            inspected.findings.extend(findings.map(|f| Finding {
-                line: f.line + first_line - 1,
-                ..f
-            }));
-        }),
-    }
-    Ok(inspected)
-}
 
 /// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
 ///

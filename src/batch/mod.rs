@@ -10,6 +10,8 @@ mod find;
 mod hooks;
 mod input;
 mod inspect;
+mod limits;
+mod memory;
 mod one;
 mod over;
 mod pour;
@@ -17,8 +19,10 @@ mod replay;
 mod sink;
 mod stats;
 mod stdin;
+mod strict;
 mod sum;
 mod target;
+mod verify;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -35,17 +39,21 @@ use crate::outcome::{Outcome, Warning};
 use crate::policy::Effective;
 use crate::store::Store;
 
+use budget::{Budget, Share};
 use hooks::Verdict;
 
 pub use eval::eval;
 pub use find::{FileSource, Found, Source, find};
 pub use hooks::{Hooks, Words};
-pub use inspect::{Inspected, compact_bytes, inspect};
+pub use inspect::compact_bytes;
+pub use limits::{Job, Limits};
 pub use over::Over;
 pub use replay::{replay, replay_bytes};
 pub use stats::stats;
 pub use stdin::Stdin;
+pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};
+pub use verify::{Verified, verify};
 
 /// What a run does, besides its policy.
 #[derive(Debug)]
@@ -64,6 +72,10 @@ pub struct Options {
     pub replies: Replies,
     /// Who is asked for summaries, where the policy names a provider; and how many requests may be under way.
     pub server: Option<(Box<dyn Ask>, usize)>,
+    /// How large inputs and their lines may be.
+    pub limits: Limits,
+    /// What becomes of lines that cannot be read.
+    pub bad_lines: BadLines,
     /// The user's own commands. A dry run does without them.
     pub hooks: Hooks,
     /// Threads.
@@ -123,16 +135,14 @@ pub fn run(
         count: AtomicUsize::new(0),
         progress,
     });
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))
-        .build()
-        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start threads: {e}")))?;
-    let server = asked.as_ref().map(|asked| asked as &dyn Ask);
-    let run = one::Run::new(effective, options, server)?;
+    let pool = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
     let mut order: Vec<&Target> = targets.list.iter().collect();
     // The largest first, so that no thread is left alone with one at the end.
     order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
-    let budget = budget::Budget::new(order.first().map_or(0, |target| target.bytes), options.jobs);
+    let sizes = order.iter().map(|target| target.bytes);
+    let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
+    let server = asked.as_ref().map(|asked| asked as &dyn Ask);
+    let run = one::Run::new(effective, options, server)?;
     let no_hooks = Hooks::default();
     let hooks = match options.effect {
         Effect::Write => &options.hooks,
@@ -145,6 +155,7 @@ pub fn run(
         hooks.after(&mut outcome, policy, stop);
         Ok(outcome)
     };
+    let is_alone = order.len() == 1;
     let one = |target: &&Target| {
         // Not while others wait for the memory that this input needs.
         let warnings = match hooks.before(target, policy, stop) {
@@ -156,18 +167,25 @@ pub fn run(
             }
             Err(error) => return Tried::Told(Box::new(Err(error))),
         };
+        let is_stream = target.source == Source::Stdin;
+        if is_stream && !is_alone {
+            // It cannot be read twice, and nobody knows what it takes.
+            return Tried::Again(warnings);
+        }
         let tried = {
-            let _share = budget.take(target.bytes);
+            let share = budget.take(target.bytes);
             let _turn = turns.take();
-            attempt(&run, target)
+            attempt(&run, target, share)
         };
-        progress.done(target.bytes);
         match tried {
-            // The threads together held too many files open; one at a time fits. A stream cannot be read twice.
-            Err(error) if lacks_handles(&error) && target.source != Source::Stdin => {
+            // The threads together held too many files open, or too much memory; one at a time fits.
+            Err(error) if !is_stream && (lacks_handles(&error) || is_crowded(&error)) => {
                 Tried::Again(warnings)
             }
-            tried => Tried::Told(Box::new(after(target, warnings, tried))),
+            tried => {
+                progress.done(target.bytes);
+                Tried::Told(Box::new(after(target, warnings, tried)))
+            }
         }
     };
     let tried: Vec<Tried> = pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
@@ -178,7 +196,9 @@ pub fn run(
             Tried::Told(told) => *told,
             Tried::Again(warnings) => {
                 let _turn = turns.take();
-                after(target, warnings, attempt(&run, target))
+                let tried = attempt(&run, target, budget.take(target.bytes));
+                progress.done(target.bytes);
+                after(target, warnings, tried)
             }
         };
         match told {
@@ -205,6 +225,16 @@ pub fn run(
     }));
     outcomes.sort_by(|a, b| a.input.cmp(&b.input));
     Ok(outcomes)
+}
+
+/// Threads that run: what they reserve of the address space is no longer free.
+fn pool(threads: usize) -> Result<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start threads: {e}")))?;
+    pool.broadcast(|_| ());
+    Ok(pool)
 }
 
 /// A server whose answers are waited for by threads that have lent out their turn.
@@ -256,8 +286,8 @@ fn told(tried: Result<Outcome>, target: &Target, destination: &Destination) -> R
 }
 
 /// One input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before its output took its name.
-fn attempt(run: &one::Run<'_>, target: &Target) -> Result<Outcome> {
-    catch_unwind(AssertUnwindSafe(|| run.compact(target))).unwrap_or_else(|_| {
+fn attempt(run: &one::Run<'_>, target: &Target, share: Share<'_>) -> Result<Outcome> {
+    catch_unwind(AssertUnwindSafe(|| run.compact(target, share))).unwrap_or_else(|_| {
         let path = target.input_path();
         let error = Error::new(
             ErrorKind::Internal,
@@ -266,6 +296,11 @@ fn attempt(run: &one::Run<'_>, target: &Target) -> Result<Outcome> {
         .at(path);
         Ok(Outcome::failed(path, &error))
     })
+}
+
+/// Whether others held the memory that was needed.
+fn is_crowded(error: &Error) -> bool {
+    error.kind == ErrorKind::Crowded
 }
 
 /// Whether the process (24) or the system (23) had no file handle left.

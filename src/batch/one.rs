@@ -3,31 +3,32 @@
 //! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
 //! found and the output can be undone.
 
-use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use super::budget::Share;
 use super::clean::Released;
 use super::input::{Codec, Input};
 use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
+use super::strict::BadLines;
 use super::sum::Sum;
 use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::artifacts::Ask;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
-use crate::outcome::{Original, OriginalKind, Outcome, path_text};
+use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
 use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{Archive, Effective, Layer, Redact};
 use crate::store::atomic::{
-    Durability, Existing, Mode, Replace, Stamp, Written, changed, check_replaceable,
+    Durability, Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable,
+    lost_of_the_file,
 };
-use crate::store::folders::create_folders;
-use crate::store::{self, Store, archive_name, manifest};
+use crate::store::{self, Missing, Spot, Store, archive_name, manifest, open_transcript};
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -99,7 +100,7 @@ impl<'r> Run<'r> {
     ///
     /// # Errors
     /// Whatever keeps the input from being read or the output from being written; nothing is left half done then.
-    pub(super) fn compact(&self, target: &Target) -> Result<Outcome> {
+    pub(super) fn compact(&self, target: &Target, share: Share<'_>) -> Result<Outcome> {
         let path = target.input_path();
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
@@ -118,7 +119,7 @@ impl<'r> Run<'r> {
         } else {
             self.open_output(target)?
         };
-        let mut input = Input::open(&target.source, path, &self.options.stop)?;
+        let mut input = Input::open(&target.source, path, &self.options.stop, share)?;
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (&target.source, &target.store, self.options.effect)
         {
@@ -140,9 +141,16 @@ impl<'r> Run<'r> {
                 )
                 .hint("leave the file out, or do without --redact outputs"));
             }
-            Detected::Unsupported(_) => copy(&mut input, &mut sink)?,
+            Detected::Unsupported(_) => {
+                if self.options.bad_lines == BadLines::Fail {
+                    input.rest()?;
+                    self.options.bad_lines.check(detected, &input.buffer)?;
+                }
+                copy(&mut input, &mut sink)?;
+            }
             Detected::Known(format, Layout::File) => {
-                while input.more()? {}
+                input.rest()?;
+                self.options.bad_lines.check(detected, &input.buffer)?;
                 let archive = match self.naming {
                     Naming::Named => Some(archive_name(&input.hash().0)),
                     Naming::Unnamed => None,
@@ -169,6 +177,8 @@ impl<'r> Run<'r> {
                             first_line: u64,
                             output: &mut Output<'_, '_>,
                             warnings: &mut Warnings| {
+                    let bad_lines = self.options.bad_lines;
+                    bad_lines.check_part(format, bytes, first_line)?;
                     // The file's own name is not known before its end; a conversation's is.
                     let archive = match self.naming {
                         Naming::Named => Some(archive_name(&store::hash(bytes))),
@@ -220,24 +230,32 @@ impl<'r> Run<'r> {
                 Effect::DryRun => Sink::nothing(stop),
             });
         };
-        let existing = self.existing(target, path)?;
-        if self.options.effect == Effect::DryRun {
+        let is_dry = self.options.effect == Effect::DryRun;
+        let missing = if is_dry {
+            Missing::Refuse
+        } else {
+            Missing::Make
+        };
+        let spot = match target.spot(path, missing) {
+            // A dry run makes no folder; nothing is in one that is not there.
+            Err(error) if is_dry && error.kind == ErrorKind::NotFound => {
+                return Ok(Sink::nothing(stop));
+            }
+            spot => spot?,
+        };
+        let existing = self.existing(target, &spot)?;
+        if is_dry {
             return Ok(Sink::nothing(stop));
-        }
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            create_folders(folder, Durability::Lazy)?;
         }
         let mode = match &target.source {
             Source::Stdin => Mode::Default,
-            Source::File(file) => {
-                fs::metadata(&file.path).map_or(Mode::Default, |m| Mode::Like(m.permissions()))
-            }
+            Source::File(file) => open_transcript(&file.path)
+                .ok()
+                .and_then(|(file, _)| Rights::of(&file).ok())
+                .map_or(Mode::Default, Mode::Like),
         };
         Ok(Sink::file(
-            Replace::create(path, existing, mode, Durability::Lazy)?,
+            Replace::create(spot, existing, mode, Durability::Lazy)?,
             stop,
         ))
     }
@@ -248,34 +266,41 @@ impl<'r> Run<'r> {
 
     /// The output that will take the input's own place, unless that changes meanwhile.
     fn open_in_place(&self, target: &Target, input: &Input<'_>) -> Result<Sink<'r>> {
-        let (path, stop) = (target.input_path(), &self.options.stop);
+        let stop = &self.options.stop;
         let Some(stamp) = input.stamp.clone() else {
             return Err(Error::new(ErrorKind::Internal, "a stream has no place"));
         };
+        let spot = target.own_spot()?;
+        let there = spot.look()?.ok_or_else(|| changed(spot.path()))?;
+        check_replaceable(spot.path(), &there)?;
+        if Stamp::of(&there) != stamp {
+            return Err(changed(spot.path()));
+        }
         if self.options.effect == Effect::DryRun {
-            let there = fs::metadata(path).map_err(|e| Error::io(path, "look at the file", e))?;
-            check_replaceable(path, &there)?;
             return Ok(Sink::nothing(stop));
         }
         let existing = Existing::IfUnchanged(stamp);
-        let mut replace = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+        let mut replace = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
         replace.keep_time();
         Ok(Sink::file(replace, stop))
     }
 
     /// Whether an output that is there already may be replaced.
-    fn existing(&self, target: &Target, path: &Path) -> Result<Existing> {
-        let Ok(metadata) = fs::metadata(path) else {
+    fn existing(&self, target: &Target, spot: &Spot) -> Result<Existing> {
+        let path = spot.path();
+        let Some(seen) = spot.look()? else {
             return Ok(Existing::Refuse);
         };
         if self.options.overwrite == Overwrite::Any {
             return Ok(Existing::Overwrite);
         }
-        if let (Some(kept), true) = (&target.store, metadata.is_file()) {
-            let bytes = fs::read(path).map_err(|e| Error::io(path, "read", e))?;
-            let name = kept.store.name_of(&followed(path))?;
-            if kept.ledger()?.wrote(&name, &store::hash(&bytes)) {
-                return Ok(Existing::IfUnchanged(Stamp::of(&metadata)));
+        if let (Some(kept), true) = (&target.store, seen.is_file()) {
+            let mut file = spot.read()?;
+            let stamp = Stamp::of(&file.metadata().map_err(|e| Error::io(path, "read", e))?);
+            let hash = store::hash_of(&mut file).map_err(|e| Error::io(path, "read", e))?;
+            let name = kept.store.name_of(path)?;
+            if kept.ledger()?.wrote(&name, &hash) {
+                return Ok(Existing::IfUnchanged(stamp));
             }
         }
         Err(Error::new(
@@ -346,7 +371,14 @@ impl<'r> Run<'r> {
             archive,
             (&sum.offloads, cleaned),
         )?;
-        sink.commit()?;
+        let lost = sink.commit()?;
+        if !lost.is_empty() {
+            sum.warnings.push(Warning {
+                kind: WarningKind::AttributesLost,
+                line: None,
+                message: lost_of_the_file(&lost),
+            });
+        }
         let output = target
             .output
             .as_deref()
@@ -413,7 +445,7 @@ impl<'r> Run<'r> {
             return Ok(original);
         };
         let name = |path: &Path| kept.store.name_of(path);
-        kept.store.record(&manifest::Record {
+        kept.record(&manifest::Record {
             output: target
                 .file()
                 .map_or_else(|| Ok("-".to_owned()), |file| name(&file))?,
@@ -439,6 +471,8 @@ impl<'r> Run<'r> {
             offloads: offloads.to_vec(),
             cleaned,
             policy_hash: self.policy_hash.to_owned(),
+            sequence: 0,
+            overlaps: None,
         })?;
         Ok(original)
     }
@@ -446,8 +480,7 @@ impl<'r> Run<'r> {
 
 /// Puts a file into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
 fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<String> {
-    let unreadable = |e| Error::io(path, "read again", e);
-    let file = File::open(path).map_err(unreadable)?;
+    let (file, _) = open_transcript(path)?;
     let mut archive = store.archive()?;
     io::copy(&mut file.take(bytes), &mut archive).map_err(|e| Error::io(path, "keep a copy", e))?;
     if archive.hash() != hash {
@@ -468,6 +501,10 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Det
         };
         let settled = detector.look(&input.buffer[seen..whole]).is_some();
         seen = whole;
+        if !settled {
+            // Nobody knows how far that would go.
+            input.make_room()?;
+        }
         if settled || !input.more()? && seen == input.buffer.len() {
             break;
         }

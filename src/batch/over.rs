@@ -7,10 +7,12 @@ use std::sync::atomic::AtomicUsize;
 
 use rayon::prelude::*;
 
-use super::budget::Budget;
+use super::budget::{Budget, Share};
 use super::input::Input;
+use super::limits::{Job, Limits};
 use super::one::detect;
-use super::{Found, Progress, Source};
+use super::strict::BadLines;
+use super::{Found, Progress, Source, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format};
 use crate::outcome::path_text;
@@ -25,6 +27,12 @@ pub struct Over<'o> {
     pub found: &'o Found,
     /// The format, where the user named one.
     pub format: Option<Format>,
+    /// How large inputs and their lines may be.
+    pub limits: Limits,
+    /// What becomes of lines that cannot be read.
+    pub bad_lines: BadLines,
+    /// What is done with them.
+    pub job: Job,
     /// Threads.
     pub jobs: usize,
     /// The signal that ends the run.
@@ -43,36 +51,49 @@ impl Over<'_> {
         look: impl Fn(&Path, Detected, &[u8]) -> T + Sync,
         failed: impl Fn(&Path, &Error) -> T + Sync,
     ) -> Result<Vec<T>> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(self.jobs)
-            .build()
-            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot start threads: {e}")))?;
+        let pool = pool(self.jobs)?;
         let sources = self.found.sources.iter();
         let mut order: Vec<(u64, &Source)> = sources.map(|s| (bytes_of(s), s)).collect();
         // The largest first, so that no thread is left alone with one at the end.
         order.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
-        let budget = Budget::new(order.first().map_or(0, |(bytes, _)| *bytes), self.jobs);
+        let sizes = order.iter().map(|(bytes, _)| *bytes);
+        let budget = Budget::new(sizes, self.jobs, self.limits, self.job);
         let one = |(bytes, source): &(u64, &Source)| {
-            let _share = budget.take(*bytes);
-            let looked = catch_unwind(AssertUnwindSafe(|| self.one(source, &look)));
-            self.progress.done(*bytes);
+            let share = budget.take(*bytes);
+            let looked = catch_unwind(AssertUnwindSafe(|| self.one(source, share, &look)));
             let looked = looked.unwrap_or_else(|_| {
                 let error = Error::new(ErrorKind::Internal, "ctxpack failed on this file");
                 Err(error.at(source.path()))
             });
             match looked {
-                Err(error) if error.kind != ErrorKind::Interrupted => {
-                    Ok(failed(source.path(), &error))
+                Err(error) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::Crowded) => {
+                    Err(error)
                 }
+                Err(error) => Ok(failed(source.path(), &error)),
                 looked => looked,
             }
+            .inspect(|_| self.progress.done(*bytes))
         };
-        let looked: Result<Vec<(String, T)>> = pool.install(|| {
+        let together = |input: &(u64, &Source)| {
+            if *input.1 == Source::Stdin && order.len() > 1 {
+                return Ok(None);
+            }
+            match one(input) {
+                Err(error) if error.kind == ErrorKind::Crowded => Ok(None),
+                looked => looked.map(Some),
+            }
+        };
+        let tried: Result<Vec<Option<T>>> = pool.install(|| {
             let inputs = order.par_iter().with_max_len(1);
-            let named = |input: &(u64, &Source)| Ok((path_text(input.1.path()), one(input)?));
-            inputs.map(named).collect()
+            inputs.map(together).collect()
         });
-        let mut looked = looked?;
+        let mut looked = Vec::with_capacity(order.len());
+        for (input, tried) in order.iter().zip(tried?) {
+            // What the others left no memory for, and a stream, which cannot be read twice, comes when they are done.
+            let alone = || pool.install(|| one(input));
+            let result = tried.map_or_else(alone, Ok)?;
+            looked.push((path_text(input.1.path()), result));
+        }
         looked.extend(self.found.missing.iter().map(|error| {
             let path = error.path.clone().unwrap_or_default();
             (path_text(&path), failed(&path, error))
@@ -81,11 +102,18 @@ impl Over<'_> {
         Ok(looked.into_iter().map(|(_, looked)| looked).collect())
     }
 
-    fn one<T>(&self, source: &Source, look: impl Fn(&Path, Detected, &[u8]) -> T) -> Result<T> {
+    fn one<T>(
+        &self,
+        source: &Source,
+        share: Share<'_>,
+        look: impl Fn(&Path, Detected, &[u8]) -> T,
+    ) -> Result<T> {
         let path = source.path();
-        let mut input = Input::open(source, path, self.stop)?;
+        let mut input = Input::open(source, path, self.stop, share)?;
         let detected = detect(&mut input, self.format)?;
-        while input.more()? {}
+        input.rest()?;
+        let checked = self.bad_lines.check(detected, &input.buffer);
+        checked.map_err(|error| error.at(path))?;
         Ok(look(path, detected, &input.buffer))
     }
 }

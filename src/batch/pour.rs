@@ -15,7 +15,7 @@ pub(super) fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
     }
     loop {
         sink.put(&input.buffer)?;
-        input.buffer.clear();
+        input.pass(input.buffer.len());
         if !input.more()? {
             return Ok(());
         }
@@ -44,7 +44,7 @@ pub(super) fn each_line(
             done = end;
         }
         output.put(&input.buffer[done..whole])?;
-        input.buffer.drain(..whole);
+        input.pass(whole);
         if !input.more()? && input.buffer.is_empty() {
             return Ok(());
         }

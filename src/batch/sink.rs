@@ -83,13 +83,13 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Ends the output; a file takes its name now.
-    pub(super) fn commit(mut self) -> Result<()> {
+    /// Ends the output; a file takes its name now. What it could not be given of the one that it replaces.
+    pub(super) fn commit(mut self) -> Result<Vec<String>> {
         let flushed = self.flush();
         flushed.map_err(|e| self.failed(&e))?;
         match self.to {
-            To::File(replace) => replace.commit().map(drop),
-            To::Stdout(..) | To::Nothing(_) => Ok(()),
+            To::File(replace) => replace.commit().map(|done| done.lost),
+            To::Stdout(..) | To::Nothing(_) => Ok(Vec::new()),
         }
     }
 

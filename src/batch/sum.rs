@@ -1,7 +1,9 @@
 //! What the transcripts of one input come to together.
 
 use crate::format::{Detected, LineWarning};
-use crate::outcome::{ConversationOutcome, FaultKind, Outcome, OutcomeError, Status, Warning};
+use crate::outcome::{
+    ConversationOutcome, Degraded, FaultKind, Outcome, OutcomeError, Status, Warning, WarningKind,
+};
 use crate::pipeline::{Compacted, Rejected};
 
 /// What the transcripts of one input come to.
@@ -16,6 +18,7 @@ pub(super) struct Sum {
     /// What the output does not name any more.
     pub(super) released: Vec<String>,
     pub(super) summarised: bool,
+    degraded: Vec<Degraded>,
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -48,6 +51,7 @@ impl Sum {
             error,
             findings_before: self.findings_before,
             findings_after: self.findings_after,
+            degraded: self.degraded,
             warnings: warnings.collect(),
             conversations: self.conversations,
             ..base
@@ -58,6 +62,12 @@ impl Sum {
         self.changed |= compacted.is_changed();
         self.summarised |= compacted.is_summarised();
         self.warnings.append(&mut compacted.warnings);
+        for degraded in compacted.degraded.drain(..) {
+            // Of many conversations in one file, one says it.
+            if !self.degraded.contains(&degraded) {
+                self.degraded.push(degraded);
+            }
+        }
         self.findings_before += compacted.findings_before;
         self.findings_after += compacted.findings_after;
         self.offloads
@@ -72,7 +82,7 @@ impl Sum {
 
 fn warning(warning: LineWarning) -> Warning {
     Warning {
-        kind: warning.kind.name().to_owned(),
+        kind: WarningKind::Line(warning.kind),
         line: Some(warning.line),
         message: warning.message,
     }

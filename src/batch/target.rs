@@ -11,9 +11,9 @@ use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Place;
 use crate::store::atomic::{Durability, remove_leftover};
-use crate::store::folders::sync_folder;
-use crate::store::manifest::Ledger;
-use crate::store::{FOLDER, Store};
+use crate::store::folder::Folder;
+use crate::store::manifest::{Ledger, Record};
+use crate::store::{FOLDER, Missing, Spot, Store};
 
 /// Where outputs go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct Target {
     pub bytes: u64,
     /// The output; `None`: standard output.
     pub output: Option<PathBuf>,
+    /// The folder that the user named and the output lies below; between them, no link is followed.
+    pub base: Option<PathBuf>,
     /// Where taken-out content and records of it are kept, if anywhere.
     pub store: Option<Arc<Kept>>,
 }
@@ -59,6 +61,15 @@ impl Kept {
         }
         let read = self.store.ledger()?;
         Ok(self.ledger.get_or_init(|| read))
+    }
+
+    /// Writes down an output, unless the same command has written it before: then the store knows it already, and need not
+    /// grow with each time that it is run.
+    pub(super) fn record(&self, record: &Record) -> Result<()> {
+        match self.ledger.get() {
+            Some(ledger) if ledger.ends_with(record) => Ok(()),
+            Some(_) | None => self.store.record(record),
+        }
     }
 }
 
@@ -85,6 +96,25 @@ impl Target {
             store: self.store.as_ref().map(|kept| &kept.store),
             archive,
         }
+    }
+
+    /// Where the output goes, opened.
+    ///
+    /// # Errors
+    /// Where its folder cannot be opened, or a link is on the way to it.
+    pub(super) fn spot(&self, output: &Path, missing: Missing) -> Result<Spot> {
+        match &self.base {
+            Some(base) => Spot::below(base, output, missing),
+            None => Spot::named(output, missing),
+        }
+    }
+
+    /// The input itself, to be replaced: of a link, what it points to.
+    ///
+    /// # Errors
+    /// Where it is gone, or a link leads out of the folder that was walked.
+    pub(super) fn own_spot(&self) -> Result<Spot> {
+        Spot::resolved(self.input_path(), self.base.as_deref())
     }
 
     /// The file that is written in the end: of a link, what it points to.
@@ -221,6 +251,11 @@ impl Targets {
             (None, _, _, Some(output)) => Some(followed(output).with_file_name(FOLDER)),
             (None, _, _, None) => None,
         };
+        let base = match (&options.destination, source) {
+            (Destination::Folder(folder), _) => Some(folder.clone()),
+            (Destination::Beside | Destination::InPlace, Source::File(file)) => file.folder.clone(),
+            (Destination::File(_) | Destination::Stdout, _) | (_, Source::Stdin) => None,
+        };
         let bytes = match source {
             Source::Stdin => 0,
             Source::File(file) => file.path.metadata().map_or(0, |metadata| metadata.len()),
@@ -237,6 +272,7 @@ impl Targets {
             source: source.clone(),
             bytes,
             output,
+            base,
             store,
         })
     }
@@ -245,12 +281,17 @@ impl Targets {
     ///
     /// What cannot be listed or removed harms nobody.
     pub fn sweep(&self) {
-        let mut folders = self.folders();
-        for root in self.stores.keys() {
-            folders.extend(paths_in(root).filter(|path| path.is_dir()));
+        for folder in self
+            .folders()
+            .iter()
+            .filter_map(|path| Folder::open(path).ok())
+        {
+            for name in folder.names().into_iter().flatten() {
+                let _ = remove_leftover(&folder, &name);
+            }
         }
-        for path in folders.iter().flat_map(|folder| paths_in(folder)) {
-            let _ = remove_leftover(&path);
+        for kept in self.stores.values() {
+            kept.store.sweep();
         }
     }
 
@@ -263,14 +304,12 @@ impl Targets {
             return Ok(());
         }
         for kept in self.stores.values() {
-            if kept.store.finish()?.is_some() {
-                sync_folder(kept.store.root())?;
-            }
+            kept.store.finish()?;
         }
         if self.durability == Durability::Durable {
             for folder in self.folders() {
                 // At worst a power cut brings the originals back.
-                let _ = sync_folder(&folder);
+                let _ = Folder::open(&folder).and_then(|folder| folder.sync());
             }
         }
         Ok(())
@@ -324,11 +363,6 @@ fn kept(root: PathBuf, durability: Durability) -> Arc<Kept> {
         store: Store::new(root, durability),
         ledger: OnceLock::new(),
     })
-}
-
-fn paths_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = folder.read_dir().into_iter().flatten().flatten();
-    entries.map(|entry| entry.path())
 }
 
 /// `dir/in.jsonl` → `dir/in.compact.jsonl`; a file without our ending gets one.

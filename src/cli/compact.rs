@@ -1,7 +1,8 @@
 //! `ctxpack compact`: the job.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,6 +10,7 @@ use serde_json::json;
 
 use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
+use super::limits::LimitArgs;
 use super::progress::Bar;
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
@@ -16,11 +18,11 @@ use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, Outcome, path_text};
+use crate::outcome::{Exit, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
 use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, is_report, render, write_table};
 use crate::store::atomic::{Durability, Existing, Mode, Replace};
-use crate::store::folders::create_folders;
+use crate::store::{Missing, Spot};
 use crate::text::{count, printable};
 
 /// Compact transcripts.
@@ -69,6 +71,8 @@ pub(super) struct Compact {
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
     #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
     hooks: HookArgs,
     #[command(flatten)]
     server: ServerArgs,
@@ -88,7 +92,9 @@ impl Compact {
         let options = self.options(context, &effective.policy, replies)?;
         for (path, format) in self.planned_reports(&formats) {
             // Better said before hours of work than after.
-            self.existing_report(&path, format)?;
+            if let Ok(spot) = Spot::named(&path, Missing::Refuse) {
+                self.existing_report(&spot, format)?;
+            }
         }
         let found = self.find(context)?;
         let bar = Bar::new(found.sources.len() as u64, context.voice);
@@ -113,7 +119,8 @@ impl Compact {
             // A table that cannot be shown is no reason to fail.
             let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
         }
-        for error in self.write_reports(report, &formats) {
+        context.notices(Notices::of(report.files()));
+        for error in self.write_reports(report, &formats, &found) {
             context.error(&error);
             exit = Exit::Partial;
         }
@@ -146,6 +153,8 @@ impl Compact {
             format: format_named(self.input_format.as_deref())?,
             replies,
             hooks: self.hooks.hooks(context.voice),
+            limits: self.limits.limits(),
+            bad_lines: self.limits.bad_lines(),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
         })
@@ -174,12 +183,21 @@ impl Compact {
     }
 
     /// Writes those, or else one beside each output; gives what went wrong.
-    fn write_reports(&self, report: Report, formats: &[ReportFormat]) -> Vec<Error> {
+    fn write_reports(&self, report: Report, formats: &[ReportFormat], found: &Found) -> Vec<Error> {
         let planned = self.planned_reports(formats);
         if !planned.is_empty() || self.no_report || self.dry_run {
-            let write = |(path, format): &(PathBuf, _)| self.write_report(path, &report, *format);
+            let write = |(path, format): &(PathBuf, _)| {
+                let spot = Spot::named(path, Missing::Make)?;
+                self.write_report(spot, &report, *format)
+            };
             return planned.iter().filter_map(|p| write(p).err()).collect();
         }
+        // The folders that were walked: below them no link is followed.
+        let bases: BTreeMap<String, &Path> = found
+            .sources
+            .iter()
+            .filter_map(|source| Some((path_text(source.path()), source.folder()?)))
+            .collect();
         // `a.jsonl` and `a.jsonl.gz` have one report.
         let mut beside: BTreeMap<PathBuf, Vec<Outcome>> = BTreeMap::new();
         let policy = report.head().policy().clone();
@@ -192,38 +210,64 @@ impl Compact {
         beside
             .into_iter()
             .filter_map(|(path, outcomes)| {
+                let base = outcomes
+                    .iter()
+                    .find_map(|one| bases.get(&one.input).copied());
                 let one = Report::new(policy.clone(), outcomes);
-                self.write_report(&path, &one, ReportFormat::Json).err()
+                let spot = match base {
+                    Some(base) => Spot::below(base, &path, Missing::Make),
+                    None => Spot::named(&path, Missing::Make),
+                };
+                spot.and_then(|spot| self.write_report(spot, &one, ReportFormat::Json))
+                    .err()
             })
             .collect()
     }
 
     /// What may become of what is there.
-    fn existing_report(&self, path: &Path, format: ReportFormat) -> Result<Existing> {
-        match std::fs::read(path) {
-            Err(_) => Ok(Existing::Refuse),
-            Ok(bytes) if self.overwrite || is_report(&bytes, format) => Ok(Existing::Overwrite),
-            Ok(_) => Err(Error::new(
-                ErrorKind::Exists,
-                "there is a file already, and it is no report of ctxpack",
-            )
-            .at(path)
-            .hint("--overwrite replaces it; --report FILE writes elsewhere")),
+    fn existing_report(&self, spot: &Spot, format: ReportFormat) -> Result<Existing> {
+        if spot.look()?.is_none() {
+            return Ok(Existing::Refuse);
         }
+        if self.overwrite {
+            return Ok(Existing::Overwrite);
+        }
+        let ends = ends(spot.read()?).map_err(|e| Error::io(spot.path(), "read", e))?;
+        if is_report(&ends, format) {
+            return Ok(Existing::Overwrite);
+        }
+        Err(Error::new(
+            ErrorKind::Exists,
+            "there is a file already, and it is no report of ctxpack",
+        )
+        .at(spot.path())
+        .hint("--overwrite replaces it; --report FILE writes elsewhere"))
     }
 
-    fn write_report(&self, path: &Path, report: &Report, format: ReportFormat) -> Result<()> {
-        let existing = self.existing_report(path, format)?;
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            create_folders(folder, Durability::Lazy)?;
-        }
-        let mut file = Replace::create(path, existing, Mode::Default, Durability::Lazy)?;
+    fn write_report(&self, spot: Spot, report: &Report, format: ReportFormat) -> Result<()> {
+        let path = &spot.path().to_owned();
+        let existing = self.existing_report(&spot, format)?;
+        let mut file = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
         render(report, format, &mut file).map_err(|e| Error::io(path, "write the report", e))?;
         file.commit().map(drop)
     }
+}
+
+/// How a file begins and ends: enough to tell a report of ours, however large whatever is there may be.
+fn ends(mut file: File) -> io::Result<Vec<u8>> {
+    const ENOUGH: u64 = 64 << 10;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= 2 * ENOUGH {
+        file.take(length).read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    Read::by_ref(&mut file)
+        .take(ENOUGH)
+        .read_to_end(&mut bytes)?;
+    file.seek(SeekFrom::End(-(ENOUGH as i64)))?;
+    file.take(ENOUGH).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// `in.compact.jsonl` → `in.compact.stats.json`

@@ -4,6 +4,7 @@
 //! either under `--isolated`; `check` never comes here.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,9 +12,12 @@ use clap::Args;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
 use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Setting};
+use crate::store::read_regular;
 
 /// The policy file that holds for a folder and all below it.
 pub(super) const FILE: &str = "ctxpack.toml";
+/// A policy that was only found is read up to so many bytes.
+const MOST_FOUND: u64 = 1 << 20;
 
 /// Flags that choose a policy.
 #[derive(Debug, Args)]
@@ -166,44 +170,11 @@ impl Loaded {
         })
     }
 
-    /// A file that nobody named: it may say less, and its paths are those of its own folder.
+    /// A file that nobody named: it may say less.
     fn found(path: &Path) -> Result<Self> {
-        let text = read(path)?;
-        policy::check_found(&text).map_err(|error| error.at(path))?;
-        let mut loaded = Loaded::file(path, &text)?;
-        let root = &mut loaded.policy.restore.root;
-        if !root.is_empty() {
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let joined = folder.join(&*root);
-            if !is_really_inside(&joined, folder) {
-                return Err(Error::new(
-                    ErrorKind::Config,
-                    "restore.root is a link to outside of the folder that this file is in, and nobody named this file",
-                )
-                .at(path)
-                .hint("name the file with --policy if you trust it; --isolated ignores it"));
-            }
-            *root = path_text(&joined);
-            for set in &mut loaded.overrides {
-                if set.key == "restore.root" {
-                    set.value = root.as_str().into();
-                }
-            }
-        }
-        Ok(loaded)
-    }
-}
-
-/// Whether `path` is below `folder` with all links followed. What is not there leads nowhere.
-fn is_really_inside(path: &Path, folder: &Path) -> bool {
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    match (fs::canonicalize(path), fs::canonicalize(folder)) {
-        (Ok(path), Ok(folder)) => path.starts_with(folder),
-        (Err(_), _) | (_, Err(_)) => true,
+        let text = read_found(path)?;
+        policy::check_found(&text, &path_text(path)).map_err(|error| error.at(path))?;
+        Loaded::file(path, &text)
     }
 }
 
@@ -212,7 +183,9 @@ fn find() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let mut way = PathBuf::new();
     for folder in here.ancestors() {
-        if folder.join(FILE).is_file() {
+        // A pipe or a device of that name is found, too, and refused.
+        let found = folder.join(FILE).metadata();
+        if found.is_ok_and(|found| !found.is_dir()) {
             return Some(way.join(FILE));
         }
         way.push("..");
@@ -225,9 +198,16 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
-/// A user's policy file.
-pub(super) fn load_file(path: &Path) -> Result<Policy> {
-    parse(path, &read(path)?)
+/// A policy file that nobody named.
+pub(super) fn load_found_file(path: &Path) -> Result<Policy> {
+    parse(path, &read_found(path)?)
+}
+
+/// The text of a file that nobody named: it may be anything, and must not hold up the run.
+fn read_found(path: &Path) -> Result<String> {
+    let bytes = read_regular(path, MOST_FOUND)?;
+    let text = String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));
+    text.map_err(|e| Error::io(path, "read the policy", e))
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -11,7 +11,7 @@ use super::reading::{Reading, say};
 use super::replay::asking_nobody;
 use super::{Context, Fault, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
-use crate::batch;
+use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::eval::{Baseline, Candidate, Evaluator, Kind, Metric};
 use crate::policy::{self, Effective, Setting};
@@ -95,7 +95,7 @@ impl Eval {
         )?;
         let files = self
             .reading
-            .each(context, |over| batch::eval(over, &evaluator))?;
+            .each(context, Job::Eval, |over| batch::eval(over, &evaluator))?;
         let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files);

@@ -8,6 +8,8 @@ mod config;
 mod eval;
 mod gc;
 mod hooks;
+mod limits;
+mod notices;
 mod policy;
 mod progress;
 mod reading;
@@ -18,6 +20,7 @@ mod stats;
 mod undo;
 mod verify;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,6 +35,7 @@ use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::policy::{Policy, Source};
+use crate::store::read_regular;
 use crate::text::{printable, printable_json};
 
 /// Makes the transcripts of coding agents smaller, keeps them valid, and can undo it.
@@ -88,6 +92,9 @@ enum ErrorFormat {
     Json,
 }
 
+/// So large may the answers of a scripted summariser be.
+const MOST_ANSWERS: u64 = 256 << 20;
+
 /// The answers of a scripted summariser: `summaries.jsonl` beside the policy that asks for it.
 fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     if policy.summary.source != Source::Scripted {
@@ -101,8 +108,11 @@ fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
         .hint("write a policy file, with summaries.jsonl beside it, and name it with --policy"));
     };
     let path = file.with_file_name("summaries.jsonl");
-    let text =
-        std::fs::read_to_string(&path).map_err(|e| Error::io(&path, "read the answers", e))?;
+    let text = read_regular(&path, MOST_ANSWERS)?;
+    let text = String::from_utf8(text).map_err(|e| {
+        let error = io::Error::new(io::ErrorKind::InvalidData, e);
+        Error::io(&path, "read the answers", error)
+    })?;
     Replies::parse(&text).map_err(|error| error.at(path))
 }
 
@@ -251,7 +261,16 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<C
             // Nobody is left to tell when stderr itself fails.
             let _ = writeln!(io::stderr(), "{}", json_line(&json));
         } else {
-            let _ = error.print();
+            let is_plain =
+                |word: &OsString| matches!(printable(&word.to_string_lossy()), Cow::Borrowed(_));
+            let _ = if words.iter().all(is_plain) {
+                // With colours, where the terminal has them.
+                error.print()
+            } else {
+                let text = error.to_string();
+                let shown: Vec<_> = text.lines().map(printable).collect();
+                writeln!(io::stderr(), "{}", shown.join("\n"))
+            };
         }
         u8::try_from(error.exit_code()).unwrap_or(2)
     })

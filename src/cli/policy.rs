@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::outcome::path_text;
 use crate::policy::{self, Policy};
 use crate::store::atomic::{Durability, Existing, Mode, write};
+use crate::store::{Missing, Spot};
 use crate::text::printable;
 
 /// Show and begin policies.
@@ -133,7 +134,7 @@ fn whole(chosen: Chosen) -> Result<()> {
 fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
     let text = policy::preset(preset)?.starter()?;
     write(
-        file,
+        Spot::named(file, Missing::Refuse)?,
         text.as_bytes(),
         Existing::Refuse,
         Mode::Default,

@@ -8,9 +8,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::compact::threads;
+use super::limits::LimitArgs;
 use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named};
-use crate::batch::{self, Over};
+use crate::batch::{self, Job, Over};
 use crate::error::Result;
 use crate::outcome::OutcomeError;
 
@@ -28,14 +29,25 @@ pub(super) struct Reading {
     /// Read more paths from FILE, one a line; - is standard input
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 impl Reading {
+    /// Fails where nothing is named: what stands on standard input may be nothing at all.
+    pub(super) fn check_named(&self) -> Result<()> {
+        if self.paths.is_empty() && self.files_from.is_none() {
+            batch::find(&[], None)?;
+        }
+        Ok(())
+    }
+
     /// What `look` makes of them, with a bar meanwhile. Standard input is looked at where nothing is named and it is no
     /// terminal.
     pub(super) fn each<T>(
         &self,
         context: &Context,
+        job: Job,
         look: impl FnOnce(&Over<'_>) -> Result<T>,
     ) -> Result<T> {
         let format = format_named(self.input_format.as_deref())?;
@@ -48,6 +60,9 @@ impl Reading {
         let looked = look(&Over {
             found: &found,
             format,
+            limits: self.limits.limits(),
+            bad_lines: self.limits.bad_lines(),
+            job,
             jobs: threads(self.jobs),
             stop: &context.stop,
             progress: &bar,

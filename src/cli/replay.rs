@@ -9,7 +9,7 @@ use super::compact::{policy_ref, width};
 use super::config::{KeyArgs, PolicyArgs};
 use super::reading::{Reading, say};
 use super::{Context, flush, scripted_answers, stdout_failed};
-use crate::batch;
+use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::policy::{self, Effective, Setting, Source};
 use crate::replay::{Player, Replaying};
@@ -54,7 +54,7 @@ impl Replay {
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
         let files = self
             .reading
-            .each(context, |over| batch::replay(over, &replaying))?;
+            .each(context, Job::Replay, |over| batch::replay(over, &replaying))?;
         let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);

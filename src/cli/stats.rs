@@ -8,7 +8,7 @@ use super::compact::{policy_ref, width};
 use super::config::PolicyArgs;
 use super::reading::{Reading, say};
 use super::{Context, Voice, flush, stdout_failed};
-use crate::batch;
+use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::report::{Stats as Report, Turns, View, write_stats_json, write_stats_table};
 use crate::stats::{Counting, Exact};
@@ -49,7 +49,7 @@ impl Stats {
         let counting = Counting::new(policy, self.top, exact)?;
         let files = self
             .reading
-            .each(context, |over| batch::stats(over, &counting))?;
+            .each(context, Job::Once, |over| batch::stats(over, &counting))?;
         let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let report = Report::new(
             policy_ref(&effective),

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{Context, Voice, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::atomic::Existing;
+use crate::store::atomic::{Existing, lost_of_the_file};
 use crate::store::undo::{self, Appended, Dest, State};
 use crate::text::{count, printable};
 
@@ -97,13 +97,19 @@ impl Undo {
             }
         })?;
         let bytes = count(done.bytes, "byte");
-        Ok(match done.state {
+        let lost = if done.lost.is_empty() {
+            String::new()
+        } else {
+            format!("; warning: {}", lost_of_the_file(&done.lost))
+        };
+        let said = match done.state {
             State::AlreadyOriginal(_) => format!("is the original already ({bytes})"),
             State::Compacted => format!("{bytes} given back"),
             State::Grown(lost) => format!(
                 "{bytes} given back, {} appended later lost",
                 count(lost, "byte")
             ),
-        })
+        };
+        Ok(printable(&(said + &lost)).into_owned())
     }
 }

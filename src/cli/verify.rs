@@ -1,15 +1,15 @@
 //! `ctxpack verify`: is this history valid for the provider's API?
 
 use std::io::{self, BufWriter};
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::{Context, all_paths, flush, format_named, json_line, put};
-use crate::batch::{self, Inspected};
+use super::reading::{Reading, say};
+use super::{Context, flush, json_line, put};
+use crate::batch::{self, Job, Verified};
 use crate::error::Result;
-use crate::outcome::path_text;
+use crate::outcome::Notices;
 use crate::text::printable;
 use crate::verify::{Finding, Severity};
 
@@ -18,18 +18,11 @@ use crate::verify::{Finding, Severity};
 /// Exit code 1 when one is broken. Warnings are shown but do not count.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Transcripts, folders, patterns, or - for standard input
-    #[arg(required_unless_present = "files_from")]
-    paths: Vec<PathBuf>,
     /// How findings are written to stdout
     #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
     format: Shape,
-    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
-    #[arg(long, value_name = "NAME")]
-    input_format: Option<String>,
-    /// Read more paths from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
-    files_from: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -42,46 +35,30 @@ enum Shape {
 
 impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
-        let found = batch::find(&paths, None)?;
-        let format = format_named(self.input_format.as_deref())?;
+        self.reading.check_named()?;
+        let files = self.reading.each(context, Job::Once, batch::verify)?;
+        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
         let mut out = BufWriter::new(io::stdout().lock());
-        let (mut broken, mut failed) = (false, !found.missing.is_empty());
-        found.missing.iter().for_each(|error| context.error(error));
-        for source in &found.sources {
-            match batch::inspect(source, format, &context.stop) {
-                Ok(Inspected {
-                    findings,
-                    unsupported,
-                    ..
-                }) => {
-                    let path = path_text(source.path());
-                    if let Some(name) = unsupported {
-                        put(&mut out, self.unsupported(&path, name).as_bytes())?;
-                    }
-                    for finding in &findings {
-                        broken |= finding.severity == Severity::Error;
-                        put(&mut out, self.line(&path, finding).as_bytes())?;
-                    }
-                }
-                Err(error) => {
-                    failed = true;
-                    context.error(&error);
-                }
+        let mut broken = false;
+        let mut notices = Notices::default();
+        for Verified {
+            path,
+            findings,
+            unsupported,
+            ..
+        } in &files
+        {
+            if let Some(format) = unsupported {
+                notices.unsupported(path, format, "not checked");
+            }
+            for finding in findings {
+                broken |= finding.severity == Severity::Error;
+                put(&mut out, self.line(path, finding).as_bytes())?;
             }
         }
         flush(&mut out)?;
+        context.notices(notices);
         Ok(if failed { 3 } else { u8::from(broken) })
-    }
-
-    fn unsupported(&self, path: &str, name: &str) -> String {
-        match self.format {
-            Shape::Text => format!(
-                "{}: not checked: {name} is not supported\n",
-                printable(path)
-            ),
-            Shape::Json => String::new(),
-        }
     }
 
     fn line(&self, path: &str, finding: &Finding) -> String {

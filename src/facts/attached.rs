@@ -33,6 +33,7 @@ pub(super) fn attached(
             written: written.to_string(),
             what: What::Read(lines),
             done: Done::Yes,
+            patch: None,
         };
         Some((
             path::in_one_spelling(transcript, place.line, &written),

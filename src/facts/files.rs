@@ -4,6 +4,7 @@
 //! else and it is unknown: a content that is nearly right is worse than none.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use super::attached::{self, attached};
 use super::input::Input;
@@ -37,6 +38,8 @@ pub struct Operation {
     pub what: What,
     /// Whether it was done.
     pub done: Done,
+    /// Of a patch, the lines about this file.
+    pub patch: Option<String>,
 }
 
 /// What is done to a file.
@@ -102,14 +105,7 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
     let mut by_path: IdMap<String, usize> = IdMap::default();
     for exchange in exchanges {
         for (path, operation) in operations(transcript, exchange) {
-            let file = *by_path.entry(path).or_insert_with_key(|path| {
-                files.push(File {
-                    path: path.clone(),
-                    operations: Vec::new(),
-                });
-                files.len() - 1
-            });
-            files[file].operations.push(operation);
+            push(&mut files, &mut by_path, path, operation);
         }
     }
     files
@@ -121,21 +117,31 @@ pub fn with_attached(
     conversation: &Conversation,
     mut files: Vec<File>,
 ) -> Vec<File> {
+    let paths = files.iter().map(|file| file.path.clone());
+    let mut by_path: IdMap<String, usize> = paths.zip(0..).collect();
     for (path, operation) in attached(transcript, conversation) {
-        match files.iter_mut().find(|file| file.path == path) {
-            Some(file) => {
-                let at = file
-                    .operations
-                    .partition_point(|known| known.call < operation.call);
-                file.operations.insert(at, operation);
-            }
-            None => files.push(File {
-                path,
-                operations: vec![operation],
-            }),
-        }
+        push(&mut files, &mut by_path, path, operation);
+    }
+    for file in &mut files {
+        file.operations.sort_by_key(|operation| operation.call);
     }
     files
+}
+
+fn push(
+    files: &mut Vec<File>,
+    by_path: &mut IdMap<String, usize>,
+    path: String,
+    operation: Operation,
+) {
+    let file = *by_path.entry(path).or_insert_with_key(|path| {
+        files.push(File {
+            path: path.clone(),
+            operations: Vec::new(),
+        });
+        files.len() - 1
+    });
+    files[file].operations.push(operation);
 }
 
 /// What one call does to files: to one of them, but for a patch, which may change many.
@@ -156,6 +162,7 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
             written: written.to_owned(),
             what,
             done,
+            patch: None,
         };
         (
             path::in_one_spelling(transcript, exchange.call.line, written),
@@ -183,7 +190,11 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
         return parts
             .into_iter()
-            .map(|part| operation(part.path, part.what, done))
+            .map(|part| {
+                let (path, mut operation) = operation(part.path, part.what, done);
+                operation.patch = Some(part.body.to_owned());
+                (path, operation)
+            })
             .collect();
     };
     let what = what(exchange.kind, &input);
@@ -258,19 +269,14 @@ fn done(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
 impl Operation {
     /// The content that a write gives the file.
     pub fn content(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let input = Input::of(transcript, transcript.block(self.call.block));
-        match self.what {
-            What::Write => {
+        match (self.what, &self.patch) {
+            (What::Write, Some(body)) => Some(patch::added(body)),
+            (What::Write, None) => {
+                let input = Input::of(transcript, transcript.block(self.call.block));
                 let text = input.text(&["content", "file_text", "contents", "text"]);
-                text.map(Cow::into_owned).or_else(|| {
-                    let patch = patch::of(&input)?;
-                    let mut parts = patch::parts(&patch).into_iter();
-                    parts
-                        .find(|part| part.path == self.written)
-                        .map(|part| part.added())
-                })
+                text.map(Cow::into_owned)
             }
-            What::Read(_) | What::Search | What::Edit | What::Delete => None,
+            (What::Read(_) | What::Search | What::Edit | What::Delete, _) => None,
         }
     }
 
@@ -278,6 +284,9 @@ impl Operation {
     pub fn replacements(&self, transcript: &Transcript<'_>) -> Vec<Replacement> {
         if self.what != What::Edit {
             return Vec::new();
+        }
+        if let Some(body) = &self.patch {
+            return patch::replacements(body);
         }
         let input = Input::of(transcript, transcript.block(self.call.block));
         match input.objects("edits") {
@@ -289,7 +298,8 @@ impl Operation {
                 Some(patch) => {
                     let parts = patch::parts(&patch).into_iter();
                     let own = parts.filter(|part| part.path == self.written);
-                    own.flat_map(|part| part.replacements()).collect()
+                    own.flat_map(|part| patch::replacements(part.body))
+                        .collect()
                 }
                 None => replacement(&input).into_iter().collect(),
             },
@@ -377,38 +387,93 @@ impl File {
             .rfind(|operation| operation.done != Done::Failed)
     }
 
-    /// What the file holds after all of it, as far as the conversation says: whole, or the part that was read last.
-    pub fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
-        let mut content = None;
+    /// What the file holds after all of it, as far as the conversation says: whole, or the part that was read last. Unknown
+    /// where it takes more than is left of `effort` to find out.
+    pub fn known(&self, transcript: &Transcript<'_>, effort: &Effort) -> Option<Known> {
+        let mut known: Option<Known> = None;
         for operation in &self.operations {
-            content = match (operation.what, operation.done) {
-                (_, Done::Failed) | (What::Read(_), Done::Unanswered) | (What::Search, _) => {
-                    content
-                }
+            known = match (operation.what, operation.done) {
+                (_, Done::Failed) | (What::Read(_), Done::Unanswered) | (What::Search, _) => known,
                 (What::Read(lines), Done::Yes) => {
-                    after_read(content, operation.shown(transcript, lines))
+                    let shown = operation.shown(transcript, lines).map(|content| Known {
+                        content,
+                        shown_by: operation.result,
+                    });
+                    after_read(known, shown, effort)
                 }
-                (What::Write, Done::Yes) => operation.content(transcript).map(|text| Content {
-                    text,
-                    lines: Lines::ALL,
+                (What::Write, Done::Yes) => operation.content(transcript).map(|text| Known {
+                    content: Content::whole(text),
+                    shown_by: Some(operation.call),
                 }),
                 (What::Edit, Done::Yes) => {
-                    after_edits(content, &operation.replacements(transcript))
+                    after_edits(known, &operation.replacements(transcript), effort)
                 }
                 (What::Delete, _) | (What::Write | What::Edit, Done::Unanswered) => None,
             };
         }
-        content
+        known
+    }
+
+    /// The same, without the place.
+    #[cfg(test)]
+    pub(super) fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
+        let known = self.known(transcript, &Effort::default());
+        known.map(|known| known.content)
+    }
+}
+
+/// A content that is known, and where the transcript shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// What the file holds.
+    pub content: Content,
+    /// The result of the read, or the call of the write, from which on the content follows, whatever came before it.
+    pub shown_by: Option<Place>,
+}
+
+impl Content {
+    fn whole(text: String) -> Self {
+        Content {
+            text,
+            lines: Lines::ALL,
+        }
+    }
+}
+
+/// How much text may still be gone over to find out what the files of a conversation hold: each edit takes the whole file
+/// that it is made in, so that many edits of a large one would take time that grows with its square.
+#[derive(Debug)]
+pub struct Effort(Cell<usize>);
+
+impl Effort {
+    /// Bytes. Hundreds of edits of a file as large as people have them.
+    const MOST: usize = 128 << 20;
+
+    /// Whether there is enough left to go over `bytes` more.
+    fn takes(&self, bytes: usize) -> bool {
+        let left = self.0.get().checked_sub(bytes);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort(Cell::new(Self::MOST))
     }
 }
 
 /// A part that is as it was known to be leaves the whole file known.
-fn after_read(known: Option<Content>, shown: Option<Content>) -> Option<Content> {
+fn after_read(known: Option<Known>, shown: Option<Known>, effort: &Effort) -> Option<Known> {
     match (known, shown) {
-        (Some(known), Some(shown)) if known.lines == Lines::ALL && shown.lines != Lines::ALL => {
-            let skipped = usize::try_from(shown.lines.first - 1).unwrap_or(usize::MAX);
-            let mut rest = known.text.split('\n').skip(skipped);
-            let is_same = shown.text.split('\n').all(|line| rest.next() == Some(line));
+        (Some(known), Some(shown))
+            if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL =>
+        {
+            let part = &shown.content;
+            let skipped = usize::try_from(part.lines.first - 1).unwrap_or(usize::MAX);
+            let mut rest = known.content.text.split('\n').skip(skipped);
+            let is_same = effort.takes(known.content.text.len())
+                && part.text.split('\n').all(|line| rest.next() == Some(line));
             Some(if is_same { known } else { shown })
         }
         (known, None) => known,
@@ -416,20 +481,27 @@ fn after_read(known: Option<Content>, shown: Option<Content>) -> Option<Content>
     }
 }
 
-fn after_edits(known: Option<Content>, replacements: &[Replacement]) -> Option<Content> {
-    let whole = known.filter(|known| known.lines == Lines::ALL);
-    let mut text = match (whole, replacements) {
-        (Some(whole), [_, ..]) => whole.text,
+fn after_edits(
+    known: Option<Known>,
+    replacements: &[Replacement],
+    effort: &Effort,
+) -> Option<Known> {
+    let whole = known.filter(|known| known.content.lines == Lines::ALL);
+    let (mut text, shown_by) = match (whole, replacements) {
+        (Some(whole), [_, ..]) => (whole.content.text, whole.shown_by),
         // An edit that puts a text where there is nothing makes a new file.
-        (None, [first, ..]) if first.old.is_empty() => String::new(),
+        (None, [first, ..]) if first.old.is_empty() => (String::new(), None),
         (_, _) => return None,
     };
     for replacement in replacements {
+        if !effort.takes(text.len()) {
+            return None;
+        }
         text = replacement.apply(&text)?;
     }
-    Some(Content {
-        text,
-        lines: Lines::ALL,
+    Some(Known {
+        content: Content::whole(text),
+        shown_by,
     })
 }
 

@@ -4,6 +4,7 @@
 //! there.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::lossy;
@@ -14,7 +15,7 @@ use crate::transcript::{Block, Transcript};
 #[derive(Debug)]
 pub(super) struct Input<'t> {
     raw: Cow<'t, [u8]>,
-    keys: Vec<(String, Span)>,
+    keys: BTreeMap<String, Span>,
 }
 
 impl<'t> Input<'t> {
@@ -32,14 +33,10 @@ impl<'t> Input<'t> {
     }
 
     fn read(raw: Cow<'t, [u8]>) -> Input<'t> {
-        let mut keys: Vec<(String, Span)> = Vec::new();
+        let mut keys = BTreeMap::new();
         let mut cursor = Cursor::new(&raw);
         let read = cursor.object(|key, c| {
-            let (key, value) = (String::from_utf8_lossy(key), c.skip()?);
-            match keys.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, known)) => *known = value,
-                None => keys.push((key.into_owned(), value)),
-            }
+            keys.insert(String::from_utf8_lossy(key).into_owned(), c.skip()?);
             Ok(())
         });
         if read.and_then(|_| cursor.end()).is_err() {
@@ -56,7 +53,7 @@ impl<'t> Input<'t> {
     /// The value of the first of `names` that is there and not `null`, as written.
     fn value(&self, names: &[&str]) -> Option<&[u8]> {
         names.iter().find_map(|name| {
-            let (_, span) = self.keys.iter().find(|(key, _)| key == name)?;
+            let span = self.keys.get(*name)?;
             Some(span.of(&self.raw)).filter(|value| *value != b"null")
         })
     }
@@ -117,12 +114,9 @@ impl<'t> Input<'t> {
             let is_there = span.of(&self.raw) != b"null";
             is_there && !known(key)
         });
-        let mut others: Vec<(&str, &[u8])> = others
-            .map(|(key, span)| (key.as_str(), span.of(&self.raw)))
+        let others: Vec<Vec<u8>> = others
+            .map(|(key, span)| [key.as_bytes(), b":", span.of(&self.raw)].concat())
             .collect();
-        others.sort_unstable();
-        let written = |(key, value): (&str, &[u8])| [key.as_bytes(), b":", value].concat();
-        let others: Vec<Vec<u8>> = others.into_iter().map(written).collect();
         others.join(&b'\n')
     }
 }

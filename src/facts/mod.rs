@@ -33,7 +33,9 @@ pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, Left, is_put_back};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
-pub use files::{At, Content, Done, File, Operation, Replacement, What, files, with_attached};
+pub use files::{
+    At, Content, Done, Effort, File, Known, Operation, Replacement, What, files, with_attached,
+};
 pub use path::{folder, is_relative, spelled};
 pub use reads::{Lines, Read, Shown, reads};
 pub use skills::{Skill, skills};

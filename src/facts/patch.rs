@@ -13,35 +13,35 @@ use super::input::Input;
 pub(super) struct Part<'p> {
     pub(super) path: &'p str,
     pub(super) what: What,
-    body: Vec<&'p str>,
+    /// The lines after those that name it.
+    pub(super) body: &'p str,
 }
 
-impl Part<'_> {
-    /// The lines that it adds, which are all that a new file has.
-    pub(super) fn added(&self) -> String {
-        let added = self.body.iter().filter_map(|line| line.strip_prefix('+'));
-        added.map(|line| format!("{line}\n")).collect()
-    }
+/// The lines that a part of a patch adds, which are all that a new file has.
+pub(super) fn added(body: &str) -> String {
+    let added = body.lines().filter_map(|line| line.strip_prefix('+'));
+    added.map(|line| format!("{line}\n")).collect()
+}
 
-    /// What its hunks replace, in order.
-    pub(super) fn replacements(&self) -> Vec<Replacement> {
-        let hunks = self.body.split(|line| line.starts_with("@@"));
-        let hunks = hunks.filter(|hunk| !hunk.is_empty());
-        let side = |hunk: &[&str], other: char| {
-            let lines = hunk.iter().filter(|line| !line.starts_with("***"));
-            let lines = lines.filter(|line| !line.starts_with(other));
-            lines
-                .map(|line| format!("{}\n", line.get(1..).unwrap_or_default()))
-                .collect::<String>()
-        };
-        hunks
-            .map(|hunk| Replacement {
-                old: side(hunk, '+'),
-                new: side(hunk, '-'),
-                at: At::Lines,
-            })
-            .collect()
-    }
+/// What the hunks of a part replace, in order.
+pub(super) fn replacements(body: &str) -> Vec<Replacement> {
+    let lines: Vec<&str> = body.lines().collect();
+    let hunks = lines.split(|line| line.starts_with("@@"));
+    let hunks = hunks.filter(|hunk| !hunk.is_empty());
+    let side = |hunk: &[&str], other: char| {
+        let lines = hunk.iter().filter(|line| !line.starts_with("***"));
+        let lines = lines.filter(|line| !line.starts_with(other));
+        lines
+            .map(|line| format!("{}\n", line.get(1..).unwrap_or_default()))
+            .collect::<String>()
+    };
+    hunks
+        .map(|hunk| Replacement {
+            old: side(hunk, '+'),
+            new: side(hunk, '-'),
+            at: At::Lines,
+        })
+        .collect()
 }
 
 /// The patch in a call's input: under a key, or the input itself.
@@ -62,33 +62,46 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<Cow<'i, str>> {
 /// The files of a patch, in its order.
 pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = Vec::new();
-    for line in patch.lines() {
+    let (mut start, mut end) = (0, 0);
+    for line in patch.split_inclusive('\n') {
+        let begins = end;
+        end += line.len();
+        let line = line.trim_end_matches('\n').trim_end_matches('\r');
         let headers = [
             ("*** Add File: ", What::Write),
             ("*** Update File: ", What::Edit),
             ("*** Delete File: ", What::Delete),
+            ("*** Move to: ", What::Edit),
         ];
         let header = headers
             .into_iter()
-            .find_map(|(header, what)| Some((line.strip_prefix(header)?.trim(), what)));
-        if let Some((path, what)) = header {
-            let body = Vec::new();
-            parts.push(Part { path, what, body });
-        } else if let Some(path) = line.strip_prefix("*** Move to: ") {
+            .find_map(|(header, what)| Some((header, line.strip_prefix(header)?.trim(), what)));
+        let ended = line.starts_with("*** End Patch");
+        if (header.is_some() || ended)
+            && let Some(last) = parts.last_mut()
+        {
+            last.body = &patch[start..begins];
+        }
+        if ended {
+            return parts;
+        }
+        if let Some((header, path, what)) = header {
             // The old path goes; what the new one holds nobody says in full.
-            if let Some(old) = parts.last_mut() {
+            if header == "*** Move to: "
+                && let Some(old) = parts.last_mut()
+            {
                 old.what = What::Delete;
             }
+            start = end;
             parts.push(Part {
-                path: path.trim(),
-                what: What::Edit,
-                body: Vec::new(),
+                path,
+                what,
+                body: "",
             });
-        } else if line.starts_with("*** End Patch") {
-            break;
-        } else if let Some(part) = parts.last_mut() {
-            part.body.push(line);
         }
+    }
+    if let Some(last) = parts.last_mut() {
+        last.body = &patch[start..];
     }
     parts
 }

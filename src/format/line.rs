@@ -71,6 +71,30 @@ impl WarningKind {
     }
 }
 
+impl WarningKind {
+    /// Whether the line is no JSON object that every reader takes, and so was passed through unread or nearly so.
+    pub fn is_bad_line(self) -> bool {
+        match self {
+            WarningKind::Comment
+            | WarningKind::NotAnObject
+            | WarningKind::BadJson
+            | WarningKind::Truncated
+            | WarningKind::InvalidUtf8
+            | WarningKind::Nul
+            | WarningKind::UnreadLine => true,
+            WarningKind::Bom
+            | WarningKind::Crlf
+            | WarningKind::BlankLine
+            | WarningKind::NoFinalNewline
+            | WarningKind::LoneSurrogate
+            | WarningKind::DuplicateKey
+            | WarningKind::LongNumber
+            | WarningKind::DeepNesting
+            | WarningKind::HugeLine => false,
+        }
+    }
+}
+
 /// One oddity, at a line of its file (from 1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineWarning {

@@ -6,6 +6,7 @@ use std::ops::AddAssign;
 
 use serde::Serialize;
 
+use crate::policy::TargetKind;
 use crate::tokens::Usage;
 
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
@@ -73,9 +74,7 @@ impl ConversationOutcome {
         ConversationOutcome {
             usage: self.usage,
             threshold: self.threshold,
-            target: self
-                .target
-                .map(|t| TargetOutcome::new(t.tokens, self.tokens_before)),
+            target: self.target.map(|t| t.after(self.tokens_before)),
             reason: self.reason,
             ..ConversationOutcome::unchanged(
                 self.id,
@@ -87,13 +86,50 @@ impl ConversationOutcome {
     }
 }
 
-/// The cap on a conversation's live tokens, and whether it holds.
+/// How many live tokens a conversation was to have, and whether it has no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TargetOutcome {
-    /// The cap in tokens.
+    /// What was asked for, in tokens.
     pub tokens: u64,
+    /// Whether it may be missed for the sake of the user's words.
+    pub kind: TargetKind,
     /// Whether the result is within it.
     pub reached: bool,
+    /// Why it is not, where it may be missed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Missed>,
+    /// The tokens that do not count in it: those of system messages, where it is an aim.
+    #[serde(skip)]
+    beside: u64,
+}
+
+/// Why an aim was missed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missed {
+    /// What the user typed stays.
+    UserWords,
+    /// A summary has its least room.
+    SummaryRoom,
+    /// The newest messages stay, or nothing may be summarised.
+    KeptMessages,
+}
+
+impl Missed {
+    /// One sentence.
+    pub fn message(self) -> &'static str {
+        match self {
+            Missed::UserWords => {
+                "over the policy's own target: typed messages stay whole, and --target would clip them"
+            }
+            Missed::SummaryRoom => {
+                "over the policy's own target: the summary keeps its least room, and --target would not"
+            }
+            Missed::KeptMessages => {
+                "over the policy's own target: the newest messages stay, or nothing may be summarised"
+            }
+        }
+    }
 }
 
 impl TargetOutcome {
@@ -101,8 +137,52 @@ impl TargetOutcome {
     pub fn new(tokens: u64, tokens_after: u64) -> Self {
         TargetOutcome {
             tokens,
+            kind: TargetKind::Cap,
             reached: tokens_after <= tokens,
+            reason: None,
+            beside: 0,
         }
+    }
+
+    /// The same for a target of this kind, in which so many tokens of the result do not count.
+    #[must_use]
+    pub fn of_kind(self, kind: TargetKind, beside: u64) -> Self {
+        TargetOutcome {
+            kind,
+            beside,
+            ..self
+        }
+    }
+
+    /// The same target for a result of `tokens_after` live tokens.
+    #[must_use]
+    pub fn after(self, tokens_after: u64) -> Self {
+        let reached = tokens_after.saturating_sub(self.beside) <= self.tokens;
+        TargetOutcome {
+            reached,
+            reason: self.reason.filter(|_| !reached),
+            ..self
+        }
+    }
+
+    /// The same, with the reason why it was missed, if it is an aim and was.
+    #[must_use]
+    pub fn because(self, reason: Missed) -> Self {
+        let is_missed = self.kind == TargetKind::Aim && !self.reached;
+        TargetOutcome {
+            reason: is_missed.then_some(reason),
+            ..self
+        }
+    }
+
+    /// The live tokens of the whole conversation that are within it.
+    pub fn cap(&self) -> u64 {
+        self.tokens + self.beside
+    }
+
+    /// Whether somebody has to be told by the exit code: a cap is not kept to.
+    pub fn is_broken(&self) -> bool {
+        self.kind == TargetKind::Cap && !self.reached
     }
 }
 

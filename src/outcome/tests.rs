@@ -37,6 +37,13 @@ fn a_file_is_the_sum_of_its_conversations() {
     );
 }
 
+fn degraded() -> Degraded {
+    Degraded {
+        kind: DegradedKind::SummaryFailed,
+        message: "no summary could be had: timed out".into(),
+    }
+}
+
 #[test]
 fn totals_count_each_status_and_add_what_was_read() {
     let failed = Outcome::failed(
@@ -48,7 +55,10 @@ fn totals_count_each_status_and_add_what_was_read() {
         failed,
         Outcome::skipped(Path::new("c.jsonl")),
         Outcome::unsupported(Path::new("d.jsonl"), 9, "blake3:03"),
-        Outcome::unchanged(Path::new("e.jsonl"), 11, "blake3:04"),
+        Outcome {
+            degraded: vec![degraded(), degraded()],
+            ..Outcome::unchanged(Path::new("e.jsonl"), 11, "blake3:04")
+        },
         compacted(vec![conversation(10, 12, 1)]).rejected(Rejection::MoreTokens, "grew", None),
     ];
     let expected = Totals {
@@ -59,6 +69,7 @@ fn totals_count_each_status_and_add_what_was_read() {
         unsupported: 1,
         skipped: 1,
         rejected: 1,
+        degraded: 1,
         bytes_before: 220,
         bytes_after: 160,
         messages_before: 7,
@@ -124,10 +135,7 @@ fn a_rejected_result_leaves_what_was_true_of_the_input() {
                 factor: 1.5,
             }),
             threshold: Some(40),
-            target: Some(TargetOutcome {
-                tokens: 30,
-                reached: false,
-            }),
+            target: Some(TargetOutcome::new(30, 31)),
             reason: "over the threshold".into(),
             ..ConversationOutcome::unchanged("main", "chars", 50, 8)
         }],
@@ -211,6 +219,10 @@ fn the_heaviest_outcome_gives_the_exit_code() {
     let failed = || Outcome::failed(path, &Error::new(ErrorKind::Io, "cannot read"));
     let fine = || Outcome::unchanged(path, 1, "blake3:01");
     let rejected = || fine().rejected(Rejection::NewFinding, "orphan", None);
+    let lacking = || Outcome {
+        degraded: vec![degraded()],
+        ..fine()
+    };
     let missed = || {
         compacted(vec![ConversationOutcome {
             target: Some(TargetOutcome::new(10, 11)),
@@ -235,6 +247,7 @@ fn the_heaviest_outcome_gives_the_exit_code() {
             0,
         ),
         (vec![fine(), rejected()], 1),
+        (vec![rejected(), lacking()], 3),
         (vec![missed(), fine()], 1),
         (vec![failed(), rejected(), missed()], 3),
         (vec![rejected(), failed()], 3),
@@ -244,15 +257,88 @@ fn the_heaviest_outcome_gives_the_exit_code() {
     }
 }
 
+#[test]
+fn notices_are_one_a_reason_and_what_failed_comes_first() {
+    let path = |n: u64| format!("{n}.jsonl");
+    let mut notices = Notices::default();
+    for n in 0..4 {
+        notices.unsupported(&path(n), if n == 0 { "kimi" } else { "unknown" }, "left");
+    }
+    for (n, line) in [(4, 3), (4, 8), (5, 1)] {
+        let what = (Weight::Failed, "broken", "it broke");
+        notices.add(
+            what.0,
+            what.1,
+            what.2,
+            Some("mend it"),
+            (&path(n), Some(line)),
+        );
+    }
+    let list = notices.into_list();
+    let told: Vec<_> = list
+        .iter()
+        .map(|n| {
+            (
+                n.kind,
+                n.message.as_str(),
+                n.files,
+                n.names.join(" "),
+                n.lines.clone(),
+                n.places,
+            )
+        })
+        .collect();
+    let unknown = "not a known transcript format; left";
+    let kimi = "the format kimi is not supported; left";
+    assert_eq!(
+        told,
+        [
+            (
+                "broken",
+                "it broke",
+                2,
+                "4.jsonl 5.jsonl".into(),
+                vec![3, 8],
+                3
+            ),
+            (
+                "unsupported",
+                unknown,
+                3,
+                "1.jsonl 2.jsonl 3.jsonl".into(),
+                vec![],
+                0
+            ),
+            ("unsupported", kimi, 1, "0.jsonl".into(), vec![], 0),
+        ]
+    );
+    assert_eq!(list[0].hint, Some("mend it"));
+}
+
+#[test]
+fn however_many_reasons_there_are_the_lines_stay_few() {
+    let mut notices = Notices::default();
+    for n in 0..100 {
+        let (name, why) = (format!("{n}.jsonl"), format!("reason {n}"));
+        notices.add(Weight::Failed, "broken", &why, None, (&name, None));
+    }
+    let list = notices.into_list();
+    let files: Vec<u64> = list.iter().map(|notice| notice.files).collect();
+    assert_eq!(files, [1, 1, 1, 1, 1, 95]);
+    assert_eq!(list[5].message, "other reasons; the report has them");
+}
+
 prop_compose! {
     fn any_outcome()(
         kind in 0..6u8,
+        lacks in 0..2usize,
         bytes in 0..1u64 << 40,
         sizes in prop::collection::vec((0..1u64 << 40, 0..1u64 << 40, 0..1000u64), 0..3),
     ) -> Outcome {
         let path = Path::new("a.jsonl");
         let outcome = Outcome {
             conversations: sizes.into_iter().map(|(b, a, m)| conversation(b, a, m)).collect(),
+            degraded: vec![degraded(); lacks],
             ..Outcome::unchanged(path, bytes, "blake3:01")
         };
         match kind {

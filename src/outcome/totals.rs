@@ -26,6 +26,8 @@ pub struct Totals {
     pub skipped: u64,
     /// Of these rejected.
     pub rejected: u64,
+    /// Of all of these, those for which something failed that was asked for.
+    pub degraded: u64,
     /// Bytes of the inputs that were read.
     pub bytes_before: u64,
     /// Bytes of their results.
@@ -74,6 +76,7 @@ impl AddAssign<&Outcome> for Totals {
             Status::Unsupported => &mut self.unsupported,
             Status::Skipped => &mut self.skipped,
         } += 1;
+        self.degraded += u64::from(!outcome.degraded.is_empty());
         self.bytes_before += outcome.bytes_before;
         self.bytes_after += outcome.bytes_after;
         self.messages_before += outcome.messages_before();
@@ -96,6 +99,7 @@ impl AddAssign for Totals {
         self.unsupported += other.unsupported;
         self.skipped += other.skipped;
         self.rejected += other.rejected;
+        self.degraded += other.degraded;
         self.bytes_before += other.bytes_before;
         self.bytes_after += other.bytes_after;
         self.messages_before += other.messages_before;
@@ -112,7 +116,7 @@ impl AddAssign for Totals {
 impl Serialize for Totals {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map =
-            serializer.serialize_struct("Totals", 15 + usize::from(self.spent.is_some()))?;
+            serializer.serialize_struct("Totals", 16 + usize::from(self.spent.is_some()))?;
         map.serialize_field("files", &self.files)?;
         map.serialize_field("compacted", &self.compacted)?;
         map.serialize_field("unchanged", &self.unchanged)?;
@@ -120,6 +124,7 @@ impl Serialize for Totals {
         map.serialize_field("unsupported", &self.unsupported)?;
         map.serialize_field("skipped", &self.skipped)?;
         map.serialize_field("rejected", &self.rejected)?;
+        map.serialize_field("degraded", &self.degraded)?;
         map.serialize_field("bytes_before", &self.bytes_before)?;
         map.serialize_field("bytes_after", &self.bytes_after)?;
         map.serialize_field("messages_before", &self.messages_before)?;

@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 
 use super::{Input, Pipeline};
 use crate::format::Revision;
-use crate::outcome::Warning;
+use crate::outcome::{Warning, WarningKind};
 use crate::policy::Redact;
 use crate::redact::{Kind, Redactor};
 use crate::transcript::Transcript;
@@ -63,7 +63,7 @@ fn warning(line: u64, counts: &BTreeMap<Kind, u64>) -> Warning {
         .iter()
         .map(|(kind, count)| format!("{count} {}", kind.name()));
     Warning {
-        kind: "redacted".to_owned(),
+        kind: WarningKind::Redacted,
         line: Some(line),
         message: format!("secrets masked: {}", kinds.collect::<Vec<_>>().join(", ")),
     }

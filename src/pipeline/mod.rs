@@ -16,7 +16,7 @@ use crate::artifacts::{Ask, Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::{Format, Warnings};
-use crate::outcome::{ConversationOutcome, Rejection, Warning};
+use crate::outcome::{ConversationOutcome, Degraded, Rejection, Warning};
 use crate::plan::{Keeping, Placeholders};
 use crate::policy::{Layer, Policy, Redact, Source, SummaryWhen};
 use crate::redact::Redactor;
@@ -91,6 +91,8 @@ pub struct Compacted<'a> {
     summarised: usize,
     /// What the output no longer names in the store, and the input did.
     released: Vec<String>,
+    /// What was asked for and failed.
+    pub degraded: Vec<Degraded>,
     /// What is odd about the result.
     pub warnings: Vec<Warning>,
     /// Findings of the input.
@@ -190,6 +192,7 @@ impl<'p> Pipeline<'p> {
             telling,
             dropped,
             released,
+            unkept,
             ..
         } = round;
         let summarised = telling.summaries().count();
@@ -226,10 +229,20 @@ impl<'p> Pipeline<'p> {
             masked: masked.len(),
             summarised,
             released,
+            degraded: telling
+                .degraded
+                .into_iter()
+                .chain(unkept.degraded())
+                .collect(),
             warnings: if rejection.is_some() {
                 masked
             } else {
-                masked.into_iter().chain(telling.warnings).collect()
+                let unkept = unkept.warnings(input.first_line);
+                masked
+                    .into_iter()
+                    .chain(telling.warnings)
+                    .chain(unkept)
+                    .collect()
             },
             findings_before: errors(&findings),
             findings_after,

@@ -11,8 +11,8 @@ use crate::apply::{self, Edit};
 use crate::artifacts;
 use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
-use crate::outcome::{Action, ActionKind};
-use crate::plan::{self, Plan};
+use crate::outcome::{Action, ActionKind, Degraded, DegradedKind, Warning, WarningKind};
+use crate::plan::{self, Demote, Keeping, Plan};
 use crate::policy::Layer;
 use crate::scan::RawLine;
 use crate::settle::{self, Change, Settled, Why};
@@ -94,8 +94,39 @@ pub struct Round {
     pub(super) actions: Vec<(u32, Action)>,
     /// What came of summarising.
     pub(super) telling: Telling,
+    /// What was due and takes a store, where there is none.
+    pub(super) unkept: Unkept,
     /// The results that were replaced, by their blocks in the input.
     pub(super) replaced: IdSet<u32>,
+}
+
+/// What was due and takes a store, where there is none.
+#[derive(Debug, Default)]
+pub(super) struct Unkept {
+    /// Whether results were to be offloaded.
+    offload: bool,
+    /// The lines (from 0) of results that were to be demoted.
+    demote: Vec<u32>,
+}
+
+impl Unkept {
+    /// What a policy asks for that cannot be had.
+    pub(super) fn degraded(&self) -> Option<Degraded> {
+        self.offload.then(|| Degraded {
+            kind: DegradedKind::NoStore,
+            message: "the policy's offload step was left out, for there is no store".to_owned(),
+        })
+    }
+
+    /// What could be done in a better way.
+    pub(super) fn warnings(&self, first_line: u64) -> impl Iterator<Item = Warning> + '_ {
+        self.demote.iter().map(move |line| Warning {
+            kind: WarningKind::NotDemoted,
+            line: Some(u64::from(*line) + first_line),
+            message: "oversize tool outputs were not moved to the store, for there is none"
+                .to_owned(),
+        })
+    }
 }
 
 impl Round {
@@ -290,6 +321,14 @@ impl Pipeline<'_> {
             self.keeping,
         );
         round.dropped = plan.dead.lines.len();
+        let transcript = &work.transcript;
+        let undemoted = plan.results.iter().filter(|result| {
+            result.demote == Demote::NoStore
+                && artifacts::is_oversize(transcript, result, &work.sizes, self.policy)
+        });
+        round.unkept.demote = undemoted
+            .map(|result| transcript.block(result.block).line)
+            .collect();
         self.make(work, &plan, &mut round);
         round.offloaded = self.offload(work, &mut round);
         if gates.summaries == Summaries::Never
@@ -344,8 +383,14 @@ impl Pipeline<'_> {
             return 0;
         }
         let totals = work.totals();
-        let plan = plan::offload(&work.transcript, self.policy, self.keeping, &totals);
-        self.make(work, &plan, round);
+        let plan = plan::offload(&work.transcript, self.policy, &totals);
+        match self.keeping {
+            Keeping::Store => self.make(work, &plan, round),
+            Keeping::Nothing => {
+                round.unkept.offload |= !self.due(work, &plan).is_empty();
+                return 0;
+            }
+        }
         let after = work.totals();
         let freed = totals.iter().zip(&after);
         freed
@@ -355,9 +400,14 @@ impl Pipeline<'_> {
 
     /// Makes what a plan comes to.
     fn make(&self, work: &mut Work<'_, '_>, plan: &Plan, round: &mut Round) {
-        let artifacts = artifacts::gather(&work.transcript, plan, &work.sizes, self.policy);
-        let changes = settle::settle(&work.transcript, plan, &artifacts, &work.sizes, self.policy);
+        let changes = self.due(work, plan);
         self.change(work, plan, changes, round);
+    }
+
+    /// What a plan comes to.
+    fn due(&self, work: &Work<'_, '_>, plan: &Plan) -> Vec<Change> {
+        let artifacts = artifacts::gather(&work.transcript, plan, &work.sizes, self.policy);
+        settle::settle(&work.transcript, plan, &artifacts, &work.sizes, self.policy)
     }
 
     /// Makes changes, with what else a plan has.

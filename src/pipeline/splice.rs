@@ -9,7 +9,7 @@ use super::summarise::Told;
 use super::{Pipeline, Rejected, Work};
 use crate::apply;
 use crate::format::{self, Revision, Splice};
-use crate::outcome::{Rejection, TargetOutcome};
+use crate::outcome::Rejection;
 use crate::plan::prunable;
 use crate::policy::History;
 use crate::settle::{Kept, Settled, Summarised};
@@ -63,9 +63,7 @@ impl Pipeline<'_> {
                 told.settled = Settled::Stays {
                     why: "the first message that stays hangs on nothing".to_owned(),
                     tried: None,
-                    target: summarised
-                        .target
-                        .map(|target| TargetOutcome::new(target.tokens, now)),
+                    target: summarised.target.map(|target| target.after(now)),
                 };
                 continue;
             };
@@ -162,9 +160,7 @@ impl Pipeline<'_> {
             let total = sizes.conversation(transcript, conversation);
             let saved = summarised.total.saturating_sub(total);
             summarised.total = total;
-            summarised.target = summarised
-                .target
-                .map(|target| TargetOutcome::new(target.tokens, total));
+            summarised.target = summarised.target.map(|target| target.after(total));
             summarised.outcome.preserved_messages = conversation
                 .messages
                 .iter()

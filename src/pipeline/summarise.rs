@@ -6,25 +6,24 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use memchr::memmem;
-
 use super::asking::ToTell;
 use super::round::Words;
 use super::splice::{Made, messages_after};
 use super::target::{Crowd, Outputs};
 use super::{Input, Pipeline, Rejected, Round, Summaries, Work};
 use crate::apply;
-use crate::artifacts::{Refused, Reply, Unread, recents, returned};
-use crate::facts::{Asked, Left, said};
+use crate::artifacts::{NotRead, Refused, Reply, Unread, recents, returned};
+use crate::facts::Asked;
 use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
-use crate::outcome::{Action, ActionKind, ConversationOutcome, TargetOutcome, Warning};
-use crate::plan::{Cutter, Due, Force, due, forced, is_skipped, may_be_due};
-use crate::policy::{Layer, Source, UserWords};
-use crate::settle::{Kept, Settled, Summarised, Summing};
-use crate::summarizer::extractive::{is_put_there, parse};
+use crate::outcome::{
+    Action, ActionKind, ConversationOutcome, Degraded, DegradedKind, Warning, WarningKind,
+};
+use crate::plan::{Cutter, Due, Force, Goal, Live, due, forced, is_skipped, may_be_due};
+use crate::policy::{Layer, Source};
+use crate::settle::{Kept, Lost, Settled, Summarised, Summing};
 use crate::text::count;
-use crate::transcript::{Conversation, ConversationId, Role, Transcript, Typed};
+use crate::transcript::{Conversation, ConversationId, Role, Transcript};
 
 /// What came of summarising, for one conversation.
 #[derive(Debug)]
@@ -48,6 +47,8 @@ pub(super) struct Telling {
     pub(super) told: Vec<Told>,
     /// The user's words that no longer stand as they were written.
     pub(super) warnings: Vec<Warning>,
+    /// The summaries that were asked for and could not be had.
+    pub(super) degraded: Vec<Degraded>,
     /// Why the result cannot stand, if it cannot.
     pub(super) rejected: Option<Rejected>,
 }
@@ -180,7 +181,7 @@ impl Pipeline<'_> {
                         (work, number, &outputs),
                         original,
                         (&force, &round.replaced),
-                        &mut telling.warnings,
+                        &mut telling,
                     );
                     match settled {
                         Ok(told) => break told,
@@ -192,10 +193,7 @@ impl Pipeline<'_> {
                 };
                 let conversation = &work.transcript.conversations[number];
                 if let Settled::Summarised(summarised) = &told.settled {
-                    let (source, was) = Original::of(original, &work.transcript, conversation);
-                    telling
-                        .warnings
-                        .extend(self.unsaid(work.input, (source, was), summarised));
+                    telling.warnings.extend(unsaid(work.input, summarised));
                     made.push(Made {
                         number,
                         messages: messages_after(conversation, summarised),
@@ -249,7 +247,7 @@ impl Pipeline<'_> {
         (work, number, outputs): (&mut Work<'_, '_>, usize, &Outputs),
         original: Option<&Original<'_>>,
         (force, replaced): (&Force, &IdSet<u32>),
-        warnings: &mut Vec<Warning>,
+        telling: &mut Telling,
     ) -> Result<Told, (Crowd, String)> {
         let Work {
             input,
@@ -266,6 +264,7 @@ impl Pipeline<'_> {
         let cutter = Cutter::new(transcript, conversation, &left);
         let now = sizes.messages(transcript, conversation);
         let instructions = instructions(&self.policy.summary.instructions, force);
+        let before = before.get(&conversation.id).copied().unwrap_or(0);
         let mut summing = Summing {
             transcript: source,
             conversation: was,
@@ -273,7 +272,8 @@ impl Pipeline<'_> {
             earlier: &self.earlier,
             first_line: input.first_line,
             sizes: &now,
-            before: before.get(&conversation.id).copied().unwrap_or(0),
+            before,
+            goal: None,
             cutter: &cutter,
             reply: None,
             told: None,
@@ -287,18 +287,20 @@ impl Pipeline<'_> {
             policy: self.policy,
         };
         let total = self.estimator.total(now.iter().copied());
-        let due = due(
-            self.policy,
-            force,
-            &cutter,
-            &summing.tokens(),
+        let goal = Goal::of(&self.policy.target, before, summing.system());
+        summing.goal = goal;
+        let live = Live {
+            tokens: &summing.tokens(),
             total,
-            summing.system(),
-        );
+            system: summing.system(),
+            goal,
+        };
+        let due = due(self.policy, force, &cutter, live);
         // What was due stays so, unless the target holds already.
-        let cap = self.policy.target.cap(summing.before);
         let due = match (due, outputs) {
-            (Due::No(_), Outputs::Fitted { due: why }) if cap.is_some_and(|cap| total > cap) => {
+            (Due::No(_), Outputs::Fitted { due: why })
+                if goal.is_some_and(|goal| total > goal.cap()) =>
+            {
                 let cut = cutter.by_policy(&self.policy.summary, &summing.tokens());
                 Due::Yes(cut, why.clone())
             }
@@ -306,11 +308,11 @@ impl Pipeline<'_> {
         };
         let (settled, why) = match due {
             Due::No(why) => {
-                let cap = cap.filter(|_| *outputs != Outputs::AsTheyAre);
+                let goal = goal.filter(|_| *outputs != Outputs::AsTheyAre);
                 let stays = Settled::Stays {
                     why: why.clone(),
                     tried: None,
-                    target: cap.map(|cap| TargetOutcome::new(cap, total)),
+                    target: goal.map(|goal| goal.outcome(total)),
                 };
                 (stays, why)
             }
@@ -324,18 +326,19 @@ impl Pipeline<'_> {
                 let to_tell = is_asked.then(|| summing.to_tell(cut)).flatten();
                 let answer = to_tell.and_then(|(tail, tokens)| {
                     summing.told = Some(tail);
-                    let telling = ToTell {
+                    let to_tell = ToTell {
                         versions: [(source, was), (transcript, conversation)],
                         tail,
                         tokens,
                         instructions: &instructions,
                     };
-                    self.ask(*input, next_reply, telling)
+                    self.ask(*input, next_reply, to_tell)
                 });
                 if let Some(answer) = &answer {
                     summing.reply = Some(&answer.reply);
                     summing.invented = answer.invented;
-                    warnings.extend(unread(*input, &answer.reply));
+                    telling.warnings.extend(unread(*input, &answer.reply));
+                    telling.degraded.extend(failed(&answer.reply));
                 }
                 let (recents, unread) = recents(
                     source,
@@ -351,8 +354,7 @@ impl Pipeline<'_> {
                         (Settled::Stays { why, tried, target }, reason)
                     }
                     settled @ Settled::Summarised(_) => {
-                        warnings.extend(answer.and_then(|answer| failed(*input, &answer.reply)));
-                        warnings.extend(unread.into_iter().map(not_read));
+                        telling.warnings.extend(unread.into_iter().map(not_read));
                         (settled, why)
                     }
                 }
@@ -371,46 +373,6 @@ impl Pipeline<'_> {
             why,
             settled,
         })
-    }
-
-    /// Words of the user that the policy wants to stay as they are, and that do not.
-    fn unsaid(
-        &self,
-        input: Input<'_, '_>,
-        (source, was): (&Transcript<'_>, &Conversation),
-        summarised: &Summarised,
-    ) -> Vec<Warning> {
-        if self.policy.summary.user_words == UserWords::Budget {
-            return Vec::new();
-        }
-        let text = summarised.says.as_ref().map_or("", |says| &says.text);
-        let rows = parse(text).rows;
-        let told: BTreeSet<&str> = rows.iter().map(|row| row.text.trim()).collect();
-        let left = self.earlier.left(source, was);
-        let messages = was.messages.iter().enumerate().take(summarised.tail);
-        let typed = messages
-            .filter(|(n, message)| message.typed == Typed::Yes && left[*n] == Left::Nothing);
-        let is_there = |message| {
-            let mut blocks = was.blocks(message).iter().map(|b| source.block(*b));
-            blocks.all(|block| {
-                let said = said(source, block);
-                // What the agent has put beside them is not the user's.
-                let words = said.trim();
-                is_put_there(&said)
-                    || told.contains(words)
-                    || memmem::find(text.as_bytes(), words.as_bytes()).is_some()
-            })
-        };
-        typed
-            .filter(|(_, message)| !is_there(*message))
-            .map(|(_, message)| Warning {
-                kind: "user_words".to_owned(),
-                line: Some(u64::from(was.first_line(message)) + input.first_line),
-                message: "the user's words are not all there: they are longer than summary.user_message_max, \
-                          or than the target leaves room for"
-                    .to_owned(),
-            })
-            .collect()
     }
 }
 
@@ -441,12 +403,11 @@ impl<'a> Original<'a> {
     }
 }
 
-/// Why something else stands where a summary was asked for.
-fn failed(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
+/// Why there is no summary where one was asked for.
+fn failed(reply: &Reply) -> Option<Degraded> {
     match &reply.text {
-        Err(Refused::Failed(why)) => Some(Warning {
-            kind: "summary_failed".to_owned(),
-            line: Some(input.first_line),
+        Err(Refused::Failed(why)) => Some(Degraded {
+            kind: DegradedKind::SummaryFailed,
             message: format!("no summary could be had: {why}"),
         }),
         Err(Refused::Pending) | Ok(_) => None,
@@ -456,7 +417,7 @@ fn failed(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
 /// The rounds that a model was not given because they were too much for it.
 fn unread(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
     (reply.unread > 0).then(|| Warning {
-        kind: "not_summarised".to_owned(),
+        kind: WarningKind::NotSummarised,
         line: Some(input.first_line),
         message: format!(
             "the model could not read all at once: its summary does not tell of the oldest {}",
@@ -465,11 +426,39 @@ fn unread(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
     })
 }
 
+/// The lines of typed messages that are not all there. Where the policy asks for no more than that, the report's count says so.
+fn unsaid(input: Input<'_, '_>, summarised: &Summarised) -> Vec<Warning> {
+    let (lines, why) = &summarised.lost;
+    let message = match why {
+        Lost::TooLong => {
+            "typed messages are clipped: they are longer than summary.user_message_max"
+        }
+        Lost::Target => {
+            "typed messages are clipped or left out: the target leaves no room for them"
+        }
+        Lost::Policy => return Vec::new(),
+    };
+    let warning = |line: &u32| Warning {
+        kind: WarningKind::UserWords,
+        line: Some(u64::from(*line) + input.first_line),
+        message: message.to_owned(),
+    };
+    lines.iter().map(warning).collect()
+}
+
 fn not_read((path, why): Unread) -> Warning {
+    let (kind, what) = match why {
+        NotRead::Secret => (WarningKind::FileWithheld, "not put back"),
+        NotRead::Outside
+        | NotRead::Missing
+        | NotRead::NoFile
+        | NotRead::NoText
+        | NotRead::Refused => (WarningKind::FileNotRead, "not read below the files' folder"),
+    };
     Warning {
-        kind: "file_not_read".to_owned(),
+        kind,
         line: None,
-        message: format!("not read below the files' folder: {path}: {}", why.reason()),
+        message: format!("{what}: {path}: {}", why.reason()),
     }
 }
 

@@ -8,11 +8,15 @@ use super::{Pipeline, Round, Work};
 use crate::artifacts::{self, Output};
 use crate::outcome::TargetOutcome;
 use crate::plan::{Cutter, Plan, ResultPlan, outputs};
+use crate::policy::TargetKind;
 use crate::settle::{Room, Settled, Summing, fitted};
 use crate::transcript::Transcript;
 
 /// So often outputs are made smaller because together they came out larger than there is room.
 const ROUNDS: usize = 6;
+
+/// The newest outputs have so many hundredths of a target that may be missed, whatever else there is.
+const OUTPUTS: u64 = 50;
 
 /// The newest outputs of a conversation that is to be summarised.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,24 +88,26 @@ impl Pipeline<'_> {
             };
             let number = ids().position(|id| id == told.id_after);
             if let (true, Some(target), Some(number)) = (is_missed, told.target(), number) {
-                let total = self.fit_all(work, number, target.tokens, round);
-                *target = TargetOutcome::new(target.tokens, total);
+                let total = self.fit_all(work, number, *target, round);
+                *target = target.after(total);
             }
         }
         round.telling.told = told;
     }
 
-    /// Makes the outputs of a conversation smaller until it is within `target`; gives its live tokens.
+    /// Makes the outputs of a conversation smaller until it is within `target`; gives its live tokens. Where it may be missed,
+    /// outputs do not have to make up for what the user typed: they keep a part of it.
     fn fit_all(
         &self,
         work: &mut Work<'_, '_>,
         number: usize,
-        target: u64,
+        target: TargetOutcome,
         round: &mut Round,
     ) -> u64 {
+        let cap = target.cap();
         for rounds_left in (0..ROUNDS).rev() {
             let total = work.totals()[number];
-            if total <= target {
+            if total <= cap {
                 return total;
             }
             let outputs = self.outputs(work, number, 0);
@@ -110,11 +116,18 @@ impl Pipeline<'_> {
                 self.estimator
                     .tokens(self.estimator.result(&work.transcript, block))
             });
-            let tokens = match rounds_left {
-                0 => 0,
-                _ => sizes.sum::<u64>().saturating_sub(total - target),
+            let all = sizes.sum::<u64>();
+            let left = all.saturating_sub(total - cap);
+            let tokens = match (target.kind, rounds_left) {
+                (TargetKind::Aim, _) => left.max(target.tokens * OUTPUTS / 100),
+                (TargetKind::Cap, 0) => 0,
+                (TargetKind::Cap, _) => left,
             };
-            if !self.fit(work, &outputs, Room { target, tokens }, round) {
+            let room = Room {
+                target: target.tokens,
+                tokens,
+            };
+            if all <= tokens || !self.fit(work, &outputs, room, round) {
                 return total;
             }
         }

@@ -111,6 +111,13 @@ impl<'c> Cutter<'c> {
         self.at(asked.unwrap_or(self.conversation.messages.len()))
     }
 
+    /// The cut before what a person typed last, where nothing has followed it yet.
+    pub fn pending(&self) -> Option<Cut> {
+        let last = self.counted.last().copied()?;
+        let is_typed = self.conversation.messages[last].typed == Typed::Yes;
+        (is_typed && self.left[last] == Left::Nothing).then(|| self.at(last))
+    }
+
     /// The same cut, or the one before the last typed message where that keeps more.
     pub fn with_last_words(&self, cut: Cut) -> Cut {
         let is_typed = |n: &&usize| {

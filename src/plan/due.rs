@@ -2,7 +2,7 @@
 //!
 //! PURE. Counts are those after the free layers. The reason either way is for people.
 
-use super::{Cut, Cutter};
+use super::{Cut, Cutter, Goal};
 use crate::facts::{Asked, asked_for, request};
 use crate::format::Format;
 use crate::policy::{Compare, Layer, Policy, SummaryWhen};
@@ -80,16 +80,27 @@ fn is_over(policy: &Policy, total: u64) -> bool {
     threshold.is_some_and(|threshold| policy.trigger.compare.holds(total, threshold))
 }
 
-/// Whether a conversation of `total` tokens is summarised; `tokens` are those of each message, and `system` those of its
-/// system messages, which nothing can save.
-pub fn due(
-    policy: &Policy,
-    force: &Force,
-    cutter: &Cutter<'_>,
-    tokens: &[u64],
-    total: u64,
-    system: u64,
-) -> Due {
+/// The live tokens of a conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct Live<'t> {
+    /// Those of each message but system messages.
+    pub tokens: &'t [u64],
+    /// All of them.
+    pub total: u64,
+    /// Those of system messages, which nothing can save.
+    pub system: u64,
+    /// How many there are to be.
+    pub goal: Option<Goal>,
+}
+
+/// Whether a conversation is summarised.
+pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) -> Due {
+    let Live {
+        tokens,
+        total,
+        system,
+        goal,
+    } = live;
     let no = |why: &str| Due::No(why.to_owned());
     let summary = &policy.summary;
     if !policy.has(Layer::Summarize) || summary.when == SummaryWhen::Never {
@@ -99,7 +110,18 @@ pub fn due(
     if summary.when == SummaryWhen::Always {
         return Due::Yes(cut, "asked for".to_owned());
     }
+    let is_small = |goal: Goal| {
+        let content = goal.content(total);
+        content.is_some_and(|content| content <= goal.tokens && !is_over(policy, content))
+    };
     let over = match policy.threshold() {
+        Some(threshold) if is_over(policy, total) && goal.is_some_and(is_small) => {
+            Due::No(format!(
+                "{} tokens besides the system messages do not reach the trigger of {}",
+                thousands(total.saturating_sub(system)),
+                thousands(threshold)
+            ))
+        }
         Some(threshold) if is_over(policy, total) => {
             // As the published system counts it: what the policy keeps, before the cut is moved.
             let kept: u64 = tokens[cut.asked.min(tokens.len())..].iter().sum();
@@ -145,7 +167,7 @@ mod tests {
     use super::*;
     use crate::facts::Left;
     use crate::format::{Format, Warnings};
-    use crate::policy::{Compare, TriggerOn, preset};
+    use crate::policy::{Compare, TargetKind, TriggerOn, preset};
 
     /// What is said of four messages of these tokens under the default policy with some keys changed.
     fn said(keys: impl FnOnce(&mut Policy)) -> (bool, String) {
@@ -153,6 +175,7 @@ mod tests {
         policy.summary.keep_messages = 1;
         policy.summary.keep_tokens = 0;
         (policy.trigger.on, policy.trigger.tokens) = (TriggerOn::Tokens, 99);
+        policy.target.tokens = 0;
         keys(&mut policy);
         let lines = [
             r#"{"role":"system","content":"be kind"}"#,
@@ -165,10 +188,17 @@ mod tests {
         let left = [Left::Nothing; 4];
         let cutter = Cutter::new(&transcript, &transcript.conversations[0], &left);
         // 100 tokens in all, 10 of them the system's, 30 in the last message.
-        let due = due(&policy, &Force::No, &cutter, &[0, 20, 40, 30], 100, 10);
+        let live = Live {
+            tokens: &[0, 20, 40, 30],
+            total: 100,
+            system: 10,
+            goal: Goal::of(&policy.target, 100, 10),
+        };
+        let due = due(&policy, &Force::No, &cutter, live);
         assert_eq!(matches!(due, Due::Yes(..)), {
             let may_be = may_be_due(&policy, 100, &Force::No);
-            may_be && !matches!(&due, Due::No(why) if why.starts_with("only"))
+            let is_not_worth_it = |why: &str| why.starts_with("only") || why.contains("besides");
+            may_be && !matches!(&due, Due::No(why) if is_not_worth_it(why))
         });
         match due {
             Due::Yes(cut, why) => {
@@ -204,6 +234,22 @@ mod tests {
         let off = no("summaries are off");
         assert_eq!(said(|policy| policy.summary.when = SummaryWhen::Never), off);
         assert_eq!(said(|policy| policy.layers.clear()), off);
+    }
+
+    #[test]
+    fn system_messages_alone_make_nothing_due_for_an_aim() {
+        let keys = |tokens, kind| {
+            move |policy: &mut Policy| (policy.target.tokens, policy.target.kind) = (tokens, kind)
+        };
+        let not = "90 tokens besides the system messages do not reach the trigger of 99";
+        assert_eq!(said(keys(90, TargetKind::Aim)), (false, not.to_owned()));
+        assert!(said(keys(89, TargetKind::Aim)).0);
+        assert!(said(keys(90, TargetKind::Cap)).0);
+        let content = |policy: &mut Policy| {
+            keys(90, TargetKind::Aim)(policy);
+            (policy.trigger.compare, policy.trigger.tokens) = (Compare::AtLeast, 90);
+        };
+        assert!(said(content).0);
     }
 
     #[test]

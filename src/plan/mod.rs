@@ -6,6 +6,7 @@
 
 mod cut;
 mod due;
+mod goal;
 mod offload;
 mod outputs;
 mod prune;
@@ -22,7 +23,8 @@ use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
-pub use due::{Due, Force, due, forced, is_skipped, may_be_due};
+pub use due::{Due, Force, Live, due, forced, is_skipped, may_be_due};
+pub use goal::Goal;
 pub use offload::offload;
 pub use outputs::outputs;
 pub use prune::prunable;
@@ -85,7 +87,9 @@ pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, 
 pub enum Demote {
     /// When it is oversize.
     Candidate,
-    /// The layer is off, there is no store, or the content is not all text.
+    /// It could be when it is oversize, if there were a store.
+    NoStore,
+    /// The layer is off, or the content is not all text.
     No,
 }
 
@@ -106,7 +110,7 @@ pub enum Clear {
 pub enum Offload {
     /// When it is long enough, and its name saves something.
     Candidate,
-    /// The layer is off or not due, there is no store, the result is too new, or its content is not all text.
+    /// The layer is off or not due, the result is too new, or its content is not all text.
     No,
 }
 
@@ -171,8 +175,7 @@ fn conversation_results(
         if result.kind != BlockKind::Result {
             continue;
         }
-        let demote =
-            policy.has(Layer::Demote) && keeping == Keeping::Store && may_leave(transcript, result);
+        let may_leave = policy.has(Layer::Demote) && may_leave(transcript, result);
         results.push(ResultPlan {
             conversation: number,
             message: message as u32,
@@ -182,10 +185,10 @@ fn conversation_results(
                 .copied()
                 .unwrap_or(block),
             superseded: Superseded::No,
-            demote: if demote {
-                Demote::Candidate
-            } else {
-                Demote::No
+            demote: match keeping {
+                _ if !may_leave => Demote::No,
+                Keeping::Store => Demote::Candidate,
+                Keeping::Nothing => Demote::NoStore,
             },
             clear: Clear::No,
             offload: Offload::No,

@@ -3,21 +3,14 @@
 //! PURE. System messages do not count among the messages. Whether a result is long enough, and whether its name is any
 //! shorter, is settled afterwards.
 
-use super::{
-    Clear, Demote, Keeping, Offload, Plan, ResultPlan, Superseded, calls, is_skipped, may_leave,
-};
+use super::{Clear, Demote, Offload, Plan, ResultPlan, Superseded, calls, is_skipped, may_leave};
 use crate::policy::{Layer, Policy};
 use crate::transcript::{BlockKind, Role, Transcript};
 
-/// Plans the offload of a transcript whose conversations have so many live tokens.
-pub fn offload(
-    transcript: &Transcript<'_>,
-    policy: &Policy,
-    keeping: Keeping,
-    totals: &[u64],
-) -> Plan {
+/// Plans the offload of a transcript whose conversations have so many live tokens. It takes a store to do it.
+pub fn offload(transcript: &Transcript<'_>, policy: &Policy, totals: &[u64]) -> Plan {
     let mut plan = Plan::default();
-    if !policy.has(Layer::Offload) || keeping == Keeping::Nothing {
+    if !policy.has(Layer::Offload) {
         return plan;
     }
     let large = |total: u64| policy.trigger.compare.holds(total, policy.offload.tokens);
@@ -76,7 +69,7 @@ mod tests {
         }
         let bytes = lines.join("\n").into_bytes();
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
-        let plan = offload(&transcript, &policy, Keeping::Store, &[tokens]);
+        let plan = offload(&transcript, &policy, &[tokens]);
         plan.results.iter().map(|result| result.message).collect()
     }
 

@@ -9,10 +9,11 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Content, Done, File, Operation, Place, What, exchanges, files, with_attached,
+    self, Content, Done, Effort, File, Operation, Place, What, exchanges, files, with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Template, presets};
+use crate::redact::is_secret_file;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
 pub use section::{PutBack, Section};
@@ -24,7 +25,7 @@ pub struct Recent {
     pub path: String,
     /// Its path in one spelling: without `.` and doubled slashes, from the root where the folder is recorded.
     pub full: String,
-    /// What it holds now, as far as that is known: whole, or the part that was read.
+    /// What it holds now, as far as that is known: whole, or the part that was read. Never that of a file of secrets.
     pub content: Option<Content>,
     /// Where `content` comes from.
     pub source: RestoredFrom,
@@ -65,6 +66,8 @@ pub struct Recents<'t> {
     placeholders: &'t Placeholders,
     /// What was done to each, and what was found out about it.
     files: Vec<(File, OnceCell<Recent>)>,
+    /// What is left for finding out more.
+    effort: Effort,
 }
 
 /// The files of a conversation that may come back.
@@ -92,6 +95,7 @@ pub fn recent<'t>(
             .into_iter()
             .map(|(_, file)| (file, OnceCell::new()))
             .collect(),
+        effort: Effort::default(),
     }
 }
 
@@ -106,6 +110,24 @@ impl Recents<'_> {
         files.map(|(file, known)| known.get_or_init(|| self.look(file)))
     }
 
+    /// Of the files in that order, the paths of those that secrets are kept under, as long as fewer than `most` others came
+    /// before.
+    pub fn secret(&self, most: u64) -> Vec<String> {
+        let mut others = 0;
+        let mut secret = Vec::new();
+        for file in self.files.iter().map(|(file, _)| file) {
+            if others == most {
+                break;
+            }
+            if is_secret_file(&file.path) {
+                secret.push(written(file).to_owned());
+            } else {
+                others += 1;
+            }
+        }
+        secret
+    }
+
     /// The file `number`, counted from 0.
     pub fn get(&self, number: usize) -> Option<Recent> {
         self.iter().nth(number).cloned()
@@ -117,8 +139,7 @@ impl Recents<'_> {
     }
 
     fn look(&self, file: &File) -> Recent {
-        let last = file.operations.iter().rfind(is_read);
-        let path = last.map_or(&file.path, |last| &last.written).clone();
+        let path = written(file).to_owned();
         // What such a read showed is gone: nothing is learnt from it.
         let is_gone =
             |o: &&Operation| is_read(o) && self.placeholders.stand_for(self.transcript, o);
@@ -127,39 +148,26 @@ impl Recents<'_> {
             path: file.path.clone(),
             operations: operations.cloned().collect(),
         };
-        let content = file.content(self.transcript);
-        let shown_by = content
-            .as_ref()
-            .and_then(|content| shown_by(self.transcript, &file, content));
+        let known = match is_secret_file(&file.path) {
+            // It never comes back, whatever a transcript has of it.
+            true => None,
+            false => file.known(self.transcript, &self.effort),
+        };
+        let shown_by = known.as_ref().and_then(|known| known.shown_by);
         Recent {
             path,
             full: file.path,
-            content,
+            content: known.map(|known| known.content),
             source: RestoredFrom::Transcript,
             shown_by,
         }
     }
 }
 
-/// The last operation from which on the content follows, whatever came before it.
-fn shown_by(transcript: &Transcript<'_>, file: &File, content: &Content) -> Option<Place> {
-    let operations = file.operations.iter().enumerate().rev();
-    let done = operations.filter(|(_, operation)| operation.done == Done::Yes);
-    done.filter_map(|(number, operation)| {
-        let place = match operation.what {
-            What::Read(lines) if lines == content.lines => operation.result?,
-            What::Write => operation.call,
-            What::Read(_) | What::Search | What::Edit | What::Delete => return None,
-        };
-        Some((number, place))
-    })
-    .find_map(|(number, place)| {
-        let since = File {
-            path: file.path.clone(),
-            operations: file.operations[number..].to_vec(),
-        };
-        (since.content(transcript)? == *content).then_some(place)
-    })
+/// The path of a file as the last read writes it.
+fn written(file: &File) -> &str {
+    let last = file.operations.iter().rfind(is_read);
+    last.map_or(&file.path, |last| &last.written)
 }
 
 /// What compactions leave where a result was: the words of the policy at work, and of those that ship with the program,

@@ -79,7 +79,7 @@ fn key_named(name: &str) -> Result<Option<&'static str>> {
         return Ok(None);
     }
     let names: Vec<(String, &'static str)> =
-        KEYS.iter().map(|(key, _)| (name_of(key), *key)).collect();
+        KEYS.iter().map(|(key, ..)| (name_of(key), *key)).collect();
     if let Some((_, key)) = names.iter().find(|(known, _)| known == name) {
         return Ok(Some(key));
     }

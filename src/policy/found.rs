@@ -1,87 +1,87 @@
 //! What a policy file may not say that was found in a folder rather than named: it may have come with somebody else's
 //! repository.
 //!
-//! It may choose how a transcript is compacted. It may not have files read from outside of its own folder, transcripts sent
-//! to anybody, or the environment's texts written into outputs. Pure: whether a folder is a link is for the caller to see.
-
-use std::path::{Component, Path};
+//! It may choose how a transcript is compacted. It may not have files read, transcripts sent to anybody, secrets let through,
+//! or the environment's texts written into outputs, unless the user's own flags or environment ask for it: the list of keys
+//! says which. Pure.
 
 use serde_json::Value;
 
+use super::keys::Found;
 use super::takes::Takes;
-use super::{Source, env, keys, read};
+use super::{env, keys, read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable;
 
-/// Keys of a found file that are more than a way to compact.
-const ROOT: &str = "restore.root";
-const SOURCE: &str = "summary.source";
-const BASE_URL: &str = "summary.base_url";
-
-/// Whether a policy file may be used that nobody named.
+/// Whether a policy file may be used that nobody named; `file` is its name for the hint.
 ///
 /// # Errors
 /// [`ErrorKind::Config`], with the line: what it may not say; and what [`super::parse`] says of it.
-pub fn check_found(text: &str) -> Result<()> {
+pub fn check_found(text: &str, file: &str) -> Result<()> {
     for given in read::read(text)? {
-        let on_line = |error: Error| error.on_line(read::line(text, given.at));
-        match &given.value {
-            Value::String(value) => check_value(given.key, value).map_err(on_line)?,
-            Value::Object(names) if given.key == keys::ENV => {
-                for (name, spec) in names {
-                    let spec = spec.as_str().unwrap_or_default();
-                    check_name(name, spec).map_err(on_line)?;
+        let refused = |what: String| {
+            let message = format!("{what}, and nobody named this file");
+            Error::new(ErrorKind::Config, message)
+                .on_line(read::line(text, given.at))
+                .hint(format!(
+                    "--policy {} allows it, if you trust the file; --isolated ignores it",
+                    printable(file)
+                ))
+        };
+        if let Some(why) = forbidden(given.key, &given.value) {
+            return Err(refused(why));
+        }
+        let names = match &given.value {
+            Value::Object(names) if given.key == keys::ENV => names,
+            _ => continue,
+        };
+        for (name, spec) in names {
+            let on_line = |error: Error| error.on_line(read::line(text, given.at));
+            let targets = env::targets(spec.as_str().unwrap_or_default()).map_err(on_line)?;
+            for (key, fixed) in targets {
+                if let Some(what) = forbidden_name(name, key, fixed) {
+                    return Err(refused(what));
                 }
             }
-            _ => {}
         }
     }
     Ok(())
 }
 
-fn check_value(key: &str, value: &str) -> Result<()> {
-    let why = match key {
-        ROOT if !is_inside(value) => "would read files from outside of the folder that it is in",
-        BASE_URL if !value.is_empty() => "would say where transcripts are sent",
-        SOURCE if is_provider(value) => "would send transcripts to a provider",
-        _ => return Ok(()),
-    };
-    Err(refused(format!("{key} {why}")))
+/// What a value of a key would do that a found file may not.
+fn forbidden(key: &str, value: &Value) -> Option<String> {
+    let (.., found) = keys::found(key)?;
+    match found {
+        Found::Any => None,
+        Found::Named(why) => (value != "").then(|| format!("{key} {why}")),
+        Found::Unless(words, why) => {
+            let word = value.as_str().filter(|value| words.contains(value))?;
+            Some(format!("{key} = \"{word}\" {why}"))
+        }
+        Found::UpTo(most) => {
+            let is_more = value.as_u64().is_some_and(|value| value > most);
+            is_more.then(|| format!("{key} is over {most}"))
+        }
+    }
 }
 
-fn check_name(name: &str, spec: &str) -> Result<()> {
+/// What a name in the environment would do; `fixed` is what it sets the key to, whatever its own value is.
+fn forbidden_name(name: &str, key: &str, fixed: Option<&str>) -> Option<String> {
     let name = printable(name);
-    for (key, fixed) in env::targets(spec)? {
-        if [ROOT, SOURCE, BASE_URL].contains(&key) {
-            return Err(refused(format!("{name} would set {key}")));
+    let (_, takes, found) = keys::found(key)?;
+    if let Some(value) = fixed {
+        let why = forbidden(key, &takes.fit_text(value)?)?;
+        return Some(format!("{name} would set {key}: {why}"));
+    }
+    match (found, takes) {
+        (Found::Any, Takes::Text | Takes::Texts | Takes::Template { .. }) => {
+            Some(format!("{key} would put the text of {name} into outputs"))
         }
-        let takes = keys::find(key).map(|(_, takes)| takes);
-        if let (None, Some(Takes::Text | Takes::Texts | Takes::Template { .. })) = (fixed, takes) {
-            let what = format!("{key} would put the text of {name} into outputs");
-            return Err(refused(what));
+        (Found::Any, _) => None,
+        (Found::Named(_) | Found::Unless(..) | Found::UpTo(_), _) => {
+            Some(format!("{name} would set {key}"))
         }
     }
-    Ok(())
-}
-
-fn refused(what: String) -> Error {
-    let message = format!("{what}, and nobody named this file");
-    Error::new(ErrorKind::Config, message)
-        .hint("name the file with --policy if you trust it; --isolated ignores it")
-}
-
-fn is_inside(path: &str) -> bool {
-    Path::new(path)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-}
-
-fn is_provider(source: &str) -> bool {
-    let source = serde_json::from_value::<Source>(Value::from(source));
-    source.is_ok_and(|source| match source {
-        Source::Anthropic | Source::Openai => true,
-        Source::Extractive | Source::Scripted => false,
-    })
 }
 
 #[cfg(test)]
@@ -90,44 +90,96 @@ mod tests {
 
     #[test]
     fn a_found_file_may_say_how_a_transcript_is_compacted() {
-        let text = "extends = \"layered\"\n[clear]\nkeep = 3\n[restore]\nroot = \"./src/../.\"\n";
-        assert!(check_found(&text.replace("/..", "")).is_ok());
-        assert!(check_found(text).is_err());
-        let text = "[summary]\nsource = \"extractive\"\nbase_url = \"\"\ninstructions = \"the parser\"\n\
-                    [env]\nWINDOW = \"window.context\"\nOFF = \"summary.when=never!\"\nACK = \"summary.ack=Yes.\"\n";
-        assert!(check_found(text).is_ok());
+        for text in [
+            "extends = \"layered\"\n[clear]\nkeep = 3\n[restore]\nfiles = 2\nroot = \"\"\n",
+            "redact = \"outputs\"\n[summary]\ntries = 10\nwait_ms = 60000\n",
+            "[summary]\nsource = \"extractive\"\nbase_url = \"\"\nmodel = \"\"\ninstructions = \"the parser\"\n\
+             [env]\nWINDOW = \"window.context\"\nOFF = \"summary.when=never!\"\nACK = \"summary.ack=Yes.\"\n\
+             MASK = \"redact=outputs\"\n",
+        ] {
+            check_found(text, "ctxpack.toml").unwrap();
+        }
     }
 
     #[test]
-    fn it_may_not_reach_out_of_its_folder_nor_read_texts_of_the_environment() {
+    fn each_preset_may_be_extended() {
+        for preset in crate::policy::presets().unwrap() {
+            check_found(&preset.starter().unwrap(), "ctxpack.toml").unwrap();
+            // Nor does one say more than a found file may.
+            for (key, value) in preset.keys().unwrap() {
+                assert_eq!(forbidden(key, &value), None, "{} {key}", preset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn it_may_not_read_send_let_secrets_through_nor_take_texts_of_the_environment() {
         for (text, what) in [
             (
+                "redact = \"never\"",
+                "redact = \"never\" would let secrets through to whoever writes summaries",
+            ),
+            (
                 "[restore]\nroot = \"..\"",
-                "restore.root would read files from outside of the folder that it is in",
+                "restore.root would read files from a folder",
             ),
             (
                 "[restore]\nroot = \"/etc\"",
-                "restore.root would read files from outside of the folder that it is in",
+                "restore.root would read files from a folder",
+            ),
+            (
+                "[restore]\nroot = \"src\"",
+                "restore.root would read files from a folder",
             ),
             (
                 "[summary]\nsource = \"anthropic\"",
-                "summary.source would send transcripts to a provider",
+                "summary.source = \"anthropic\" would have others write summaries",
             ),
             (
                 "[summary]\nsource = \"openai\"",
-                "summary.source would send transcripts to a provider",
+                "summary.source = \"openai\" would have others write summaries",
+            ),
+            (
+                "[summary]\nsource = \"scripted\"",
+                "summary.source = \"scripted\" would have others write summaries",
             ),
             (
                 "[summary]\nbase_url = \"http://localhost\"",
                 "summary.base_url would say where transcripts are sent",
             ),
             (
+                "[summary]\nmodel = \"big\"",
+                "summary.model would choose the model that transcripts are sent to",
+            ),
+            ("[summary]\ntries = 11", "summary.tries is over 10"),
+            (
+                "[summary]\nwait_ms = 60001",
+                "summary.wait_ms is over 60000",
+            ),
+            (
+                "[summary]\ndrop_rounds = 11",
+                "summary.drop_rounds is over 10",
+            ),
+            (
                 "[env]\nHOME = \"restore.root\"",
                 "HOME would set restore.root",
             ),
+            ("[env]\nHOME = \"redact\"", "HOME would set redact"),
+            (
+                "[env]\nHOME = \"redact=never!\"",
+                "HOME would set redact: redact = \"never\" would let secrets through to whoever writes summaries",
+            ),
             (
                 "[env]\nPATH = \"summary.source=anthropic\"",
-                "PATH would set summary.source",
+                "PATH would set summary.source: summary.source = \"anthropic\" would have others write summaries",
+            ),
+            (
+                "[env]\nTIMES = \"summary.tries\"",
+                "TIMES would set summary.tries",
+            ),
+            (
+                "[env]\nX = \"clear.keep|summary.tries\"",
+                "X would set summary.tries",
             ),
             (
                 "[env]\nKEY = \"summary.ack\"",
@@ -142,13 +194,16 @@ mod tests {
                 "tools.read would put the text of KEY into outputs",
             ),
         ] {
-            let error = check_found(text).unwrap_err();
+            let error = check_found(text, "../ctxpack.toml").unwrap_err();
             assert_eq!(
                 error.message,
                 format!("{what}, and nobody named this file"),
                 "{text}"
             );
-            assert!(error.line.is_some() && error.hint.is_some());
+            assert!(error.line.is_some());
+            let hint =
+                "--policy ../ctxpack.toml allows it, if you trust the file; --isolated ignores it";
+            assert_eq!(error.hint.as_deref(), Some(hint));
         }
     }
 }

@@ -42,7 +42,7 @@ pub use summary::{
     Input, OnFailure, Prompt, Role, Source, Summary, SummaryWhen, TooLarge, UserWords, Wait,
 };
 pub use template::{Slot, Substitutions, Template};
-pub use trigger::{Compare, Skip, Target, Trigger, TriggerOn, Window};
+pub use trigger::{Compare, Skip, Target, TargetKind, Trigger, TriggerOn, Window};
 pub use write::{descriptions, literal};
 
 /// When and how a conversation is made smaller. One field a key, in the order of the file.
@@ -188,12 +188,16 @@ pub fn resolve(base: Policy, settings: &[Setting]) -> Result<Effective> {
             error.message.push_str(&format!(" (from {origin})"));
             error
         })?;
-        keys::put(&mut policy, key, value.clone());
-        overrides.push(Override {
-            key: key.to_owned(),
-            value,
-            origin: setting.origin.clone(),
-        });
+        let is_set = |key: &str| settings.iter().any(|setting| setting.key == key);
+        let implied = keys::implied(key, &value).filter(|(key, _)| !is_set(key));
+        for (key, value) in [(key, value)].into_iter().chain(implied) {
+            keys::put(&mut policy, key, value.clone());
+            overrides.push(Override {
+                key: key.to_owned(),
+                value,
+                origin: setting.origin.clone(),
+            });
+        }
     }
     let policy: Policy = serde_json::from_value(policy).map_err(keys::broken)?;
     check::check(&policy)?;
@@ -233,7 +237,7 @@ impl Policy {
         let value = |key| keys::get(&policy, key).clone();
         Ok(keys::KEYS
             .iter()
-            .map(|(key, _)| (*key, value(key)))
+            .map(|(key, ..)| (*key, value(key)))
             .collect())
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Given {
     pub(super) at: usize,
 }
 
-/// What `text` sets, in the order of its lines.
+/// What `text` sets, in the order of its lines, and behind that what comes with it.
 ///
 /// # Errors
 /// The first line that is no TOML, or whose key does not exist or does not take its value.
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     collect("", root.into_inner(), &mut leaves);
     // The parser sorts by name; the first fault is the first in the file.
     leaves.sort_by_key(|leaf| leaf.at);
-    leaves
+    let mut given = leaves
         .into_iter()
         .map(|leaf| {
             let at = leaf.at;
@@ -52,7 +52,19 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
                 .ok_or_else(|| keys::misfit(key, takes, written).on_line(line(text, at)))?;
             Ok(Given { key, value, at })
         })
-        .collect()
+        .collect::<Result<Vec<Given>>>()?;
+    let implied = |given: &Given| {
+        let (key, value) = keys::implied(given.key, &given.value)?;
+        let at = given.at;
+        Some(Given { key, value, at })
+    };
+    let implied: Vec<Given> = given.iter().filter_map(implied).collect();
+    for new in implied {
+        if given.iter().all(|given| given.key != new.key) {
+            given.push(new);
+        }
+    }
+    Ok(given)
 }
 
 /// A value with its dotted key, before either was looked at.

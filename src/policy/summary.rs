@@ -86,9 +86,14 @@ pub struct Summary {
 impl Summary {
     /// The size asked for, in tokens, of a summary that replaces so many.
     pub fn size(&self, span: u64) -> u64 {
-        if self.tokens > 0 {
-            return self.tokens;
+        match self.tokens {
+            0 => self.share_of(span),
+            tokens => tokens,
         }
+    }
+
+    /// The size, in tokens, that `share` asks for in place of so many.
+    pub fn share_of(&self, span: u64) -> u64 {
         let share = (self.share * span as f64).floor() as u64;
         share.clamp(self.min_tokens, self.max_tokens)
     }

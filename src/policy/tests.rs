@@ -43,7 +43,7 @@ const PUBLISHED: &str = "
     window.context window.max_output window.output_cap window.buffer
     trigger.on trigger.tokens trigger.share trigger.compare trigger.cap_share trigger.min_savings
     trigger.offload_freed_below trigger.max_compactions trigger.manual_tool trigger.force_on_finish trigger.skip
-    target.tokens target.percent
+    target.tokens target.percent target.kind
     superseded.placeholder
     demote.min_tokens demote.preview_chars demote.text
     clear.keep clear.tools clear.min_tokens clear.min_chars clear.shapes clear.placeholder
@@ -67,7 +67,7 @@ fn published() -> Vec<&'static str> {
 
 #[test]
 fn the_list_of_keys_is_the_published_one() {
-    let listed: Vec<_> = keys::KEYS.iter().map(|(key, _)| *key).collect();
+    let listed: Vec<_> = keys::KEYS.iter().map(|(key, ..)| *key).collect();
     assert_eq!(listed, published());
 }
 
@@ -263,7 +263,7 @@ fn every_key_can_be_set_to_the_value_it_has_and_every_word_is_understood() {
             "{key}"
         );
     }
-    for (key, takes) in keys::KEYS {
+    for (key, takes, _) in keys::KEYS {
         for word in takes.words() {
             // The layer that `auto` leaves without a text needs one.
             let policy = with(&[("offload.text", "at {name}"), (key, word)])
@@ -529,7 +529,7 @@ fn equal_policies_have_equal_hashes_however_they_were_reached() {
 fn every_key_but_the_labels_changes_the_hash() {
     let mut unchanged = Vec::new();
     let base = preset("").unwrap();
-    for (key, takes) in keys::KEYS {
+    for (key, takes, _) in keys::KEYS {
         let candidates: &[&str] = match takes {
             Takes::Whole { .. } => &["1", "2"],
             Takes::UpTo { .. } | Takes::Positive => &["0.25", "0.5"],

@@ -100,19 +100,32 @@ choice! {
     }
 }
 
-/// `[target]`: a cap on the live tokens of the result.
+/// `[target]`: how many live tokens the result may have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// In tokens; 0 = no cap. 10 000 in `auto`: half of its trigger.
+    /// In tokens; 0 = no target. 10 000 in `auto`: half of its trigger.
     pub tokens: u64,
     /// In percent, 0 to 100, of the live tokens before; wins over `tokens` when above 0.
     pub percent: f64,
+    /// What may be given up to reach it. A file, flag or variable that sets one of the keys above sets this to `cap`,
+    /// unless it also sets this key itself.
+    pub kind: TargetKind,
+}
+
+choice! {
+    /// `target.kind`: what may be given up to reach the target.
+    TargetKind {
+        /// Typed messages and the least room of a summary are not; system lines do not count.
+        Aim = "aim",
+        /// Everything that validity allows; system lines count.
+        Cap = "cap",
+    }
 }
 
 impl Target {
-    /// The cap for a conversation of so many live tokens, if there is one.
-    pub fn cap(&self, before: u64) -> Option<u64> {
+    /// The tokens that are asked for in a conversation of so many live tokens, if any are.
+    pub fn asked(&self, before: u64) -> Option<u64> {
         if self.percent > 0.0 {
             return Some(share_of(self.percent / 100.0, before));
         }

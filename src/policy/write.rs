@@ -2,14 +2,17 @@
 //!
 //! What is written here is read back by [`super::parse`] as the same policy. Never writes a file.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::presets::PRESETS;
 use super::{Policy, keys};
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::printable_json;
 
 /// What most people change, in the order of a policy's keys, each with what it means.
-const COMMON: [(&str, &str); 17] = [
+const COMMON: [(&str, &str); 18] = [
     (
         "layers",
         "What is done, of drop, superseded, demote, clear, offload, summarize, restore; their order is fixed.",
@@ -29,6 +32,10 @@ const COMMON: [(&str, &str); 17] = [
     (
         "target.tokens",
         "What it may have afterwards; 0 = no limit.",
+    ),
+    (
+        "target.kind",
+        "\"aim\": your messages stay whole even if it is missed; \"cap\" (what a target of your own is): they may be clipped.",
     ),
     (
         "demote.min_tokens",
@@ -66,12 +73,42 @@ const COMMON: [(&str, &str); 17] = [
 ];
 
 impl Policy {
-    /// The policy as TOML, with every key.
+    /// The policy as TOML, with every key. Nothing in it steers a terminal that shows it.
     ///
     /// # Errors
     /// None for a policy of [`super::preset`], [`super::parse`] or [`super::resolve`].
     pub fn to_toml(&self) -> Result<String> {
-        toml::to_string(self).map_err(broken)
+        let text = toml::to_string(self).map_err(broken)?;
+        match printable_json(&text) {
+            Cow::Borrowed(_) => Ok(text),
+            Cow::Owned(_) => self.to_escaped_toml(),
+        }
+    }
+
+    /// The same with each value on one line.
+    fn to_escaped_toml(&self) -> Result<String> {
+        let keys = self.keys()?;
+        let (mut top, mut tables) = (String::new(), String::new());
+        let mut open = "";
+        for (key, value) in &keys {
+            match (key.split_once('.'), value) {
+                (Some((table, field)), value) => {
+                    if table != open {
+                        tables.push_str(&format!("\n[{table}]\n"));
+                        open = table;
+                    }
+                    tables.push_str(&format!("{field} = {}\n", literal(value)?));
+                }
+                (None, Value::Object(names)) => {
+                    tables.push_str(&format!("\n[{key}]\n"));
+                    open = key;
+                    let names = names.iter().map(|name| escaped_pair(name) + "\n");
+                    tables.extend(names);
+                }
+                (None, value) => top.push_str(&format!("{key} = {}\n", literal(value)?)),
+            }
+        }
+        Ok(top + &tables)
     }
 
     /// A policy file that begins with this preset: the common keys with its values, commented out.
@@ -103,13 +140,32 @@ impl Policy {
     }
 }
 
-/// A key's value as TOML, on one line.
+/// A key's value as TOML, on one line. Nothing in it steers a terminal that shows it.
 ///
 /// # Errors
 /// None for a value of [`Policy::keys`].
 pub fn literal(value: &Value) -> Result<String> {
-    let value = toml::Value::try_from(value).map_err(broken)?;
-    Ok(value.to_string())
+    let text = toml::Value::try_from(value).map_err(broken)?.to_string();
+    Ok(match printable_json(&text) {
+        Cow::Borrowed(_) if !text.contains('\n') => text,
+        Cow::Borrowed(_) | Cow::Owned(_) => escaped(value),
+    })
+}
+
+/// JSON of texts and lists is TOML, too; a table has other signs.
+fn escaped(value: &Value) -> String {
+    match value {
+        Value::Object(names) => {
+            let pairs: Vec<String> = names.iter().map(escaped_pair).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        value => printable_json(&value.to_string()).into_owned(),
+    }
+}
+
+fn escaped_pair((name, value): (&String, &Value)) -> String {
+    let name = escaped(&Value::from(name.as_str()));
+    format!("{name} = {}", escaped(value))
 }
 
 /// What each preset says of itself, in the order of [`super::presets`]: the comment that its file begins with.
@@ -136,7 +192,10 @@ mod tests {
             let again = parse("other", &preset.to_toml().unwrap()).unwrap();
             assert_eq!(again, preset);
         }
-        let odd = "\"quoted\" \\ {name}\n\u{1b}[31m 世 '''\t\"\"\"";
+        let base =
+            "extends = \"v5\"\n[env]\n\"A\\u202EB\" = \"clear.keep=3\"\nC = \"clear.keep\"\n";
+        let base = parse("own", base).unwrap();
+        let odd = "\"quoted\" \\ {name}\n\u{1b}[31m 世\u{9b}\u{202e} '''\t\"\"\"";
         let set = |key: &str, value: &str| Setting {
             key: key.to_owned(),
             value: value.to_owned(),
@@ -148,8 +207,10 @@ mod tests {
             set("trigger.share", "0.1"),
             set("summary.max_invented", "-1"),
         ];
-        let effective = resolve(crate::policy::preset("v5").unwrap(), &settings).unwrap();
-        let again = parse("other", &effective.policy.to_toml().unwrap()).unwrap();
+        let effective = resolve(base, &settings).unwrap();
+        let text = effective.policy.to_toml().unwrap();
+        assert!(matches!(printable_json(&text), Cow::Borrowed(_)), "{text}");
+        let again = parse("other", &text).unwrap();
         assert_eq!(again, effective.policy);
         assert_eq!(resolve(again, &[]).unwrap().hash, effective.hash);
     }

@@ -12,6 +12,7 @@ mod kind;
 mod name;
 mod near;
 mod pem;
+mod secret_file;
 mod shapes;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind};
 
 pub use kind::Kind;
+pub use secret_file::is_secret_file;
 
 use shapes::{SHAPES, Shape};
 

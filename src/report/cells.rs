@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use crate::outcome::{Exit, Outcome, Status, Totals};
+use crate::outcome::{Outcome, Status, Totals};
 use crate::text::{count, thousands};
 
 /// A batch of up to this many inputs is shown whole.
@@ -21,7 +21,7 @@ pub(super) fn select(files: &[Outcome]) -> (Vec<&Outcome>, usize) {
         return (files.iter().collect(), 0);
     }
     let saved = |o: &Outcome| o.tokens_before().saturating_sub(o.tokens_after());
-    let is_trouble = |i: usize| files[i].exit() != Exit::Done || files[i].error.is_some();
+    let is_trouble = |i: usize| trouble(&files[i]).is_some();
     let (mut shown, mut savers): (Vec<usize>, Vec<usize>) =
         (0..files.len()).partition(|&i| is_trouble(i));
     shown.truncate(TROUBLE_SHOWN);
@@ -69,9 +69,16 @@ pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// `2 compacted, 1 failed`: the statuses that occur.
+/// What went wrong with an input, or what it lacks, for reports that nothing follows.
+pub(super) fn told(outcome: &Outcome) -> Option<String> {
+    let lacks = outcome.degraded.iter().map(|d| d.message.clone());
+    let all: Vec<String> = trouble(outcome).into_iter().chain(lacks).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// `2 compacted, 1 failed; 1 degraded`: the statuses that occur, and how many of the inputs lack what was asked for.
 pub(super) fn statuses(totals: &Totals) -> String {
-    [
+    let mut text = [
         (totals.compacted, Status::Compacted),
         (totals.unchanged, Status::Unchanged),
         (totals.failed, Status::Failed),
@@ -83,7 +90,11 @@ pub(super) fn statuses(totals: &Totals) -> String {
     .filter(|(n, _)| *n > 0)
     .map(|(n, status)| format!("{} {status}", thousands(n)))
     .collect::<Vec<_>>()
-    .join(", ")
+    .join(", ");
+    if totals.degraded > 0 {
+        text.push_str(&format!("; {} degraded", thousands(totals.degraded)));
+    }
+    text
 }
 
 /// The share that is gone, as `79.7%`; negative where it grew.
@@ -95,22 +106,6 @@ pub(super) fn saved(before: u64, after: u64) -> String {
     let before = u128::from(before);
     let permille = (before.abs_diff(u128::from(after)) * 2000 + before) / (before * 2);
     format!("{sign}{}.{}%", permille / 10, permille % 10)
-}
-
-/// A size in bytes as `812 B` or `12.3 KiB`.
-pub(super) fn size(bytes: u64) -> String {
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    // In tenths of a unit, rounded; the next unit once that would show 1024.0.
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
-    let tenths = |unit: usize| {
-        let divisor = 1024 << (10 * unit);
-        (u128::from(bytes) * 10 + divisor / 2) / divisor
-    };
-    let unit = (0..5).find(|&unit| tenths(unit) < 10_240).unwrap_or(5);
-    let tenths = tenths(unit);
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
 /// `text` in at most `max` characters, with `…` for what is left out of its middle.

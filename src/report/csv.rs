@@ -12,7 +12,7 @@ use crate::text::printable;
 /// A column's name, and what makes its cell for an input.
 struct Column(&'static str, fn(&Outcome) -> String);
 
-const COLUMNS: [Column; 22] = [
+const COLUMNS: [Column; 23] = [
     Column("input", |o| text(&o.input)),
     Column("output", |o| optional(o.output.as_deref())),
     Column("format", |o| optional(o.format.as_deref())),
@@ -45,6 +45,10 @@ const COLUMNS: [Column; 22] = [
             .map(|c| c.actions.len())
             .sum::<usize>()
             .to_string()
+    }),
+    Column("degraded", |o| {
+        let kinds: Vec<&str> = o.degraded.iter().map(|d| d.kind.name()).collect();
+        kinds.join(" ")
     }),
     Column("warnings", |o| o.warnings.len().to_string()),
 ];

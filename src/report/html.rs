@@ -6,9 +6,9 @@
 use std::io::{self, Write};
 
 use super::Report;
-use super::cells::{has_sizes, saved, size, statuses, trouble};
+use super::cells::{has_sizes, saved, statuses, told};
 use crate::outcome::{ConversationOutcome, Outcome};
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, size, thousands};
 
 const HEAD: &str = r#"<!DOCTYPE html>
 <html lang="en">
@@ -90,8 +90,8 @@ fn write_file(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{name}")?;
     }
     write!(out, "<td>{}", outcome.status)?;
-    if let Some(trouble) = trouble(outcome) {
-        write!(out, ": {}", escaped(&trouble))?;
+    if let Some(why) = told(outcome) {
+        write!(out, ": {}", escaped(&why))?;
     }
     if !has_sizes(outcome.status) {
         return writeln!(out, "<td><td><td>");

@@ -1,13 +1,21 @@
-//! The report as one indented JSON object: the contract that scripts read.
+//! Reports as JSON: the contract that scripts read.
 //!
-//! Streams to the writer; never builds the text in memory.
+//! Streams to the writer; never builds the text in memory. What could steer a terminal is escaped.
 
 use std::io::{self, Write};
 
-use super::Report;
+use serde::Serialize;
 
-/// Writes the report, and a line end after it.
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, report)?;
+use crate::text::PrintableJson;
+
+/// Writes one indented object, and a line end after it.
+pub(super) fn write_pretty(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(PrintableJson(&mut *out), report)?;
+    out.write_all(b"\n")
+}
+
+/// Writes one object on one line.
+pub(super) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(PrintableJson(&mut *out), report)?;
     out.write_all(b"\n")
 }

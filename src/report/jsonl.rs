@@ -4,8 +4,7 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
+use super::json::write_line;
 use super::{Head, Report};
 use crate::outcome::Outcome;
 
@@ -25,9 +24,4 @@ pub fn write_file(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the last line. It alone has the key `totals`.
 pub fn write_totals(head: &Head, out: &mut dyn Write) -> io::Result<()> {
     write_line(head, out)
-}
-
-fn write_line(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, value)?;
-    out.write_all(b"\n")
 }

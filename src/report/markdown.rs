@@ -6,9 +6,9 @@
 use std::io::{self, Write};
 
 use super::Report;
-use super::cells::{elide, has_sizes, hidden_note, saved, select, size, statuses, trouble};
+use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, told};
 use crate::outcome::Outcome;
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, size, thousands};
 
 /// The longest path shown, in characters.
 const NAME_MAX: usize = 80;
@@ -54,8 +54,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     let name = quoted(&outcome.input, NAME_MAX);
-    let status = match trouble(outcome) {
-        Some(trouble) => format!("{}: {}", outcome.status, quoted(&trouble, MESSAGE_MAX)),
+    let status = match told(outcome) {
+        Some(why) => format!("{}: {}", outcome.status, quoted(&why, MESSAGE_MAX)),
         None => outcome.status.to_string(),
     };
     if !has_sizes(outcome.status) {

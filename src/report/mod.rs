@@ -201,7 +201,7 @@ impl ReportFormat {
 /// Errors are the writer's.
 pub fn render(report: &Report, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
     match format {
-        ReportFormat::Json => json::write(report, out),
+        ReportFormat::Json => json::write_pretty(report, out),
         ReportFormat::Jsonl => jsonl::write(report, out),
         ReportFormat::Csv => csv::write(report, out),
         ReportFormat::Markdown => markdown::write(report, out),

@@ -6,9 +6,9 @@
 use std::io::{self, Write};
 
 use super::Report;
-use super::cells::{elide, has_sizes, hidden_note, saved, select, size, statuses, trouble};
+use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, trouble};
 use crate::outcome::Spent;
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, size, thousands};
 
 /// What stands before each column but the first.
 const GAPS: [&str; COLUMNS - 1] = ["  ", "  ", " → ", "  ", "  ", " → "];

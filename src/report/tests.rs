@@ -3,12 +3,14 @@
 use std::io;
 
 use crate::outcome::{
-    Action, ActionKind, ConversationOutcome, Original, OriginalKind, Rejection, Restored,
-    RestoredFrom, Status, SummaryOutcome, TargetOutcome, Usage, Warning,
+    Action, ActionKind, ConversationOutcome, Degraded, DegradedKind, Original, OriginalKind,
+    Rejection, Restored, RestoredFrom, Status, SummaryOutcome, TargetOutcome, Usage, Warning,
+    WarningKind,
 };
 
-use super::cells::{elide, saved, size};
+use super::cells::{elide, saved};
 use super::*;
+use crate::text::size;
 
 /// What a person could put into a name or a message to harm who reads the report.
 const HOSTILE: &str = "\u{1b}]52;c;x\u{7}|`<b>\n@org *x* \\ \u{9b}31m\u{202e}\u{7f}";
@@ -118,12 +120,12 @@ fn sample() -> Report {
         bytes_after: 96 * 1024,
         warnings: vec![
             Warning {
-                kind: "bad_line".into(),
+                kind: WarningKind::Line(crate::format::WarningKind::BadJson),
                 line: Some(7),
                 message: "not JSON, passed through".into(),
             },
             Warning {
-                kind: "partial_tail".into(),
+                kind: WarningKind::Line(crate::format::WarningKind::NoFinalNewline),
                 line: None,
                 message: "the last line has no end".into(),
             },
@@ -140,6 +142,10 @@ fn sample() -> Report {
     };
     let b = Outcome {
         format: Some("openai".into()),
+        degraded: vec![Degraded {
+            kind: DegradedKind::SummaryFailed,
+            message: "no summary could be had: timed out".into(),
+        }],
         ..unchanged("logs/b.jsonl", 1_200, 14, 4096, "blake3:b1")
     };
     let c = Outcome::failed(
@@ -272,7 +278,7 @@ fn csv_cells_are_quoted_and_never_formulas() {
         let row = csv.split_once('\n').unwrap().1;
         assert_eq!(
             row,
-            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,0\n")
+            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0\n")
         );
     }
 }

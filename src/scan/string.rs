@@ -24,6 +24,18 @@ impl Text {
     pub fn utf16(self) -> u64 {
         u64::from(self.scalars) + u64::from(self.astral)
     }
+
+    /// The text of a line without its first `bytes`, which end with a whole escape or character.
+    pub fn behind(self, line: &[u8], bytes: usize) -> Text {
+        // Counted as they were read: bytes that are no UTF-8 count otherwise once they are replacement characters.
+        let said = unescape(&self.span.of(line)[..bytes]);
+        let (continuations, astral) = beyond_ascii(&said);
+        Text {
+            span: Span::new(self.span.start as usize + bytes, self.span.end()),
+            scalars: self.scalars - (said.len() - continuations) as u32,
+            astral: self.astral - astral,
+        }
+    }
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;

@@ -4,8 +4,8 @@
 
 use super::summary::{ROUNDS, Summing};
 use crate::facts::Left;
-use crate::plan::Cut;
-use crate::policy::{Slot, Substitutions, UserWords};
+use crate::plan::{Cut, Goal};
+use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
 use crate::transcript::{Role, Typed};
 
@@ -17,9 +17,14 @@ pub(super) const TAIL: u64 = 30;
 /// nothing is kept.
 const LEAST: u64 = 50;
 
+/// Sizes of the smallest summaries that say something.
+const SMALLEST: [u64; 5] = [32, 64, 128, 256, 512];
+
 /// One way to do it.
 pub(super) struct Draft {
     pub(super) cut: Cut,
+    /// Where the user's words count in it.
+    pub(super) words: UserWords,
     pub(super) summary: Summary,
     pub(super) source: Wrote,
     pub(super) text: String,
@@ -27,6 +32,11 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// Whether nothing is told.
+    fn is_empty(&self) -> bool {
+        self.summary.text.trim().is_empty()
+    }
+
     /// Whether there is anything in it besides what the user has written.
     pub(super) fn tells_more_than_words(&self) -> bool {
         let is_more = |row: &Row| row.section != Section::Requests;
@@ -75,23 +85,26 @@ impl Summing<'_> {
     /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
     /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
     /// be, and what cannot be summarised now could not be later, when results are cleared.
-    pub(super) fn draft(&self, asked: Cut, cap: Option<u64>, other: Option<&str>) -> Option<Draft> {
+    pub(super) fn draft(&self, asked: Cut, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
-            Some(text) if cap.is_some() => vec![Some(text), None],
+            Some(text) if self.goal.is_some() => vec![Some(text), None],
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
-        let limit = self.limit(cap);
+        let most = self.most();
         let mut extracts = Extracts::of(self);
-        let ways = self.ways(asked, cap);
+        let ways = self.ways(asked);
         let mut tried = Vec::new();
         for writer in writers {
             // What another one has written tells of the messages that it was given.
             let told = writer.and(self.told);
             let is_told = |cut: &Cut| told.is_none_or(|told| cut.tail == told);
             for (cut, words) in ways.iter().copied().filter(|(cut, _)| is_told(cut)) {
-                let draft = self.written(cut, words, limit, writer, &mut extracts);
-                if draft.total <= limit {
+                let draft = self.written(cut, words, writer, &mut extracts);
+                if draft.is_empty() {
+                    continue;
+                }
+                if draft.total <= most {
                     return Some(draft);
                 }
                 tried.push(draft);
@@ -111,19 +124,19 @@ impl Summing<'_> {
     /// tokens. The first way that leaves room for as much as the policy asks for, else the one that leaves most; `asked` is
     /// the policy's cut.
     pub fn to_tell(&self, asked: Cut) -> Option<(usize, u64)> {
-        let cap = self.policy.target.cap(self.before);
-        let limit = self.limit(cap);
+        let limit = self.limit();
         let mut extracts = Extracts::of(self);
         let mut most: Option<(usize, u64)> = None;
-        for (cut, words) in self.ways(asked, cap) {
+        for (cut, words) in self.ways(asked) {
             // Nothing is kept where there is no other way.
             let keeps_nothing = cut.tail == self.conversation.messages.len();
             if keeps_nothing && most.is_some_and(|(_, room)| room > 0) {
                 continue;
             }
             let size = self.policy.summary.size(self.span(cut));
-            let without = self.written(cut, words, limit, Some(""), &mut extracts);
-            let room = limit.saturating_sub(without.total).min(size);
+            let without = self.written(cut, words, Some(""), &mut extracts);
+            let room = limit.saturating_sub(without.total);
+            let room = room.max(self.least_size(cut)).min(size);
             if most.is_none_or(|(_, most)| room > most) {
                 most = Some((cut.tail, room));
             }
@@ -134,19 +147,14 @@ impl Summing<'_> {
         most
     }
 
-    /// The most live tokens that a result may have: one that saves nothing does not fit.
-    pub(super) fn limit(&self, cap: Option<u64>) -> u64 {
-        cap.unwrap_or(u64::MAX).min(self.bound().saturating_sub(1))
-    }
-
     /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
-    fn ways(&self, asked: Cut, cap: Option<u64>) -> Vec<(Cut, UserWords)> {
+    pub(super) fn ways(&self, asked: Cut) -> Vec<(Cut, UserWords)> {
         let words = self.policy.summary.user_words;
-        let mut ways = match cap {
-            Some(cap) if self.now() > cap => self.ways_within(asked, cap, words),
-            Some(cap) if self.bound() > cap => {
+        let mut ways = match self.goal {
+            Some(goal) if self.now() > goal.cap() => self.ways_to(asked, goal),
+            Some(goal) if self.bound() > goal.cap() => {
                 // The user's words and the last answer have room as they are.
-                let mut ways = self.ways_within(asked, cap, words);
+                let mut ways = self.ways_to(asked, goal);
                 ways.retain(|(cut, told)| *told == words && cut.tail < self.sizes.len());
                 ways
             }
@@ -157,24 +165,36 @@ impl Summing<'_> {
         ways
     }
 
-    fn ways_within(&self, asked: Cut, cap: u64, words: UserWords) -> Vec<(Cut, UserWords)> {
+    fn ways_to(&self, asked: Cut, goal: Goal) -> Vec<(Cut, UserWords)> {
         let tokens = self.tokens();
         let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
         let within = |limit: u64| match kept(asked) > limit {
             true => self.cutter.within(limit, &tokens),
             false => asked,
         };
-        let cap = cap.saturating_sub(self.system());
-        let share = cap * TAIL / 100;
-        let half = cap.saturating_sub(self.words(asked, cap)) * LEAST / 100;
-        let mut cuts = vec![within(half.min(share))];
-        let least = self.cutter.least();
+        let words = self.policy.summary.user_words;
         let end = tokens.len();
-        let nothing = Cut {
+        let none = Cut {
             asked: end,
             tail: end,
             moved: 0,
         };
+        let (share, half, least, nothing) = match goal.kind {
+            TargetKind::Cap => {
+                let cap = goal.cap().saturating_sub(self.system());
+                let beside_words = cap.saturating_sub(self.words(asked, cap));
+                let half = beside_words * LEAST / 100;
+                (cap * TAIL / 100, half, self.cutter.least(), none)
+            }
+            // Nothing here depends on what was said before, so that a second run cuts where the first one did.
+            TargetKind::Aim => {
+                let (share, half) = (goal.tokens * TAIL / 100, goal.tokens * LEAST / 100);
+                let pending = self.cutter.pending();
+                let least = pending.unwrap_or_else(|| self.cutter.least());
+                (share, half, least, pending.unwrap_or(none))
+            }
+        };
+        let mut cuts = vec![within(half.min(share))];
         if kept(least) > half {
             // The summary tells the last messages, too, and of each no more than there is room for.
             cuts = vec![nothing];
@@ -182,6 +202,10 @@ impl Summing<'_> {
             cuts.push(least);
         }
         let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
+        match goal.kind {
+            TargetKind::Aim => return ways,
+            TargetKind::Cap => {}
+        }
         if words == UserWords::Verbatim {
             ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
         }
@@ -225,7 +249,6 @@ impl Summing<'_> {
         &self,
         cut: Cut,
         words: UserWords,
-        limit: u64,
         other: Option<&str>,
         extracts: &mut Extracts<'_>,
     ) -> Draft {
@@ -241,38 +264,54 @@ impl Summing<'_> {
                 "" => other.to_owned(),
                 own => format!("{other}\n\n{own}"),
             };
-            return self.drafted(cut, Summary { text, ..own }, Wrote::Other);
+            return self.drafted((cut, words), Summary { text, ..own }, Wrote::Other);
         }
+        let (limit, most) = (self.limit(), self.most());
+        let least = self.least_size(cut);
         let mut size = self.size(cut, limit, || {
             let least = extract.summary(0, words, self.estimator);
             let counted = least.counted;
-            let draft = self.drafted(cut, least, Wrote::Extractive);
+            let draft = self.drafted((cut, words), least, Wrote::Extractive);
             draft.total.saturating_sub(counted)
         });
+        size = size.max(least);
+        let draft = |size| {
+            let summary = extract.summary(size, words, self.estimator);
+            self.drafted((cut, words), summary, Wrote::Extractive)
+        };
         let mut rounds = ROUNDS;
         loop {
-            let summary = extract.summary(size, words, self.estimator);
-            // What it did not use of its size is nothing to be saved.
-            let used = size.min(summary.counted);
-            let draft = self.drafted(cut, summary, Wrote::Extractive);
-            let excess = draft.total.saturating_sub(limit);
+            let written = draft(size);
+            // Down to its least size a summary gives way to the goal; below that, only to what it would save.
+            let (down_to, fits) = match size > least {
+                true => (least, limit),
+                false => (0, most),
+            };
+            let excess = written.total.saturating_sub(fits);
+            if size == 0 && written.is_empty() {
+                // It has to say something, or what it replaces would only be gone.
+                let more = SMALLEST.into_iter().map(draft);
+                return more.into_iter().find(|d| !d.is_empty()).unwrap_or(written);
+            }
             if excess == 0 || size == 0 {
-                return draft;
+                return written;
             }
             rounds -= 1;
-            size = if rounds == 0 {
-                0
-            } else {
-                used.saturating_sub(excess)
-            };
+            // What it did not use of its size is nothing to be saved.
+            let used = size.min(written.summary.counted);
+            size = used.saturating_sub(excess).max(down_to);
+            if rounds == 0 {
+                (size, rounds) = (down_to, ROUNDS);
+            }
         }
     }
 
-    fn drafted(&self, cut: Cut, summary: Summary, source: Wrote) -> Draft {
+    fn drafted(&self, (cut, words): (Cut, UserWords), summary: Summary, source: Wrote) -> Draft {
         let text = self.rendered(&summary.text);
         let total = self.total(cut, &text);
         Draft {
             cut,
+            words,
             summary,
             source,
             text,

@@ -10,6 +10,7 @@ mod draft;
 mod fitting;
 mod room;
 mod summary;
+mod words;
 
 use crate::artifacts::{Artifacts, Stored};
 use crate::facts::Shown;
@@ -20,7 +21,8 @@ use crate::tokens::{Size, Sizes};
 use crate::transcript::{Block, Transcript};
 
 pub use fitting::{Room, fitted};
-pub use summary::{Kept, Says, Settled, Summarised, Summing};
+pub use summary::{Kept, Lost, Says, Settled, Summarised, Summing};
+pub use words::Words;
 
 /// A result's new content.
 #[derive(Debug, Clone, PartialEq, Eq)]

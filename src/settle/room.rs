@@ -15,16 +15,18 @@ impl Summing<'_> {
     /// Where more than that does not fit, the summary tells of the outputs as of what is older: measured, that leaves more
     /// of what is needed next than their start and end do.
     pub fn crowded(&self, least: Cut, sizes: &[u64]) -> Option<Room> {
-        let target = self.policy.target.cap(self.before)?;
+        let goal = self.goal?;
+        let target = goal.tokens;
         let largest = sizes.iter().max().filter(|size| **size > target)?;
-        let others = self.now().saturating_sub(*largest);
+        let now = goal.content(self.now()).unwrap_or(self.now());
+        let others = now.saturating_sub(*largest);
         if others > target * (100 - TAIL) / 100 || !self.cutter.has_span(least) {
             return None;
         }
         let all: u64 = sizes.iter().sum();
         Some(Room {
             target,
-            tokens: target.saturating_sub(self.now().saturating_sub(all)),
+            tokens: target.saturating_sub(now.saturating_sub(all)),
         })
     }
 }

@@ -6,16 +6,21 @@
 //! ones. What is still too large then is the smallest result there is, and the outcome says that the target was not
 //! reached.
 
+use std::ops::Range;
+
 use super::draft::{Draft, Wrote};
+use super::words::Words;
 use crate::artifacts::{Refused, Reply};
 use crate::facts::{Earlier, Left};
 use crate::format::Summaries;
 use crate::ids::IdSet;
-use crate::outcome::{Restored, Spent, SummaryOutcome, TargetOutcome};
-use crate::plan::{Cut, Cutter, Recent, Recents, Section};
-use crate::policy::{Layer, OnFailure, Policy, Role as Speaker, SummaryWhen, TooLarge};
+use crate::outcome::{Missed, Restored, Spent, SummaryOutcome, TargetOutcome};
+use crate::plan::{Cut, Cutter, Goal, Recent, Recents, Section};
+use crate::policy::{
+    Layer, OnFailure, Policy, Role as Speaker, SummaryWhen, TargetKind, TooLarge, UserWords,
+};
 use crate::tokens::{Estimator, Size};
-use crate::transcript::{BlockKind, Conversation, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 
 /// So often a summary is asked for again because it came out larger than the room for it.
 pub(super) const ROUNDS: usize = 6;
@@ -27,6 +32,9 @@ const FILES: u64 = 10;
 /// One part of so many of a cap stays free where tokens are estimated: a summary's text, which is all names, takes more of a
 /// model's tokens than what it was estimated by.
 const MARGIN: u64 = 33;
+
+/// A summary that misses an aim is not worth it where it saves less than one part of so many.
+const WORTH_IT: u64 = 20;
 
 /// A conversation that is to be summarised.
 #[derive(Debug)]
@@ -45,6 +53,8 @@ pub struct Summing<'s> {
     pub sizes: &'s [Size],
     /// The live tokens of the input.
     pub before: u64,
+    /// How many there are to be afterwards.
+    pub goal: Option<Goal>,
     /// Where the conversation may be cut.
     pub cutter: &'s Cutter<'s>,
     /// What another summariser has written, if one was asked.
@@ -104,6 +114,8 @@ pub struct Summarised {
     pub total: u64,
     /// For the report.
     pub outcome: SummaryOutcome,
+    /// The lines (from 0) of typed messages that are not there word for word, and why.
+    pub lost: (Vec<u32>, Lost),
     /// What was put back.
     pub restored: Vec<Restored>,
     /// The cap, if there is one.
@@ -123,6 +135,17 @@ pub struct Says {
     pub tokens: u64,
 }
 
+/// Why words of the user are not all there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// They are longer than a message of theirs may be.
+    TooLong,
+    /// The target has no room for them.
+    Target,
+    /// The policy has no room of its own for them.
+    Policy,
+}
+
 /// What becomes of the messages that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
@@ -135,12 +158,12 @@ pub enum Kept {
 impl Summing<'_> {
     /// Settles the summary; `asked` is the policy's cut.
     pub fn settle(&self, asked: Cut) -> Settled {
-        let cap = self.policy.target.cap(self.before);
+        let cap = self.cap();
         let now = self.now();
         let stays = |why: &str| Settled::Stays {
             why: why.to_owned(),
             tried: self.failed(),
-            target: cap.map(|cap| TargetOutcome::new(cap, now)),
+            target: self.stays_at(now),
         };
         let other = match self.reply.map(|reply| &reply.text) {
             Some(Ok(text)) => Some(text.as_str()),
@@ -153,30 +176,35 @@ impl Summing<'_> {
                     OnFailure::Extractive => None,
                     OnFailure::Keep => return stays(&why),
                     OnFailure::Prune => {
-                        let last = self.last_turns(asked, cap, Kept::Pruned);
+                        let last = self.last_turns(asked, Kept::Pruned);
                         return last.unwrap_or_else(|| stays(&why));
                     }
                 }
             }
             None => None,
         };
-        let Some(draft) = self.draft(asked, cap, other) else {
-            return stays(self.lack());
+        let Some(draft) = self.draft(asked, other) else {
+            return stays(self.lack(asked));
         };
-        if self.is_too_large(draft.total, cap)
-            && let Some(last) = self.last_turns(asked, cap, Kept::Whole)
+        if self.is_too_large(draft.total)
+            && let Some(last) = self.last_turns(asked, Kept::Whole)
         {
             return last;
         }
         if draft.total >= self.bound() {
             return stays("a summary would not be smaller");
         }
+        if self.is_over_aim() && draft.total > self.most() {
+            return stays(
+                "what has to stay takes nearly all of it: a summary would save too little",
+            );
+        }
         let reached = cap.filter(|cap| now <= *cap && *cap < self.bound());
         if reached.is_some_and(|cap| draft.total > cap) {
             return stays("the target is reached, and leaves no room for a summary");
         }
         let tells_more = draft.tells_more_than_words();
-        let summarised = self.finish(draft, cap);
+        let summarised = self.finish(draft);
         if reached.is_some() && !tells_more && summarised.restored.is_empty() {
             return stays(
                 "the target is reached, and a summary would tell nothing of what was cleared",
@@ -186,8 +214,10 @@ impl Summing<'_> {
     }
 
     /// Whether the policy has a result of so many tokens give way to the last turns.
-    fn is_too_large(&self, total: u64, cap: Option<u64>) -> bool {
+    fn is_too_large(&self, total: u64) -> bool {
         let limit = self.policy.summary.too_large_limit(&self.policy.window);
+        let is_cap = |goal: &Goal| goal.kind == TargetKind::Cap;
+        let cap = self.goal.filter(is_cap).map(|goal| goal.cap());
         match self.policy.summary.too_large {
             TooLarge::LastTurns => limit.or(cap).is_some_and(|limit| total > limit),
             TooLarge::Shrink | TooLarge::Accept => false,
@@ -195,7 +225,7 @@ impl Summing<'_> {
     }
 
     /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
-    fn last_turns(&self, asked: Cut, cap: Option<u64>, kept: Kept) -> Option<Settled> {
+    fn last_turns(&self, asked: Cut, kept: Kept) -> Option<Settled> {
         let count = self.sizes.len();
         let asked = match kept {
             Kept::Whole => asked,
@@ -214,6 +244,7 @@ impl Summing<'_> {
         let stays = (0..count).filter(|n| *n >= cut.tail || self.is_system(*n));
         let total = self.estimator.total(stays.map(|n| self.sizes[n]));
         let counts = |n: &usize| !self.is_system(*n);
+        let Words { lost, .. } = self.words_in(cut.tail, "");
         let fallback = match kept {
             Kept::Whole => "last_turns",
             Kept::Pruned => "prune",
@@ -227,19 +258,24 @@ impl Summing<'_> {
             bound: self.bound(),
             total,
             outcome: SummaryOutcome {
+                user_clipped: lost.len() as u64,
                 preserved_messages: (cut.tail..count).filter(counts).count() as u64,
                 messages: (0..cut.tail).filter(counts).count() as u64,
                 fallback: Some(fallback.to_owned()),
                 cut_moved: cut.moved,
                 ..self.tried()
             },
+            lost: (lost, Lost::Policy),
             restored: Vec::new(),
-            target: cap.map(|cap| TargetOutcome::new(cap, total)),
+            target: self.stays_at(total),
         })))
     }
 
     /// Why nothing is summarised where nothing new stands before the kept messages.
-    fn lack(&self) -> &'static str {
+    fn lack(&self, asked: Cut) -> &'static str {
+        if self.cutter.has_span(asked) && !self.ways(asked).is_empty() {
+            return "a summary would be empty";
+        }
         let is_earlier = |left: &Left| *left != Left::Nothing;
         if self.left.iter().any(is_earlier) {
             "nothing to compact: nothing but an earlier summary stands before the kept messages"
@@ -258,10 +294,42 @@ impl Summing<'_> {
     pub(super) fn bound(&self) -> u64 {
         let is_over = |cap| self.before > cap;
         match self.policy.summary.when {
-            SummaryWhen::Always if self.policy.target.cap(self.before).is_some_and(is_over) => {
-                self.before.max(self.now())
-            }
+            SummaryWhen::Always if self.cap().is_some_and(is_over) => self.before.max(self.now()),
             SummaryWhen::Always | SummaryWhen::Auto | SummaryWhen::Never => self.now(),
+        }
+    }
+
+    /// The live tokens of a result that reaches the goal.
+    pub(super) fn cap(&self) -> Option<u64> {
+        self.goal.map(|goal| goal.cap())
+    }
+
+    /// Whether the conversation is over a goal that may be missed: for what the user typed and for the summary's least room.
+    pub(super) fn is_over_aim(&self) -> bool {
+        let is_over = |goal: Goal| goal.kind == TargetKind::Aim && self.now() > goal.cap();
+        self.goal.is_some_and(is_over)
+    }
+
+    /// The most live tokens that a result may have: one that saves nothing does not fit.
+    pub(super) fn limit(&self) -> u64 {
+        let cap = self.cap().unwrap_or(u64::MAX);
+        cap.min(self.bound().saturating_sub(1))
+    }
+
+    /// The same where a goal is missed rather than the user's words.
+    pub(super) fn most(&self) -> u64 {
+        let bound = self.bound();
+        match self.is_over_aim() {
+            true => bound.saturating_sub((bound / WORTH_IT).max(1)),
+            false => self.limit(),
+        }
+    }
+
+    /// The room that a summary has whatever the goal is.
+    pub(super) fn least_size(&self, cut: Cut) -> u64 {
+        match self.is_over_aim() {
+            true => self.policy.summary.share_of(self.span(cut)),
+            false => 0,
         }
     }
 
@@ -270,7 +338,7 @@ impl Summing<'_> {
     pub(super) fn size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
         let asked = self.policy.summary.size(self.span(cut));
         let is_fitted = self.policy.summary.too_large == TooLarge::Shrink;
-        let cap = self.policy.target.cap(self.before);
+        let cap = self.cap();
         if !is_fitted || cap.is_none_or(|cap| self.bound() <= cap) {
             return asked;
         }
@@ -290,16 +358,34 @@ impl Summing<'_> {
         }
     }
 
-    fn finish(&self, draft: Draft, cap: Option<u64>) -> Summarised {
-        let (restored, draft) = self.with_files(draft, cap);
+    fn finish(&self, draft: Draft) -> Summarised {
+        let told = draft.summary.tokens.saturating_sub(draft.summary.counted);
+        let words = told + self.typed(draft.cut.tail..self.sizes.len());
+        let Words { whole, lost } = self.words_in(draft.cut.tail, &draft.text);
+        let why = match (draft.words, self.policy.summary.user_words) {
+            (UserWords::Verbatim, _) => Lost::TooLong,
+            (UserWords::Budget, UserWords::Verbatim) => Lost::Target,
+            (UserWords::Budget, UserWords::Budget) => Lost::Policy,
+        };
+        let (restored, draft) = self.with_files(draft);
         let Draft {
             cut,
             summary,
             source,
             text,
             total,
+            words: _,
         } = draft;
         let counts = |n: &usize| !self.is_system(*n);
+        let target = self.goal.map(|goal| {
+            let content = goal.content(total).unwrap_or(total);
+            let missed = match content.saturating_sub(words) {
+                rest if rest <= goal.tokens => Missed::UserWords,
+                rest if rest.saturating_sub(summary.counted) <= goal.tokens => Missed::SummaryRoom,
+                _ => Missed::KeptMessages,
+            };
+            goal.outcome(total).because(missed)
+        });
         let fallback = match (self.reply, source) {
             (Some(_), Wrote::Extractive) => Some("extractive".to_owned()),
             (Some(_) | None, _) => None,
@@ -311,8 +397,8 @@ impl Summing<'_> {
             tokens: self.estimator.tokens(self.estimator.text(&summary.text)),
             fallback,
             cut_moved: cut.moved,
-            user_verbatim: summary.user_verbatim,
-            user_clipped: summary.user_clipped,
+            user_verbatim: whole,
+            user_clipped: lost.len() as u64,
             ..self.tried()
         };
         Summarised {
@@ -331,14 +417,15 @@ impl Summing<'_> {
             bound: self.bound(),
             total,
             outcome,
+            lost: (lost, why),
             restored,
-            target: cap.map(|cap| TargetOutcome::new(cap, total)),
+            target,
         }
     }
 
     /// A draft with the files that come back, as far as there is room: they are paid from what the summary saves, and
     /// never bring a conversation over its trigger again.
-    fn with_files(&self, draft: Draft, cap: Option<u64>) -> (Vec<Restored>, Draft) {
+    fn with_files(&self, draft: Draft) -> (Vec<Restored>, Draft) {
         if !self.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
@@ -347,7 +434,7 @@ impl Summing<'_> {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(bound),
             (SummaryWhen::Always, _) | (_, None) => bound,
         };
-        let cap = cap.map_or(u64::MAX, |cap| self.but_margin(cap));
+        let cap = self.cap().map_or(u64::MAX, |cap| self.but_margin(cap));
         let limit = cap.min(below.saturating_sub(1));
         let settings = &self.policy.restore;
         let is_visible = |recent: &&Recent| {
@@ -390,6 +477,27 @@ impl Summing<'_> {
             room = room.saturating_sub(total - limit);
         }
         (Vec::new(), draft)
+    }
+
+    /// What comes of the goal where no summary is written and `total` live tokens stay.
+    fn stays_at(&self, total: u64) -> Option<TargetOutcome> {
+        let goal = self.goal?;
+        let content = goal.content(total).unwrap_or(total);
+        let words = self.typed(0..self.sizes.len());
+        let missed = match content.saturating_sub(words) {
+            rest if rest <= goal.tokens => Missed::UserWords,
+            _ => Missed::KeptMessages,
+        };
+        Some(goal.outcome(total).because(missed))
+    }
+
+    /// The tokens of the messages that a person typed.
+    fn typed(&self, span: Range<usize>) -> u64 {
+        let is_typed = |n: &usize| {
+            self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
+        };
+        let typed = span.filter(is_typed);
+        typed.map(|n| self.estimator.tokens(self.sizes[n])).sum()
     }
 
     /// The outcome of an attempt that led to nothing, if there was one.

@@ -2,10 +2,12 @@
 //!
 //! Names are hashes of our own making, never words of a transcript. What is damaged counts as not there.
 
+use std::ffi::OsStr;
 use std::io::{Read, Write};
 
 use super::atomic::{Durability, IfTaken, Mode, Temp};
-use super::{Store, content_name, is_content_name, open_regular};
+use super::folder::{NotPlain, not_plain};
+use super::{Store, content_name, is_content_name};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const CACHE: &str = "cache";
@@ -27,9 +29,10 @@ pub fn answer_name(asked: &[&[u8]]) -> String {
 impl Store {
     /// The answer of that name, if it is kept.
     pub fn read_answer(&self, name: &str) -> Option<Vec<u8>> {
-        let path = is_content_name(name, CACHE, ENDING).then(|| self.root().join(name))?;
+        let file = is_content_name(name, CACHE, ENDING)
+            .then(|| self.open_content(name, "read the answer", ""))?
+            .ok()?;
         let mut bytes = Vec::new();
-        let file = open_regular(&path).ok()?;
         file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
         Some(bytes)
     }
@@ -44,11 +47,19 @@ impl Store {
         }
         let folder = self.folder(CACHE)?;
         let path = self.root().join(name);
-        let failed = |e| Error::io(&path, "write", e);
+        let file = OsStr::new(&name[CACHE.len() + 1..]);
+        let failed = |e| not_plain(&path, "write", e);
+        if folder
+            .look(file)
+            .map_err(failed)?
+            .is_some_and(|seen| seen.is_symlink())
+        {
+            return Err(failed(NotPlain::Link.into()));
+        }
         let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
         temp.write_all(bytes).map_err(failed)?;
         // What a power cut takes is asked for again.
-        let named = temp.persist(&path, IfTaken::Replace, Durability::Lazy);
+        let named = temp.persist(file, IfTaken::Replace, Durability::Lazy);
         named.map(drop).map_err(failed)
     }
 }

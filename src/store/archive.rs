@@ -3,17 +3,20 @@
 //! Always durable before its name is given out, because what it is a copy of is replaced next. Never trusts an
 //! archive: whatever is read back is hashed on the way.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
-use std::path::PathBuf;
 
 use super::atomic::{Durability, IfTaken, Mode, Temp, Written};
-use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, open_regular, pour};
+use super::folder::{Folder, NotPlain, not_plain};
+use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, pour};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const ARCHIVE: &str = "archive";
 const ENDING: &str = ".zst";
 const LEVEL: i32 = 3;
+const READING: &str = "read the archived original";
+const OTHER_COPY: &str = "look for another copy of the store";
 
 /// An original that is safe now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +36,7 @@ pub struct ArchiveWriter {
     encoder: zstd::Encoder<'static, Temp>,
     hasher: blake3::Hasher,
     bytes: u64,
-    root: PathBuf,
+    folder: Folder,
 }
 
 impl Store {
@@ -50,12 +53,12 @@ impl Store {
                 encoder.include_checksum(true)?;
                 Ok(encoder)
             })
-            .map_err(|e| Error::io(&folder, "write", e))?;
+            .map_err(|e| Error::io(folder.path(), "write", e))?;
         Ok(ArchiveWriter {
             encoder,
             hasher: blake3::Hasher::new(),
             bytes: 0,
-            root: self.root.clone(),
+            folder,
         })
     }
 
@@ -72,13 +75,13 @@ impl Store {
         archive.finish()
     }
 
-    /// Writes an archived original to `to`, and says what it wrote.
+    /// Writes an archived original of at most so many bytes to `to`, and says what it wrote.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Store`] when the name is none of ours, or the archive is missing or damaged;
     /// [`ErrorKind::Io`] (without a path) when `to` refuses. A damaged archive can have been written in part.
-    pub fn read_archive(&self, name: &str, to: &mut dyn Write) -> Result<Written> {
+    pub fn read_archive(&self, name: &str, most: u64, to: &mut dyn Write) -> Result<Written> {
         if !is_archive_name(name) {
             return Err(Error::new(
                 ErrorKind::Store,
@@ -90,12 +93,12 @@ impl Store {
         let path = self.root.join(name);
         let unreadable = |e| Error {
             kind: ErrorKind::Store,
-            hint: Some("look for another copy of the store".to_owned()),
-            ..Error::io(&path, "read the archived original", e)
+            ..Error::io(&path, READING, e).hint(OTHER_COPY)
         };
-        let mut decoder = open_regular(&path)
-            .and_then(zstd::Decoder::new)
-            .map(BufReader::new)
+        let file = self.open_content(name, READING, OTHER_COPY)?;
+        // Whatever else it unpacks to is not what it is named after.
+        let mut decoder = zstd::Decoder::new(file)
+            .map(|decoder| BufReader::new(decoder).take(most.saturating_add(1)))
             .map_err(unreadable)?;
         let written = pour(&mut decoder as &mut dyn Read, to, unreadable)?;
         if !written.hash["blake3:".len()..].starts_with(digits(name)) {
@@ -104,7 +107,7 @@ impl Store {
                 "the archived original is damaged: its hash is not its name",
             )
             .at(&path)
-            .hint("look for another copy of the store"));
+            .hint(OTHER_COPY));
         }
         Ok(written)
     }
@@ -145,11 +148,21 @@ impl ArchiveWriter {
     pub fn finish(self) -> Result<Archived> {
         let hash = self.hasher.finalize();
         let name = content_name(ARCHIVE, &hash, ENDING);
-        let path = self.root.join(&name);
+        let file = OsStr::new(&name[ARCHIVE.len() + 1..]);
+        let path = self.folder.path().join(file);
+        let failed = |e| not_plain(&path, "write", e);
+        if self
+            .folder
+            .look(file)
+            .map_err(failed)?
+            .is_some_and(|seen| seen.is_symlink())
+        {
+            return Err(failed(NotPlain::Link.into()));
+        }
         self.encoder
             .finish()
-            .and_then(|temp| temp.persist(&path, IfTaken::Replace, Durability::Durable))
-            .map_err(|e| Error::io(&path, "write", e))?;
+            .and_then(|temp| temp.persist(file, IfTaken::Replace, Durability::Durable))
+            .map_err(failed)?;
         Ok(Archived {
             name,
             hash: hash_text(&hash),

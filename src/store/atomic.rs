@@ -1,18 +1,21 @@
 //! Writes a file so that its name holds the old bytes or the new bytes, whatever happens in between.
 //!
 //! The bytes go to a temporary file in the same folder, which then takes the name by a rename. Never leaves a
-//! half-written file under the name, never replaces a file that it was told to leave, and never follows a link
-//! at the moment of the rename.
+//! half-written file under the name, never replaces a file that it was told to leave, and never goes through a link: the
+//! folder is open from the beginning to the end, and the name in it is a plain one.
 
 use std::ffi::OsStr;
-use std::fs::{self, Metadata, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
-use super::folders::folder_of;
+use super::folder::Folder;
+use super::spot::Spot;
 use crate::error::{Error, ErrorKind, Result};
 
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+mod attributes;
 #[cfg(unix)]
 mod lease;
 #[cfg(unix)]
@@ -46,19 +49,53 @@ pub enum Existing {
 pub enum Durability {
     /// On the disk before the name appears, and the name on the disk before `commit` returns.
     Durable,
-    /// Left to the system: some 60 times faster for small files. A batch calls [`super::folders::sync_folder`] at its end.
+    /// Left to the system: some 60 times faster for small files. A batch calls [`Folder::sync`] at its end.
     Lazy,
 }
 
-/// Who may read a file that did not exist before. A file that is replaced keeps its own mode and owner.
+/// Who may read a file that did not exist before. A file that is replaced keeps its own mode, owner and attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
     /// What the user's umask says.
     Default,
     /// The owner alone.
     Private,
-    /// The permission bits of another file, usually the input.
-    Like(Permissions),
+    /// Those who may read another file, usually the input.
+    Like(Rights),
+}
+
+/// Who may read and write a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rights {
+    permissions: Permissions,
+    /// The access control list, as the system shows it.
+    acl: Option<Vec<u8>>,
+}
+
+impl Rights {
+    /// Those of an open file.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn of(file: &File) -> io::Result<Self> {
+        Ok(Rights {
+            permissions: file.metadata()?.permissions(),
+            #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+            acl: attributes::acl(file),
+            #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+            acl: None,
+        })
+    }
+}
+
+impl From<Permissions> for Rights {
+    fn from(permissions: Permissions) -> Self {
+        Rights {
+            permissions,
+            acl: None,
+        }
+    }
 }
 
 /// What a finished file holds.
@@ -68,6 +105,15 @@ pub struct Written {
     pub hash: String,
     /// Length in bytes.
     pub bytes: u64,
+}
+
+/// What came of a file that took its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// What it holds.
+    pub written: Written,
+    /// What the file that it replaced had and this one could not be given: names of attributes, its owner.
+    pub lost: Vec<String>,
 }
 
 /// What tells one state of a file from the next without reading it.
@@ -95,47 +141,36 @@ impl Stamp {
 #[derive(Debug)]
 pub struct Replace {
     temp: Temp,
-    /// As the user named it, for messages.
-    path: PathBuf,
-    /// With links resolved: a link keeps pointing, and what it points to is replaced.
-    target: PathBuf,
+    spot: Spot,
     existing: Existing,
     durability: Durability,
 }
 
 impl Replace {
-    /// Starts a file that will take the name `path`, in a folder that exists.
+    /// Starts a file that will stand at `spot`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Exists`] when the name is taken and `existing` refuses, or when what is there is no regular
-    /// file or has other hard links (a rename would tear them apart); [`ErrorKind::Io`] or
-    /// [`ErrorKind::NotFound`] when the system refuses.
+    /// [`ErrorKind::Exists`] when the name is taken and `existing` refuses, or when what is there is a link, no regular
+    /// file, or has other hard links (a rename would tear them apart); [`ErrorKind::Io`] when the system refuses.
     pub fn create(
-        path: &Path,
+        spot: Spot,
         existing: Existing,
         mode: Mode,
         durability: Durability,
     ) -> Result<Self> {
-        let (target, old) = match fs::symlink_metadata(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => (path.to_owned(), None),
-            Err(e) => return Err(Error::io(path, "look at the output", e)),
-            Ok(_) if existing == Existing::Refuse => return Err(taken(path)),
-            Ok(_) => {
-                let target =
-                    fs::canonicalize(path).map_err(|e| Error::io(path, "follow the link", e))?;
-                let old =
-                    fs::metadata(&target).map_err(|e| Error::io(path, "look at the output", e))?;
-                check_replaceable(path, &old)?;
-                (target, Some(old))
+        let old = spot.look()?;
+        if let Some(old) = &old {
+            if existing == Existing::Refuse {
+                return Err(taken(spot.path()));
             }
-        };
-        let temp = Temp::create(folder_of(&target), mode, old)
-            .map_err(|e| Error::io(path, "create a temporary file beside it", e))?;
+            check_replaceable(spot.path(), old)?;
+        }
+        let temp = Temp::create(&spot.folder, mode, old)
+            .map_err(|e| Error::io(spot.path(), "create a temporary file beside it", e))?;
         Ok(Replace {
             temp,
-            path: path.to_owned(),
-            target,
+            spot,
             existing,
             durability,
         })
@@ -143,7 +178,7 @@ impl Replace {
 
     /// The file as the user named it.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.spot.path()
     }
 
     /// What has been written so far, so that it can be checked before it takes the name.
@@ -154,7 +189,7 @@ impl Replace {
     pub fn written(&mut self) -> Result<Written> {
         self.temp
             .written()
-            .map_err(|e| Error::io(&self.path, "write", e))
+            .map_err(|e| Error::io(self.spot.path(), "write", e))
     }
 
     /// Gives the file the time of the one that it replaces: agents take the newest file for the latest session.
@@ -170,7 +205,7 @@ impl Replace {
     pub fn sync(&mut self) -> Result<()> {
         self.temp
             .sync()
-            .map_err(|e| Error::io(&self.path, "write", e))
+            .map_err(|e| Error::io(self.spot.path(), "write", e))
     }
 
     /// Gives the file its name.
@@ -180,30 +215,31 @@ impl Replace {
     /// [`ErrorKind::Exists`] when a file appeared under a name that was free, [`ErrorKind::Changed`] when
     /// [`Existing::IfUnchanged`] no longer holds, [`ErrorKind::Io`] when the system refuses. In every case the
     /// temporary file is gone and the name holds what it held.
-    pub fn commit(self) -> Result<Written> {
-        let persisted = match &self.existing {
-            Existing::Refuse => self
-                .temp
-                .persist(&self.target, IfTaken::Fail, self.durability),
-            Existing::Overwrite => {
-                self.temp
-                    .persist(&self.target, IfTaken::Replace, self.durability)
-            }
+    pub fn commit(self) -> Result<Committed> {
+        let Replace {
+            temp,
+            spot,
+            existing,
+            durability,
+        } = self;
+        let persisted = match &existing {
+            Existing::Refuse => temp.persist(&spot.name, IfTaken::Fail, durability),
+            Existing::Overwrite => temp.persist(&spot.name, IfTaken::Replace, durability),
             Existing::IfUnchanged(stamp) => {
-                let replaced = self.temp.replace(&self.target, stamp, self.durability);
-                match replaced.map_err(|e| Error::io(&self.path, "replace the file", e))? {
-                    Replaced::Done(written) => Ok(written),
-                    Replaced::Not(Why::Changed) => return Err(changed(&self.path)),
+                let replaced = temp.replace(&spot.name, stamp, durability);
+                match replaced.map_err(|e| Error::io(spot.path(), "replace the file", e))? {
+                    Replaced::Done(done) => Ok(done),
+                    Replaced::Not(Why::Changed) => return Err(changed(spot.path())),
                     Replaced::Not(Why::Busy) => {
                         let why = "another program has the file open for writing";
-                        return Err(left_alone(&self.path, why));
+                        return Err(left_alone(spot.path(), why));
                     }
                 }
             }
         };
         persisted.map_err(|e| match e.kind() {
-            io::ErrorKind::AlreadyExists => taken(&self.path),
-            _ => Error::io(&self.path, "write", e),
+            io::ErrorKind::AlreadyExists => taken(spot.path()),
+            _ => Error::io(spot.path(), "write", e),
         })
     }
 }
@@ -234,16 +270,16 @@ enum Why {
 ///
 /// Those of [`Replace::create`] and [`Replace::commit`].
 pub fn write(
-    path: &Path,
+    spot: Spot,
     bytes: &[u8],
     existing: Existing,
     mode: Mode,
     durability: Durability,
 ) -> Result<Written> {
-    let mut file = Replace::create(path, existing, mode, durability)?;
+    let mut file = Replace::create(spot, existing, mode, durability)?;
     file.write_all(bytes)
-        .map_err(|e| Error::io(path, "write", e))?;
-    file.commit()
+        .map_err(|e| Error::io(file.path(), "write", e))?;
+    file.commit().map(|done| done.written)
 }
 
 /// Whether a file's name is that of one of our temporary files: not a transcript, whatever it holds.
@@ -262,40 +298,50 @@ pub fn is_temp(name: &OsStr) -> bool {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`] when the system refuses.
+/// The system's.
 #[cfg(unix)]
-pub fn remove_leftover(path: &Path) -> Result<bool> {
-    if !path.file_name().is_some_and(is_temp) {
+pub fn remove_leftover(folder: &Folder, name: &OsStr) -> io::Result<bool> {
+    if !is_temp(name) {
         return Ok(false);
     }
-    let removed = super::open_regular(path).and_then(|file| {
+    let removed = folder.read(name).and_then(|file| {
         Ok(match file.try_lock() {
-            Ok(()) => {
-                fs::remove_file(path)?;
-                true
-            }
+            Ok(()) => remove_opened(folder, name, &file)?,
             Err(_) => false,
         })
     });
     match removed {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        removed => removed.map_err(|e| Error::io(path, "remove a leftover", e)),
+        removed => removed,
     }
 }
 
 /// Removes nothing here: without advisory locks a leftover cannot be told from a file being written.
 #[cfg(not(unix))]
-pub fn remove_leftover(_path: &Path) -> Result<bool> {
+pub fn remove_leftover(_: &Folder, _: &OsStr) -> io::Result<bool> {
     Ok(false)
+}
+
+/// Takes the name of a file away that was opened by it, if it still is that file's; says whether it did.
+pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::Result<bool> {
+    let Some(seen) = folder.look(name)? else {
+        return Ok(false);
+    };
+    if Stamp::of(&seen) != Stamp::of(&file.metadata()?) {
+        return Ok(false);
+    }
+    folder.remove(name)?;
+    Ok(true)
 }
 
 /// Gives `file` the name `target`, unless there is a reason against it, which is given back.
 #[cfg(not(unix))]
-fn put(file: tempfile::NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<Why>> {
-    if Stamp::of(&fs::metadata(target)?) != *stamp {
+fn put(mut file: temp::Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Option<Why>> {
+    let seen = file.name.folder.look(target)?;
+    if seen.is_none_or(|seen| Stamp::of(&seen) != *stamp) {
         return Ok(Some(Why::Changed));
     }
-    file.persist(target).map_err(|e| e.error)?;
+    file.name.rename(target)?;
     Ok(None)
 }
 
@@ -326,6 +372,14 @@ pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What to say of a file that was replaced by one without some of what it had.
+pub fn lost_of_the_file(lost: &[String]) -> String {
+    format!(
+        "what the file had besides its bytes could not all be kept: {}",
+        lost.join(", ")
+    )
 }
 
 /// A file that is no longer what was read, which was found out in time.

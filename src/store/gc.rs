@@ -2,19 +2,27 @@
 //!
 //! Named is what a record names (manifests and journals), and what an output of a record that is still there mentions in its
 //! bytes. Never deletes a record, nor a file that is not of our own naming. Where it cannot be certain of what is named (a
-//! damaged record, an output that cannot be read, a run that goes on) it deletes nothing at all.
+//! damaged record, an output that cannot be read, a run that goes on) it deletes nothing at all. It deletes only plain files
+//! that it has opened, below folders that it has opened; a link anywhere in the store is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirEntry};
-use std::io::{self, BufRead, BufReader, Read};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 use super::archive::{ARCHIVE, is_archive_name};
-use super::atomic::{is_temp, remove_leftover};
+use super::atomic::{is_temp, remove_leftover, remove_opened};
+use super::folder::{Folder, not_plain};
 use super::manifest::{JOURNAL, MANIFESTS, Record};
 use super::offload::OFFLOADED;
-use super::{COPY_BYTES, NAME_DIGITS, Store, is_offload_name, open_transcript};
+use super::spot::{Missing, Spot};
+use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, is_offload_name, look_over};
 use crate::error::{Error, ErrorKind, Result};
+
+/// An output is read until it has unpacked to so many times its size, or to so many bytes: what is more is read by nobody.
+const MOST_RATIO: u64 = 200;
+const ALWAYS_READ: u64 = 64 << 20;
 
 /// Whether anything is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,13 +56,14 @@ impl Store {
     /// [`ErrorKind::Store`] when there is no store, when a run uses it, when it has no record, or when a record is damaged;
     /// [`ErrorKind::Io`] or [`ErrorKind::Decode`] when an output cannot be read. Nothing is deleted then.
     pub fn gc(&self, sweep: Sweep) -> Result<Swept> {
-        let has = |name: &str| self.root.join(name).exists();
-        if self.root.is_dir() && !["lock", MANIFESTS, JOURNAL].into_iter().any(has) {
+        if let Some(folder) = self.opened()? {
             // The lock would be the first file of ours in there.
-            let error = Error::new(ErrorKind::Store, "this folder is no store");
-            return Err(error
-                .at(&self.root)
-                .hint("a store is a folder named .ctxpack, or what --store named"));
+            if !has_ours(&folder)? {
+                return Err(Error::new(ErrorKind::Store, "this folder is no store")
+                    .at(&self.root)
+                    .hint("a store is a folder named .ctxpack, or what --store named"));
+            }
+            look_over(&folder)?;
         }
         let _alone = self.lock()?;
         let mut unnamed = self.unnamed()?;
@@ -63,7 +72,7 @@ impl Store {
         for (name, bytes) in unnamed {
             let is_gone = match sweep {
                 Sweep::Tell => true,
-                Sweep::Delete => remove(&self.root.join(&name))?,
+                Sweep::Delete => self.remove(&name)?,
             };
             if is_gone {
                 swept.names.push(name);
@@ -77,10 +86,10 @@ impl Store {
     fn unnamed(&self) -> Result<BTreeMap<String, u64>> {
         let mut kept = BTreeMap::new();
         for folder in [ARCHIVE, OFFLOADED] {
-            for entry in entries(&self.root.join(folder))? {
-                let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            for (file, bytes) in files(self.part(folder)?.as_ref())? {
+                let name = format!("{folder}/{file}");
                 if is_archive_name(&name) || is_offload_name(&name) {
-                    kept.extend(size(&entry)?.map(|bytes| (name, bytes)));
+                    kept.insert(name, bytes);
                 }
             }
         }
@@ -115,7 +124,7 @@ impl Store {
             if kept.is_empty() {
                 break;
             }
-            let mentioned = mentioned(&self.path_of(output), &kept)?;
+            let mentioned = mentioned(self, output, &kept)?;
             kept.retain(|name, _| !mentioned.contains(digits(name)));
         }
         Ok(kept)
@@ -124,18 +133,58 @@ impl Store {
     /// Temporary files: whoever wrote them is dead, for nobody else uses the store now.
     fn leftovers(&self) -> Result<BTreeMap<String, u64>> {
         let mut left = BTreeMap::new();
-        for folder in ["", ARCHIVE, OFFLOADED, MANIFESTS, JOURNAL] {
-            for entry in entries(&self.root.join(folder))? {
-                let name = entry.file_name();
-                if is_temp(&name) {
-                    let name = format!("{folder}/{}", name.to_string_lossy());
-                    let name = name.trim_start_matches('/').to_owned();
-                    left.extend(size(&entry)?.map(|bytes| (name, bytes)));
+        let own = self.opened()?.map(|folder| (String::new(), folder));
+        let parts = super::PARTS.into_iter().map(|part| {
+            let folder = self.part(part)?;
+            Ok(folder.map(|folder| (format!("{part}/"), folder)))
+        });
+        let parts: Vec<Option<(String, Folder)>> = parts.collect::<Result<_>>()?;
+        for (prefix, folder) in own.into_iter().chain(parts.into_iter().flatten()) {
+            for (file, bytes) in files(Some(&folder))? {
+                if is_temp(OsStr::new(&file)) {
+                    left.insert(format!("{prefix}{file}"), bytes);
                 }
             }
         }
         Ok(left)
     }
+
+    /// Removes a plain file of the store; says whether it did.
+    fn remove(&self, name: &str) -> Result<bool> {
+        let path = self.root.join(name);
+        let failed = |e| not_plain(&path, "remove", e);
+        let (folder, file) = match name.split_once('/') {
+            Some((part, file)) => (self.part(part)?, file),
+            None => (self.opened()?, name),
+        };
+        let (Some(folder), file) = (folder, OsStr::new(file)) else {
+            return Ok(false);
+        };
+        if is_temp(file) {
+            return remove_leftover(&folder, file).map_err(failed);
+        }
+        match folder.read(file) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+            opened => opened
+                .and_then(|opened| remove_opened(&folder, file, &opened))
+                .map_err(failed),
+        }
+    }
+}
+
+/// Whether a folder has anything in it that a store begins with.
+fn has_ours(folder: &Folder) -> Result<bool> {
+    for name in [LOCK, MANIFESTS, JOURNAL] {
+        let seen = folder.look(OsStr::new(name));
+        let path = folder.path().join(name);
+        if seen
+            .map_err(|e| not_plain(&path, "look at it", e))?
+            .is_some()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The digits in a name of a content.
@@ -144,29 +193,53 @@ fn digits(name: &str) -> &[u8] {
     &after.as_bytes()[..NAME_DIGITS.min(after.len())]
 }
 
-/// The digits of the names in `kept` that a file has in its text, in whatever surroundings: another program may have written
-/// the file anew, with other escapes. A file that is not there mentions nothing.
-fn mentioned(path: &Path, kept: &BTreeMap<String, u64>) -> Result<BTreeSet<Vec<u8>>> {
+/// The digits of the names in `kept` that an output has in its text, in whatever surroundings: another program may have
+/// written the file anew, with other escapes. A file that is not there mentions nothing.
+fn mentioned(
+    store: &Store,
+    output: &str,
+    kept: &BTreeMap<String, u64>,
+) -> Result<BTreeSet<Vec<u8>>> {
     let mut found = BTreeSet::new();
-    if !fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(found);
-    }
+    let path = &store.path_of(output);
+    let base = super::folder_of(store.root());
+    let file = Spot::below(base, path, Missing::Refuse).and_then(|spot| match spot.look()? {
+        Some(seen) if !seen.is_dir() => spot.read().map(Some),
+        Some(_) | None => Ok(None),
+    });
+    let file = match file {
+        Ok(Some(file)) => file,
+        Ok(None) => return Ok(found),
+        Err(error) if error.kind == ErrorKind::NotFound => return Ok(found),
+        Err(error) => return Err(error),
+    };
     let wanted: BTreeSet<&[u8]> = kept.keys().map(|name| digits(name)).collect();
-    let mut text = plain(path)?;
+    let failed = |e| Error::io(path, "read, to see what it names of the store", e);
+    // What the system makes up as it is read has no length, and may have no end.
+    let length = file.metadata().map_err(failed)?.len();
+    let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_READ);
+    let mut text = plain(path, file.take(length))?;
     let mut buffer = vec![0; COPY_BYTES];
     let mut run: Vec<u8> = Vec::new();
+    let mut all: u64 = 0;
     loop {
         let n = match text.read(&mut buffer) {
             Ok(0) => return Ok(found),
+            Ok(_) if all > most => {
+                let message = "it unpacks to far more than a transcript does";
+                return Err(Error::new(ErrorKind::Decode, message)
+                    .at(path)
+                    .hint("move it away if nothing in it is wanted"));
+            }
             Ok(n) => n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => {
                 return Err(
-                    Error::io(path, "read, to see what it names of the store", e)
-                        .hint("repair the file, or move it away if nothing in it is wanted"),
+                    failed(e).hint("repair the file, or move it away if nothing in it is wanted")
                 );
             }
         };
+        all += n as u64;
         for &byte in &buffer[..n] {
             if !matches!(byte, b'0'..=b'9' | b'a'..=b'f') {
                 run.clear();
@@ -186,9 +259,8 @@ fn mentioned(path: &Path, kept: &BTreeMap<String, u64>) -> Result<BTreeSet<Vec<u
 }
 
 /// The text of an output, which is compressed where its input was.
-fn plain(path: &Path) -> Result<Box<dyn Read>> {
+fn plain(path: &Path, file: Take<File>) -> Result<Box<dyn Read>> {
     let failed = |e| Error::io(path, "read, to see what it names of the store", e);
-    let (file, _) = open_transcript(path)?;
     let mut file = BufReader::new(file);
     let start = file.fill_buf().map_err(failed)?;
     Ok(match start {
@@ -198,34 +270,20 @@ fn plain(path: &Path) -> Result<Box<dyn Read>> {
     })
 }
 
-/// What is in a folder; nothing where there is none.
-fn entries(folder: &Path) -> Result<Vec<DirEntry>> {
-    let failed = |e| Error::io(folder, "list", e);
-    match fs::read_dir(folder) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        entries => entries
-            .map_err(failed)?
-            .map(|entry| entry.map_err(failed))
-            .collect(),
+/// The plain files in a folder of ours, with their sizes.
+fn files(folder: Option<&Folder>) -> Result<Vec<(String, u64)>> {
+    let Some(folder) = folder else {
+        return Ok(Vec::new());
+    };
+    let names = folder.names();
+    let mut files = Vec::new();
+    for name in names.map_err(|e| Error::io(folder.path(), "list", e))? {
+        let seen = folder.look(&name);
+        let path = folder.path().join(&name);
+        let seen = seen.map_err(|e| not_plain(&path, "look at it", e))?;
+        if let (Some(seen), Some(name)) = (seen.filter(|seen| seen.is_file()), name.to_str()) {
+            files.push((name.to_owned(), seen.len()));
+        }
     }
-}
-
-/// The size of a regular file; none of anything else, which is not ours.
-fn size(entry: &DirEntry) -> Result<Option<u64>> {
-    let metadata = entry
-        .metadata()
-        .map_err(|e| Error::io(entry.path(), "look at the file", e))?;
-    Ok(metadata.is_file().then_some(metadata.len()))
-}
-
-/// Removes a file; says whether it did.
-fn remove(path: &Path) -> Result<bool> {
-    if path.file_name().is_some_and(is_temp) {
-        return remove_leftover(path);
-    }
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(Error::io(path, "remove", e)),
-    }
+    Ok(files)
 }

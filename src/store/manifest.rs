@@ -2,28 +2,35 @@
 //!
 //! A record is appended before its output takes its name, so whatever kills a run, `undo` finds every output
 //! that there is. Each run has a journal of its own, so runs never write to one file and never wait for each
-//! other. Never deletes a record: a run's end moves its records from `journal/<token>.jsonl` to
-//! `manifests/<hash of them>.jsonl`.
+//! other. Never deletes a record: a run's end moves its records from `journal/<number>-<random>.jsonl` to
+//! `manifests/<number>-<random>.jsonl`. Nobody can foresee these names. Records carry the run's number, so that what came
+//! later is known whatever becomes of the files' times and names; the number in the name is for finding the next one.
+//!
+//! Whoever made a store can have written any record. One that says what no run of ours says is damaged; and all that a good
+//! one can do is to be held against the bytes on the disk.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher, RandomState};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError};
-use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use super::archive::{archive_name, is_archive_name};
 use super::atomic::{Durability, Existing, Mode, write};
-use super::folders::sync_folder;
-use super::offload::OFFLOADED;
-use super::{NAME_DIGITS, Store, private};
+use super::folder::{Access, Folder, chance, not_plain};
+use super::offload::{OFFLOADED, is_offload_name};
+use super::spot::Spot;
+use super::{NAME_DIGITS, Store};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
 const ENDING: &str = "jsonl";
+/// Longer than any record; so much of a file is held in memory.
+const MOST_LINE: u64 = 16 << 20;
 
 /// Where an output came from. Hashes and lengths are those of the files on the disk, compressed or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +58,26 @@ pub struct Record {
     pub cleaned: Vec<Cleaned>,
     /// Hash of the effective policy.
     pub policy_hash: String,
+    /// The number of the run in its store, from 1 on; runs that began at the same moment can have the same. 0: written before
+    /// there were numbers. Clocks and the times of files do not count: a copy, a checkout or a coarse file system makes them
+    /// equal.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sequence: u64,
+    /// The lowest number of the runs that were going on when this one began, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlaps: Option<u64>,
+}
+
+/// The place of a run among those of its store.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    sequence: u64,
+    overlaps: Option<u64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// An offloaded content that has moved into the archive.
@@ -75,13 +102,17 @@ pub enum Original {
 /// The journal of the run in this process.
 #[derive(Debug)]
 pub(super) struct Journal {
+    turn: Turn,
+    folder: Folder,
+    name: OsString,
+    /// For messages.
     path: PathBuf,
     file: Arc<File>,
     /// A line was cut short (a full disk); the next one must not be glued to it.
     torn: bool,
 }
 
-/// Every record of a store, from the oldest to the newest.
+/// Every record of a store, in no order.
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: Vec<Record>,
@@ -92,17 +123,17 @@ pub struct Ledger {
 }
 
 impl Store {
-    /// Writes down an output that is about to take its name: after its archive and offloads, before its commit.
+    /// Writes down an output that is about to take its name: after its archive and offloads, before its commit. The record's
+    /// turn is that of the run.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`] when the system refuses; the output must not be committed then.
     pub fn record(&self, record: &Record) -> Result<()> {
-        let mut line = serde_json::to_vec(record)
-            .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write a record: {e}")))?;
-        line.push(b'\n');
         if self.durability == Durability::Durable && !record.offloads.is_empty() {
-            sync_folder(&self.root.join(OFFLOADED))?;
+            let folder = self.folder(OFFLOADED)?;
+            let synced = folder.sync();
+            synced.map_err(|e| Error::io(folder.path(), "flush the folder", e))?;
         }
         let (file, path) = {
             let mut slot = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,6 +141,11 @@ impl Store {
                 Some(journal) => journal,
                 None => self.start_journal()?,
             };
+            let line = line_of(&Record {
+                sequence: journal.turn.sequence,
+                overlaps: journal.turn.overlaps,
+                ..record.clone()
+            })?;
             let appended = journal.append(&line);
             let journal = slot.insert(journal);
             appended.map_err(|e| Error::io(&journal.path, "write", e))?;
@@ -122,10 +158,10 @@ impl Store {
         Ok(())
     }
 
-    /// Ends the run: its records leave the journal for a manifest, whose name (`manifests/<32hex>.jsonl`) is
-    /// given back. A run without records leaves nothing.
+    /// Ends the run: its records leave the journal for a manifest, whose name is given back. A
+    /// run without records leaves nothing.
     ///
-    /// The manifest depends on the records alone, not on their order, the clock or the number of threads. A run
+    /// What is in the manifest depends on the records alone, not on their order, the clock or the number of threads. A run
     /// that was interrupted, but lives to say so, ends like any other.
     ///
     /// # Errors
@@ -136,7 +172,9 @@ impl Store {
         let Some(journal) = slot.take() else {
             return Ok(None);
         };
-        let bytes = fs::read(&journal.path).map_err(|e| Error::io(&journal.path, "read", e))?;
+        let bytes = journal
+            .read_back()
+            .map_err(|e| Error::io(&journal.path, "read", e))?;
         let mut lines: Vec<&[u8]> = lines(&bytes)
             .filter(|line| serde_json::from_slice::<Record>(line).is_ok())
             .collect();
@@ -144,73 +182,141 @@ impl Store {
         lines.dedup();
         let mut manifest = lines.join(&b'\n');
         manifest.push(b'\n');
-        let hash = blake3::hash(&manifest).to_hex();
-        let name = format!("{MANIFESTS}/{}.{ENDING}", &hash[..NAME_DIGITS]);
-        self.folder(MANIFESTS)?;
+        let folder = self.folder(MANIFESTS)?;
+        let name = name_of(journal.turn);
         write(
-            &self.root.join(&name),
+            Spot::of(&folder, OsStr::new(&name)),
             &manifest,
-            Existing::Overwrite,
+            Existing::Refuse,
             Mode::Private,
             self.durability,
         )?;
-        fs::remove_file(&journal.path).map_err(|e| Error::io(&journal.path, "remove", e))?;
-        Ok(Some(name))
+        self.sync()?;
+        let removed = journal.folder.remove(&journal.name);
+        removed.map_err(|e| Error::io(&journal.path, "remove", e))?;
+        Ok(Some(format!("{MANIFESTS}/{name}")))
     }
 
     /// Reads every record of the store, of finished runs and of others. A store that is not there has none.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the system refuses. A line that is no record (a killed run's last) is no error.
+    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or anything else that no run of ours can
+    /// have made. A line that is no record (a killed run's last) is no error.
     pub fn ledger(&self) -> Result<Ledger> {
         // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its
         // records are seen twice or once, but seen.
-        let mut sources = read_folder(&self.root.join(JOURNAL))?;
-        sources.extend(read_folder(&self.root.join(MANIFESTS))?);
-        // Records carry no time of their own, so that manifests are the same in every run.
-        sources.sort_by(|a, b| (a.modified, &a.path).cmp(&(b.modified, &b.path)));
+        let mut sources = self.sources(JOURNAL)?;
+        sources.extend(self.sources(MANIFESTS)?);
+        // So that faults are found in the same order.
+        sources.sort_by(|a, b| a.path.cmp(&b.path));
         let mut ledger = Ledger::default();
         for source in sources {
-            for (line, number) in source.bytes.split(|&b| b == b'\n').zip(1..) {
-                match serde_json::from_slice(line) {
-                    Ok(record) => ledger.push(record),
-                    Err(_) if line.is_empty() => {}
-                    Err(_) => {
-                        ledger.damaged += 1;
-                        let place = || (source.path.clone(), number);
-                        ledger.first_damaged.get_or_insert_with(place);
-                    }
-                }
-            }
+            ledger.read(source)?;
         }
         Ok(ledger)
     }
 
+    /// The files of records in a folder of the store, open.
+    fn sources(&self, part: &str) -> Result<Vec<Source>> {
+        let Some(folder) = self.part(part)? else {
+            return Ok(Vec::new());
+        };
+        let source = |name| Source {
+            path: folder.path().join(&name),
+            folder: folder.clone(),
+            name,
+        };
+        Ok(names(&folder)?.into_iter().map(source).collect())
+    }
+
     fn start_journal(&self) -> Result<Journal> {
         let folder = self.folder(JOURNAL)?;
-        loop {
-            // The standard library's only source of chance. The token is gone when the run ends.
-            let token = RandomState::new().hash_one(std::process::id());
-            let path = folder.join(format!("{token:016x}.{ENDING}"));
-            let mut options = OpenOptions::new();
-            options.append(true).create_new(true);
-            match private(&mut options).open(&path) {
-                Ok(file) => {
-                    if self.durability == Durability::Durable {
-                        sync_folder(&folder)?;
-                    }
-                    return Ok(Journal {
-                        path,
-                        file: Arc::new(file),
-                        torn: false,
-                    });
-                }
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(Error::io(&path, "create", e)),
+        let turn = self.next_turn(&folder)?;
+        let name = OsString::from(name_of(turn));
+        let path = folder.path().join(&name);
+        let file = folder
+            .create(&name, Access::Private)
+            .map_err(|e| Error::io(&path, "create", e))?;
+        // Held as long as the run lives. Without locks in the file system every journal counts as that of a living run.
+        let _ = file.try_lock();
+        if self.durability == Durability::Durable {
+            let synced = folder.sync();
+            synced.map_err(|e| Error::io(folder.path(), "flush the folder", e))?;
+        }
+        Ok(Journal {
+            turn,
+            folder,
+            name,
+            path,
+            file: Arc::new(file),
+            torn: false,
+        })
+    }
+
+    /// The turn of a run that begins now.
+    fn next_turn(&self, journals: &Folder) -> Result<Turn> {
+        let mut highest = 0;
+        let mut overlaps = None;
+        // Journals first: a run that ends meanwhile is seen twice or once, but seen.
+        for name in names(journals)? {
+            let number = number_in(&name);
+            highest = highest.max(number);
+            if is_alive(journals, &name) {
+                overlaps = Some(overlaps.map_or(number, |lowest: u64| lowest.min(number)));
             }
         }
+        let manifests = self.part(MANIFESTS)?;
+        for name in manifests.as_ref().map_or(Ok(Vec::new()), names)? {
+            highest = highest.max(number_in(&name));
+        }
+        let sequence = highest.checked_add(1).ok_or_else(|| {
+            Error::new(ErrorKind::Store, "the store has no number left for a run")
+                .at(self.root())
+                .hint("a file in its manifests or journal is not ctxpack's; look for the one with the highest number")
+        })?;
+        Ok(Turn { sequence, overlaps })
     }
+}
+
+/// `<the run's number>-<random>.jsonl`
+fn name_of(turn: Turn) -> String {
+    format!("{:08}-{}.{ENDING}", turn.sequence, chance())
+}
+
+/// The number in a name that [`name_of`] gave; 0 in older ones.
+fn number_in(name: &OsStr) -> u64 {
+    let number = name.to_str().and_then(|name| name.split_once('-'));
+    number
+        .and_then(|(number, _)| number.parse().ok())
+        .unwrap_or(0)
+}
+
+fn names(folder: &Folder) -> Result<Vec<OsString>> {
+    let names = folder.names();
+    let mut names = names.map_err(|e| Error::io(folder.path(), "list", e))?;
+    names.retain(|name| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|ending| ending == ENDING)
+    });
+    Ok(names)
+}
+
+/// Whether a journal is that of a run that goes on, as far as that can be told.
+fn is_alive(journals: &Folder, name: &OsStr) -> bool {
+    let Ok(file) = journals.read(name) else {
+        return true;
+    };
+    // It is made before it is locked; nothing is written in between.
+    file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
+}
+
+fn line_of(record: &Record) -> Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)
+        .map_err(|e| Error::new(ErrorKind::Internal, format!("cannot write a record: {e}")))?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 impl Journal {
@@ -225,21 +331,29 @@ impl Journal {
         self.torn = done.is_err();
         done
     }
+
+    /// All that was written to it.
+    fn read_back(&self) -> io::Result<Vec<u8>> {
+        let mut file = &*self.file;
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 impl Ledger {
-    /// All records, the oldest first.
+    /// All records.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The records of outputs with these bytes, the newest first.
+    /// The records of outputs with these bytes.
     pub fn with_output(&self, hash: &str) -> impl Iterator<Item = &Record> {
         self.by_output_hash
             .get(hash)
             .into_iter()
             .flatten()
-            .rev()
             .map(|&i| &self.records[i])
     }
 
@@ -252,6 +366,20 @@ impl Ledger {
                     .records
                     .iter()
                     .any(|record| record.output == output && record.input_hash == hash)
+    }
+
+    /// Whether the newest record of this output says the same, but for its turn.
+    pub fn ends_with(&self, record: &Record) -> bool {
+        let here = self.with_output(&record.output_hash);
+        let here: Vec<&Record> = here.filter(|other| other.output == record.output).collect();
+        newest(&here).is_some_and(|newest| {
+            *record
+                == Record {
+                    sequence: record.sequence,
+                    overlaps: record.overlaps,
+                    ..newest.clone()
+                }
+        })
     }
 
     /// Whether the output of this name, and no other one, was made with this offloaded content.
@@ -277,6 +405,43 @@ impl Ledger {
         Some((path, *line))
     }
 
+    /// Adds the records of a file.
+    fn read(&mut self, source: Source) -> Result<()> {
+        let failed = |e| not_plain(&source.path, "read", e);
+        let file = match source.folder.read(&source.name) {
+            // A run ended between the listing and the reading; its manifest is read next.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file.map_err(failed)?,
+        };
+        let mut file = BufReader::new(file);
+        let mut line = Vec::new();
+        for number in 1.. {
+            line.clear();
+            let read = file.by_ref().take(MOST_LINE).read_until(b'\n', &mut line);
+            if read.map_err(failed)? == 0 {
+                break;
+            }
+            if line.len() as u64 == MOST_LINE {
+                let error = Error::new(ErrorKind::Store, "the line is longer than any record");
+                return Err(error
+                    .at(&source.path)
+                    .on_line(number)
+                    .hint("ctxpack did not write this file; move it away"));
+            }
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            match serde_json::from_slice::<Record>(text) {
+                _ if text.is_empty() => {}
+                Ok(record) if record.is_ours() => self.push(record),
+                Ok(_) | Err(_) => {
+                    self.damaged += 1;
+                    let place = || (source.path.clone(), number);
+                    self.first_damaged.get_or_insert_with(place);
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn push(&mut self, record: Record) {
         self.by_output_hash
             .entry(record.output_hash.clone())
@@ -287,36 +452,74 @@ impl Ledger {
     }
 }
 
-struct Source {
-    modified: Option<SystemTime>,
-    path: PathBuf,
-    bytes: Vec<u8>,
+/// The last of records of one output: one that every record of another original is before. None where that cannot be told.
+pub(super) fn newest<'r>(records: &[&'r Record]) -> Option<&'r Record> {
+    let is_last = |last: &&&Record| {
+        let mut others = records
+            .iter()
+            .filter(|other| other.input_hash != last.input_hash);
+        others.all(|other| other.is_before(last))
+    };
+    let last = records.iter().filter(is_last);
+    last.max_by_key(|last| last.sequence).copied()
 }
 
-fn read_folder(folder: &Path) -> Result<Vec<Source>> {
-    let entries = match fs::read_dir(folder) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(|e| Error::io(folder, "list", e))?,
-    };
-    let mut sources = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|e| Error::io(folder, "list", e))?.path();
-        if path.extension().is_none_or(|ending| ending != ENDING) {
-            continue;
-        }
-        let modified = fs::metadata(&path).and_then(|m| m.modified()).ok();
-        match fs::read(&path) {
-            Ok(bytes) => sources.push(Source {
-                modified,
-                path,
-                bytes,
-            }),
-            // A run ended between the listing and the reading; its manifest is read next.
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(Error::io(&path, "read", e)),
-        }
+/// A file of records.
+struct Source {
+    folder: Folder,
+    name: OsString,
+    path: PathBuf,
+}
+
+impl Record {
+    /// Whether its run was over when that of another record began.
+    fn is_before(&self, other: &Record) -> bool {
+        self.sequence < other.overlaps.unwrap_or(other.sequence)
     }
-    Ok(sources)
+
+    /// Whether a run of ours can have written this: its names have the forms that we give them, and fit each other.
+    fn is_ours(&self) -> bool {
+        let archived = match (self.original, &self.archive) {
+            (Original::Archive, Some(archive)) => *archive == archive_name(&self.input_hash),
+            (Original::Archive, None) => false,
+            (Original::Input, archive) => archive.is_none(),
+        };
+        let cleaned = |cleaned: &Cleaned| {
+            is_offload_name(&cleaned.name)
+                && is_archive_name(&cleaned.archive)
+                // Both are named after the same bytes.
+                && digits(&cleaned.name) == digits(&cleaned.archive)
+        };
+        archived
+            && is_hash(&self.output_hash)
+            && is_hash(&self.input_hash)
+            && is_file_name(&self.output)
+            && is_file_name(&self.input)
+            && self.offloads.iter().all(|name| is_offload_name(name))
+            && self.cleaned.iter().all(cleaned)
+    }
+}
+
+/// Whether this has the form that [`super::hash`] gives.
+fn is_hash(hash: &str) -> bool {
+    let digits = hash.strip_prefix("blake3:").unwrap_or_default();
+    digits.len() == 64
+        && digits
+            .bytes()
+            .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Whether [`Store::name_of`] can have given this name: it leads straight down, from the store's folder or from the root.
+fn is_file_name(name: &str) -> bool {
+    let path = Path::new(name);
+    let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
+    !name.contains('\0') && path.file_name().is_some() && path.components().all(is_plain)
+}
+
+/// The digits in the name of a content.
+fn digits(name: &str) -> &str {
+    let file = name.split_once('/').map_or(name, |(_, file)| file);
+    &file[..NAME_DIGITS.min(file.len())]
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -5,8 +5,12 @@
 //! Names are BLAKE3 hashes of content. Knows nothing of transcripts or policies; creates nothing before the
 //! first write; no text from a transcript ever becomes part of a path, save a name that has exactly our own form
 //! (see [`Store::read_offload`]).
+//!
+//! A store is not trusted, whoever owns it: it can have come with somebody else's repository. Its folder and everything below
+//! is opened as [`folder`] says, and a link, pipe or device where a file of ours belongs is an error that names it.
 
-use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -16,17 +20,20 @@ use crate::error::{Error, ErrorKind, Result};
 mod answers;
 mod archive;
 pub mod atomic;
-pub mod folders;
+pub mod folder;
 pub mod gc;
 pub mod manifest;
 mod offload;
+mod spot;
 pub mod undo;
 
 pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name};
 pub use offload::{OffloadHash, is_offload_name, offload_name};
+pub use spot::{Missing, Spot};
 
 use atomic::{Durability, Written};
+use folder::{Access, Folder, folder_of, not_plain};
 use manifest::Journal;
 
 /// The name of a store that the user did not name; a walk over transcripts leaves such folders out.
@@ -34,6 +41,15 @@ pub const FOLDER: &str = ".ctxpack";
 
 /// A BLAKE3 hash is cut to this many hexadecimal digits where it is a file's name.
 const NAME_DIGITS: usize = 32;
+/// The folders in a store.
+const PARTS: [&str; 5] = [
+    archive::ARCHIVE,
+    offload::OFFLOADED,
+    answers::CACHE,
+    manifest::MANIFESTS,
+    manifest::JOURNAL,
+];
+const LOCK: &str = "lock";
 const COPY_BYTES: usize = 64 * 1024;
 
 /// One store, as one run uses it. Threads share it.
@@ -44,6 +60,7 @@ const COPY_BYTES: usize = 64 * 1024;
 pub struct Store {
     root: PathBuf,
     durability: Durability,
+    folder: Mutex<Option<Folder>>,
     in_use: Mutex<Option<File>>,
     journal: Mutex<Option<Journal>>,
 }
@@ -64,6 +81,7 @@ impl Store {
         Store {
             root: root.into(),
             durability,
+            folder: Mutex::new(None),
             in_use: Mutex::new(None),
             journal: Mutex::new(None),
         }
@@ -82,12 +100,12 @@ impl Store {
     ///
     /// [`ErrorKind::Store`] when there is no store, or when a run uses it (this process's own included).
     pub fn lock(&self) -> Result<StoreLock> {
-        if !self.root.is_dir() {
+        let Some(folder) = self.opened()? else {
             return Err(Error::new(ErrorKind::Store, "there is no store here")
                 .at(&self.root)
                 .hint("name the store's folder with --store"));
-        }
-        let file = self.lock_file()?;
+        };
+        let file = lock_file(&folder)?;
         match file.try_lock() {
             Ok(()) => Ok(StoreLock { _file: file }),
             Err(TryLockError::WouldBlock) => {
@@ -107,7 +125,7 @@ impl Store {
     /// [`ErrorKind::Usage`] when the path is not Unicode: JSON could not name it, so `undo` could not find it.
     pub fn name_of(&self, path: &Path) -> Result<String> {
         let path = named(path);
-        let here = resolved(folders::folder_of(&self.root));
+        let here = resolved(folder_of(&self.root));
         let path = path.strip_prefix(&here).unwrap_or(&path);
         let name = path.to_str().ok_or_else(|| {
             Error::new(
@@ -126,15 +144,64 @@ impl Store {
 
     /// The file that a manifest names: the reverse of [`Store::name_of`].
     pub fn path_of(&self, name: &str) -> PathBuf {
-        folders::folder_of(&self.root).join(name)
+        folder_of(&self.root).join(name)
+    }
+
+    /// The store's own folder; none where there is no store.
+    fn opened(&self) -> Result<Option<Folder>> {
+        let mut slot = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.is_none() {
+            let opened = match self.root.file_name() {
+                // The way to it is the user's; it itself is no link.
+                Some(name) => Folder::open(folder_of(&self.root))
+                    .and_then(|above| above.below(Path::new(name))),
+                None => Folder::open(&self.root),
+            };
+            match opened {
+                Ok(folder) => *slot = Some(folder),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(not_plain(&self.root, "open the store", e)),
+            }
+        }
+        Ok(slot.clone())
+    }
+
+    /// A folder of the store, for reading; none where there is none.
+    fn part(&self, name: &str) -> Result<Option<Folder>> {
+        let Some(folder) = self.opened()? else {
+            return Ok(None);
+        };
+        match folder.below(Path::new(name)) {
+            Ok(folder) => Ok(Some(folder)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(not_plain(&self.root.join(name), "open", e)),
+        }
+    }
+
+    /// Opens a content of the store, named `folder/file`; `doing` and `hint` are for messages.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Store`] when it is not there, or is anything but a regular file.
+    fn open_content(&self, name: &str, doing: &str, hint: &str) -> Result<File> {
+        let path = self.root.join(name);
+        let failed = |e| match folder::NotPlain::of(&e) {
+            Some(_) => not_plain(&path, doing, e),
+            None => Error {
+                kind: ErrorKind::Store,
+                ..Error::io(&path, doing, e).hint(hint)
+            },
+        };
+        let missing = || failed(io::ErrorKind::NotFound.into());
+        let (part, file) = name.split_once('/').ok_or_else(missing)?;
+        let part = self.part(part)?.ok_or_else(missing)?;
+        part.read(OsStr::new(file)).map_err(failed)
     }
 
     /// A folder of the store, for a write: it and the store are there afterwards, and the store is in use.
-    fn folder(&self, name: &str) -> Result<PathBuf> {
-        self.begin()?;
-        let folder = self.root.join(name);
-        folders::create_private_folder(&folder)?;
-        Ok(folder)
+    fn folder(&self, name: &str) -> Result<Folder> {
+        let folder = self.begin()?;
+        folder.below_or_make(Path::new(name), Access::Private, Durability::Durable)
     }
 
     /// The run no longer uses the store.
@@ -143,11 +210,15 @@ impl Store {
         drop(in_use.take());
     }
 
-    fn begin(&self) -> Result<()> {
+    fn begin(&self) -> Result<Folder> {
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = match self.opened()? {
+            Some(folder) => folder,
+            None => self.make()?,
+        };
         if in_use.is_none() {
-            folders::create_private_folder(&self.root)?;
-            let file = self.lock_file()?;
+            look_over(&folder)?;
+            let file = lock_file(&folder)?;
             match file.lock_shared() {
                 // Without locks in the file system the runs still do not disturb each other; only a sweep could.
                 Err(e) if e.kind() != io::ErrorKind::Unsupported => {
@@ -156,22 +227,112 @@ impl Store {
                 Ok(()) | Err(_) => *in_use = Some(file),
             }
         }
-        Ok(())
+        Ok(folder)
     }
 
-    fn lock_file(&self) -> Result<File> {
-        let path = self.root.join("lock");
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true);
-        private(&mut options)
-            .open(&path)
-            .map_err(|e| Error::io(&path, "open", e))
+    /// Makes the names of the store's folders survive a power cut.
+    fn sync(&self) -> Result<()> {
+        match self.opened()? {
+            Some(folder) => folder
+                .sync()
+                .map_err(|e| Error::io(&self.root, "flush the folder", e)),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes what killed runs have left half written. What cannot be listed or removed harms nobody.
+    pub fn sweep(&self) {
+        let parts = PARTS.iter().map(|part| self.part(part));
+        let folders = std::iter::once(self.opened()).chain(parts);
+        for folder in folders.filter_map(|folder| folder.ok().flatten()) {
+            for name in folder.names().into_iter().flatten() {
+                let _ = atomic::remove_leftover(&folder, &name);
+            }
+        }
+    }
+
+    fn make(&self) -> Result<Folder> {
+        let above = Folder::open_or_make(folder_of(&self.root), Durability::Durable)?;
+        let folder = match self.root.file_name() {
+            Some(name) => {
+                above.below_or_make(Path::new(name), Access::Private, Durability::Durable)?
+            }
+            None => above,
+        };
+        let mut slot = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(folder.clone());
+        Ok(folder)
+    }
+}
+
+/// Before anything is written to a store: what is in the places of our own folders and files is of the right kind.
+///
+/// # Errors
+///
+/// [`ErrorKind::Store`] for a link, or for anything else that no run of ours can have made.
+fn look_over(store: &Folder) -> Result<()> {
+    let wrong =
+        |path: &Path, why: folder::NotPlain| Err(not_plain(path, "use the store", why.into()));
+    let unseen = |path: &Path, e| Error::io(path, "look at it", e);
+    for part in PARTS {
+        let path = store.path().join(part);
+        let Some(seen) = store.look(OsStr::new(part)).map_err(|e| unseen(&path, e))? else {
+            continue;
+        };
+        if seen.is_symlink() {
+            return wrong(&path, folder::NotPlain::Link);
+        }
+        if !seen.is_dir() {
+            return wrong(&path, folder::NotPlain::NoFolder);
+        }
+        if !matches!(part, manifest::MANIFESTS | manifest::JOURNAL) {
+            continue;
+        }
+        let part = store
+            .below(Path::new(part))
+            .map_err(|e| not_plain(&path, "open", e))?;
+        for name in part.names().map_err(|e| Error::io(&path, "list", e))? {
+            let path = path.join(&name);
+            match part.look(&name).map_err(|e| unseen(&path, e))? {
+                Some(seen) if seen.is_symlink() => return wrong(&path, folder::NotPlain::Link),
+                Some(seen) if !seen.is_file() => return wrong(&path, folder::NotPlain::NoFile),
+                Some(_) | None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The lock of a store, made where it is missing.
+fn lock_file(store: &Folder) -> Result<File> {
+    let (name, path) = (OsStr::new(LOCK), store.path().join(LOCK));
+    loop {
+        match store.open_lock(name) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened.map_err(|e| not_plain(&path, "open", e)),
+        }
+        match store.create(name, Access::Private) {
+            // Another run was faster.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map_err(|e| Error::io(&path, "create", e)),
+        }
     }
 }
 
 /// `blake3:` and the 64 hexadecimal digits of the hash of `bytes`: how hashes are written everywhere.
 pub fn hash(bytes: &[u8]) -> String {
     hash_text(&blake3::hash(bytes))
+}
+
+/// [`hash`] of all that a file holds.
+///
+/// # Errors
+///
+/// The system's.
+pub fn hash_of(file: &mut File) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(file)?;
+    Ok(hash_text(&hasher.finalize()))
 }
 
 fn hash_text(hash: &blake3::Hash) -> String {
@@ -196,37 +357,38 @@ fn is_content_name(name: &str, folder: &str, ending: &str) -> bool {
         })
 }
 
-/// Opens a regular file, and nothing else: no link, pipe or device.
-///
-/// What was looked at is compared with what was opened, so a link that is slipped in between is noticed. A pipe
-/// slipped in between would make us wait; whoever can do that can delete the store as well.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let seen = fs::symlink_metadata(path)?;
-    let refused = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
-    if !seen.is_file() {
-        return Err(refused());
-    }
-    let file = File::open(path)?;
-    #[cfg(unix)]
-    if atomic::place(&file.metadata()?) != atomic::place(&seen) {
-        return Err(refused());
-    }
-    Ok(file)
-}
-
-/// Opens a transcript, which may be behind a link: a regular file. Whoever opens a named pipe waits for its writer, for ever
-/// if there is none, so what is there is looked at first.
+/// Opens a transcript, which may be behind a link: a regular file. Never waits for the writer of a pipe.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Io`] for anything that is no regular file; what [`Error::io`] makes of the system's refusal.
 pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
     let unreadable = |e| Error::io(path, "open", e);
+    // Some devices act on being opened.
     check_regular(path, &fs::metadata(path).map_err(unreadable)?)?;
-    let file = File::open(path).map_err(unreadable)?;
+    let file = folder::open_without_waiting(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     check_regular(path, &metadata)?;
     Ok((file, metadata))
+}
+
+/// All of a regular file of at most so many bytes; for what came with somebody else's folder. Never waits.
+///
+/// # Errors
+///
+/// Those of [`open_transcript`]; [`ErrorKind::Io`] when it is larger.
+pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let (file, _) = open_transcript(path)?;
+    let mut bytes = Vec::new();
+    let read = file.take(most.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| Error::io(path, "read", e))?;
+    if bytes.len() as u64 > most {
+        let message = format!("it has more than {}", crate::text::count(most, "byte"));
+        return Err(Error::new(ErrorKind::Io, message)
+            .at(path)
+            .hint("what belongs here is smaller; look at what it is"));
+    }
+    Ok(bytes)
 }
 
 fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
@@ -278,16 +440,10 @@ fn write_failed(source: io::Error) -> Error {
     }
 }
 
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
 /// The path with the links of its folders resolved; its last part is kept, whether a link or not there yet.
 fn named(path: &Path) -> PathBuf {
     match path.file_name() {
-        Some(name) => resolved(folders::folder_of(path)).join(name),
+        Some(name) => resolved(folder_of(path)).join(name),
         None => resolved(path),
     }
 }
@@ -296,7 +452,7 @@ fn named(path: &Path) -> PathBuf {
 fn resolved(path: &Path) -> PathBuf {
     match (fs::canonicalize(path), path.file_name()) {
         (Ok(path), _) => path,
-        (Err(_), Some(name)) => resolved(folders::folder_of(path)).join(name),
+        (Err(_), Some(name)) => resolved(folder_of(path)).join(name),
         (Err(_), None) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
     }
 }

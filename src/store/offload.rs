@@ -3,16 +3,19 @@
 //! The name is what a placeholder in a transcript says, so it comes back to us from files that anybody may have
 //! written. Never reads or writes outside `offloaded/`, and never returns bytes that are not those of the name.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
-use super::atomic::{Durability, IfTaken, Mode, Temp};
-use super::{Store, content_name, is_content_name, open_regular};
+use super::atomic::{Durability, IfTaken, Mode, Temp, remove_opened};
+use super::folder::not_plain;
+use super::{Store, content_name, is_content_name};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const OFFLOADED: &str = "offloaded";
 const ENDING: &str = ".txt";
+const READING: &str = "read the offloaded content";
+const OTHER_STORE: &str =
+    "it belongs to the store that the transcript was compacted into; name that with --store";
 
 /// The name of `content` in any store: `offloaded/<32hex>.txt`, relative to the store. Pure.
 pub fn offload_name(content: &[u8]) -> String {
@@ -81,10 +84,11 @@ impl Store {
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<()> {
         let folder = self.folder(OFFLOADED)?;
-        let path = self.offload_path(name)?;
-        // Looked at without following links: a dangling one counts as taken, and is refused by the read.
-        if fs::symlink_metadata(&path).is_err() {
-            let failed = |e| Error::io(&path, "write", e);
+        let file = file_of(name)?;
+        let path = self.root.join(name);
+        let failed = |e| not_plain(&path, "write", e);
+        // A link counts as taken, and is refused by the read.
+        if folder.look(file).map_err(failed)?.is_none() {
             let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
             let mut hashing = Tee(OffloadHash::default(), &mut temp);
             write(&mut hashing).map_err(failed)?;
@@ -98,7 +102,7 @@ impl Store {
             if self.durability == Durability::Durable {
                 temp.sync().map_err(failed)?;
             }
-            match temp.persist(&path, IfTaken::Fail, Durability::Lazy) {
+            match temp.persist(file, IfTaken::Fail, Durability::Lazy) {
                 Ok(_) => return Ok(()),
                 // Another thread or run kept the same content meanwhile.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -136,8 +140,16 @@ impl Store {
             if !ledger.is_offload_of(name, output) {
                 return Err(Error::new(ErrorKind::Store, "another output names it"));
             }
-            let path = self.offload_path(name)?;
-            fs::remove_file(&path).map_err(|e| Error::io(&path, "delete", e))
+            let path = self.root.join(name);
+            let failed = |e| not_plain(&path, "delete", e);
+            let Some(folder) = self.part(OFFLOADED)? else {
+                return Err(failed(io::ErrorKind::NotFound.into()));
+            };
+            let file = file_of(name)?;
+            let opened = folder.read(file).map_err(failed)?;
+            remove_opened(&folder, file, &opened)
+                .map(drop)
+                .map_err(failed)
         };
         names
             .iter()
@@ -146,15 +158,14 @@ impl Store {
     }
 
     fn copy_offload(&self, name: &str, to: &mut impl Write) -> Result<()> {
-        let path = self.offload_path(name)?;
+        file_of(name)?;
         let mut hashing = Tee(OffloadHash::default(), to);
-        open_regular(&path)
-            .and_then(|mut file| io::copy(&mut file, &mut hashing))
-            .map_err(|e| Error {
-                kind: ErrorKind::Store,
-                ..Error::io(&path, "read the offloaded content", e)
-                    .hint("it belongs to the store that the transcript was compacted into; name that with --store")
-            })?;
+        let path = self.root.join(name);
+        let mut file = self.open_content(name, READING, OTHER_STORE)?;
+        io::copy(&mut file, &mut hashing).map_err(|e| Error {
+            kind: ErrorKind::Store,
+            ..Error::io(&path, READING, e).hint(OTHER_STORE)
+        })?;
         if hashing.0.name() != name {
             return Err(Error::new(
                 ErrorKind::Store,
@@ -165,16 +176,17 @@ impl Store {
         }
         Ok(())
     }
+}
 
-    fn offload_path(&self, name: &str) -> Result<PathBuf> {
-        if is_offload_name(name) {
-            return Ok(self.root.join(name));
-        }
-        // The name itself is not shown: it may be of any length, and steer a terminal.
-        Err(Error::new(
-            ErrorKind::Store,
-            "a transcript names an offloaded content in a way that ctxpack never does",
-        )
-        .hint("names have the form offloaded/<32 hexadecimal digits>.txt"))
+/// The file of a name that [`offload_name`] made, in its folder.
+fn file_of(name: &str) -> Result<&OsStr> {
+    if is_offload_name(name) {
+        return Ok(OsStr::new(&name[OFFLOADED.len() + 1..]));
     }
+    // The name itself is not shown: it may be of any length, and steer a terminal.
+    Err(Error::new(
+        ErrorKind::Store,
+        "a transcript names an offloaded content in a way that ctxpack never does",
+    )
+    .hint("names have the form offloaded/<32 hexadecimal digits>.txt"))
 }

@@ -127,7 +127,7 @@ fn only_names_of_our_own_form_are_read() {
         assert_eq!(error.path, None, "{name} became a path");
         assert!(error.to_string().len() < 200);
         let mut out = Vec::new();
-        let error = store.read_archive(name, &mut out).unwrap_err();
+        let error = store.read_archive(name, u64::MAX, &mut out).unwrap_err();
         assert_eq!((error.kind, out.len()), (ErrorKind::Store, 0), "{name}");
     }
     assert_eq!(store.read_offload(&good).unwrap(), b"content");
@@ -147,7 +147,9 @@ fn archives_come_back_from_pieces_and_from_memory() {
     assert_eq!(names(&store.root().join("archive")).len(), 1);
 
     let mut out = Vec::new();
-    let written = store.read_archive(&archived.name, &mut out).unwrap();
+    let written = store
+        .read_archive(&archived.name, u64::MAX, &mut out)
+        .unwrap();
     assert_eq!(out, original);
     assert_eq!(
         written,
@@ -172,14 +174,20 @@ fn a_damaged_archive_is_noticed_and_archiving_again_heals_it() {
     let other = zstd::encode_all(&b"other"[..], 3).unwrap();
     for damaged in [&whole[..whole.len() - 1], &flipped, &other, b"", b"junk"] {
         fs::write(&path, damaged).unwrap();
-        let error = store.read_archive(&name, &mut io::sink()).unwrap_err();
+        let error = store
+            .read_archive(&name, u64::MAX, &mut io::sink())
+            .unwrap_err();
         assert_eq!(error.kind, ErrorKind::Store);
         assert_eq!(error.path, Some(path.clone()));
     }
     store.put_archive(b"original").unwrap();
-    store.read_archive(&name, &mut io::sink()).unwrap();
+    store
+        .read_archive(&name, u64::MAX, &mut io::sink())
+        .unwrap();
     fs::remove_file(&path).unwrap();
-    let error = store.read_archive(&name, &mut io::sink()).unwrap_err();
+    let error = store
+        .read_archive(&name, u64::MAX, &mut io::sink())
+        .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Store);
 }
 
@@ -197,7 +205,7 @@ fn a_writer_that_fails_is_no_fault_of_the_store() {
     let dir = tempdir().unwrap();
     let store = store(dir.path());
     let name = store.put_archive(b"original").unwrap().name;
-    let error = store.read_archive(&name, &mut Full).unwrap_err();
+    let error = store.read_archive(&name, u64::MAX, &mut Full).unwrap_err();
     assert_eq!((error.kind, error.path), (ErrorKind::Io, None));
     assert_eq!(error.source.unwrap().kind(), io::ErrorKind::StorageFull);
 }
@@ -266,6 +274,8 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
         offloads: vec![offload_name(b"moved")],
         cleaned: Vec::new(),
         policy_hash: hash(b"policy"),
+        sequence: 1,
+        overlaps: None,
     };
     if let Some(dir) = std::env::var_os(CHILD) {
         let dir = PathBuf::from(dir);
@@ -274,7 +284,7 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
         run.put_offload(b"moved").unwrap();
         run.record(&record).unwrap();
         let mut out = atomic::Replace::create(
-            &dir.join("out"),
+            Spot::named(&dir.join("out"), Missing::Refuse).unwrap(),
             atomic::Existing::Refuse,
             atomic::Mode::Default,
             Durability::Lazy,
@@ -313,7 +323,9 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
     );
     let mut original = Vec::new();
     let archive = record.archive.unwrap();
-    store.read_archive(&archive, &mut original).unwrap();
+    store
+        .read_archive(&archive, u64::MAX, &mut original)
+        .unwrap();
     assert_eq!(original, b"in");
     store.read_offload(&record.offloads[0]).unwrap();
     drop(store.lock().unwrap());
@@ -324,7 +336,10 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
     assert_eq!(left[0], FOLDER);
     assert!(atomic::is_temp(left[1].as_ref()));
     #[cfg(unix)]
-    assert!(atomic::remove_leftover(&dir.path().join(&left[1])).unwrap());
+    {
+        let folder = Folder::open(dir.path()).unwrap();
+        assert!(atomic::remove_leftover(&folder, left[1].as_ref()).unwrap());
+    }
 }
 
 #[cfg(unix)]
@@ -369,7 +384,9 @@ mod unix {
             ErrorKind::Store
         );
         let mut out = Vec::new();
-        let error = store.read_archive(&archive, &mut out).unwrap_err();
+        let error = store
+            .read_archive(&archive, u64::MAX, &mut out)
+            .unwrap_err();
         assert_eq!((error.kind, out.len()), (ErrorKind::Store, 0));
     }
 

@@ -5,15 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs::{File, Permissions};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::atomic::{Durability, Existing, Mode, Replace, Stamp, Written};
-use super::manifest::{Cleaned, Ledger, Original, Record};
-use super::{COPY_BYTES, FOLDER, Store, hash_text, named, open_transcript, pour, resolved};
+use super::atomic::{Durability, Existing, Mode, Replace, Rights, Stamp, Written};
+use super::manifest::{Cleaned, Ledger, Original, Record, newest};
+use super::spot::{Missing, Spot};
+use super::{COPY_BYTES, FOLDER, Store, hash_text, open_transcript, pour, resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
+
+/// No tool's output is larger. How much a cleaned-up one unpacks to is not recorded.
+const MOST_CLEANED: u64 = 1 << 30;
 
 /// Finds where files came from; keeps what it has read of the stores, so that many files cost one reading.
 #[derive(Debug)]
@@ -26,8 +30,10 @@ pub struct Undo {
 #[derive(Debug, Clone)]
 pub struct Found {
     file: PathBuf,
+    /// The file itself, if a link was named.
+    spot: Spot,
     stamp: Stamp,
-    permissions: Permissions,
+    rights: Rights,
     root: PathBuf,
     /// All of one original; the likeliest first.
     records: Vec<Record>,
@@ -73,6 +79,8 @@ pub struct Undone {
     pub hash: String,
     /// The original's length in bytes.
     pub bytes: u64,
+    /// What the file had besides its bytes and could not keep.
+    pub lost: Vec<String>,
 }
 
 impl Undo {
@@ -86,7 +94,7 @@ impl Undo {
 
     /// What `file` was made from.
     ///
-    /// Its bytes decide: a record of this path is preferred (the newest one), but a file that was moved is found
+    /// Its bytes decide: a record of this path is preferred (that of the last run), but a file that was moved is found
     /// as well, and so is one that was appended to. The nearest store that knows the file wins.
     ///
     /// # Errors
@@ -95,18 +103,30 @@ impl Undo {
     /// originals; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
     /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when something cannot be read.
     pub fn find(&mut self, file: &Path) -> Result<Found> {
-        let handle = open(file)?;
+        check_transcript(file)?;
+        let spot = Spot::resolved(file, None)?;
+        let handle = spot.read()?;
         let metadata = handle
             .metadata()
             .map_err(|e| Error::io(file, "look at it", e))?;
+        let rights = Rights::of(&handle).map_err(|e| Error::io(file, "look at it", e))?;
         let written = pour(&mut &handle, &mut io::sink(), |e| {
             Error::io(file, "read", e)
         })?;
-        let roots = self.roots(file);
-        for root in &roots {
-            if !self.ledgers.contains_key(root) {
-                let ledger = Store::new(root, Durability::Lazy).ledger()?;
-                self.ledgers.insert(root.clone(), ledger);
+        let mut roots = self.roots(file);
+        // Beyond a store that cannot be read nothing is looked for: it may know the file.
+        let mut unreadable = None;
+        for (i, root) in roots.iter().enumerate() {
+            if self.ledgers.contains_key(root) {
+                continue;
+            }
+            match Store::new(root, Durability::Lazy).ledger() {
+                Ok(ledger) => drop(self.ledgers.insert(root.clone(), ledger)),
+                Err(error) => {
+                    unreadable = Some(error);
+                    roots.truncate(i);
+                    break;
+                }
             }
         }
         // From the nearest store to the farthest; each with the file's name as that store would record it.
@@ -120,17 +140,23 @@ impl Undo {
                 (root, ledger, name)
             })
             .collect();
+        let is_link = fs::symlink_metadata(file).is_ok_and(|seen| seen.is_symlink());
         let found = |root: &Path, records, state| Found {
             file: file.to_owned(),
+            spot: spot.clone(),
             stamp: Stamp::of(&metadata),
-            permissions: metadata.permissions(),
+            rights: rights.clone(),
             root: root.to_owned(),
             records,
             state,
         };
 
         for (root, ledger, name) in &stores {
-            let records: Vec<&Record> = ledger.with_output(&written.hash).collect();
+            let mut records: Vec<&Record> = ledger.with_output(&written.hash).collect();
+            if is_link {
+                // A file that was moved is known by its bytes; but whoever made the link may have made the record.
+                records.retain(|record| Some(&record.output) == name.as_ref());
+            }
             if let Some(records) = one_original(file, &records, name.as_deref())? {
                 let state = match records.first() {
                     Some(first) if first.input_hash == written.hash => {
@@ -145,7 +171,7 @@ impl Undo {
             .iter()
             .find(|(_, ledger, _)| ledger.is_original(&written.hash));
         for (root, ledger, name) in &stores {
-            let grown = match grown(file, &written, ledger, name.as_deref()) {
+            let grown = match grown(&spot, &written, ledger, name.as_deref()) {
                 Err(_) if original.is_some() => continue,
                 grown => grown?,
             };
@@ -153,14 +179,18 @@ impl Undo {
                 continue;
             };
             let is_here = |record: &Record| Some(&record.output) == name.as_ref();
+            if is_link && !records.iter().any(is_here) {
+                continue;
+            }
             // What was compacted twice was an original, too, in between: but not the first one of this very file.
             if original.is_none() || records.iter().any(is_here) {
                 return Ok(found(root, records, State::Grown(written.bytes - bytes)));
             }
         }
-        match original {
-            Some((root, ..)) => Ok(found(root, Vec::new(), State::AlreadyOriginal(written))),
-            None => Err(unknown(file, &stores)),
+        match (original, unreadable) {
+            (Some((root, ..)), _) => Ok(found(root, Vec::new(), State::AlreadyOriginal(written))),
+            (None, Some(error)) => Err(error),
+            (None, None) => Err(unknown(file, &stores)),
         }
     }
 
@@ -168,17 +198,12 @@ impl Undo {
         if let Some(store) = &self.store {
             return vec![store.clone()];
         }
-        // A link may have been given: the store can be beside the link or beside what it points to.
-        let mut roots: Vec<PathBuf> = Vec::new();
-        for path in [named(file), resolved(file)] {
-            for folder in path.ancestors().skip(1) {
-                let root = folder.join(FOLDER);
-                if root.is_dir() && !roots.contains(&root) {
-                    roots.push(root);
-                }
-            }
-        }
-        roots
+        // Those above the file itself: a store beside a link would have a say about files anywhere.
+        let path = resolved(file);
+        let above = path.ancestors().skip(1).map(|folder| folder.join(FOLDER));
+        above
+            .filter(|root| root.symlink_metadata().is_ok())
+            .collect()
     }
 }
 
@@ -222,25 +247,28 @@ impl Found {
                 .at(&self.file)
                 .hint("`--discard-appended` gives the original without them"));
             }
-            State::AlreadyOriginal(written) => (Source::File(&self.file), written.clone()),
+            State::AlreadyOriginal(written) => (Source::File, written.clone()),
             State::Compacted | State::Grown(_) => self.source()?,
         };
         let done = Undone {
             state: self.state.clone(),
             hash: original.hash.clone(),
             bytes: original.bytes,
+            lost: Vec::new(),
         };
-        let mode = Mode::Like(self.permissions.clone());
+        let mode = Mode::Like(self.rights.clone());
         let mut file = match dest {
             Dest::InPlace if matches!(self.state, State::AlreadyOriginal(_)) => return Ok(done),
             Dest::InPlace => {
                 let existing = Existing::IfUnchanged(self.stamp.clone());
-                let mut file = Replace::create(&self.file, existing, mode, Durability::Durable)?;
+                let spot = self.spot.clone();
+                let mut file = Replace::create(spot, existing, mode, Durability::Durable)?;
                 file.keep_time();
                 file
             }
             Dest::Path(path, existing) => {
-                Replace::create(path, existing, mode, Durability::Durable)?
+                let spot = Spot::named(path, Missing::Refuse)?;
+                Replace::create(spot, existing, mode, Durability::Durable)?
             }
             Dest::Writer(to) => {
                 self.pour(source, &original, to)?;
@@ -255,8 +283,8 @@ impl Found {
                 e
             }
         })?;
-        file.commit()?;
-        Ok(done)
+        let lost = file.commit()?.lost;
+        Ok(Undone { lost, ..done })
     }
 
     /// Gives back what the original names among the offloads, and what a later clean-up has moved into the archive.
@@ -264,8 +292,10 @@ impl Found {
         let store = Store::new(&self.root, Durability::Durable);
         for Cleaned { name, archive } in self.records.iter().flat_map(|record| &record.cleaned) {
             if store.read_offload(name).is_err() {
+                // Nothing is written before it is known to be right.
+                store.read_archive(archive, MOST_CLEANED, &mut io::sink())?;
                 store.put_offload_as(name, |out| {
-                    let copied = store.read_archive(archive, out);
+                    let copied = store.read_archive(archive, MOST_CLEANED, out);
                     copied.map(drop).map_err(io::Error::other)
                 })?;
             }
@@ -298,16 +328,24 @@ impl Found {
     fn pour(&self, source: Source<'_>, original: &Written, to: &mut dyn Write) -> Result<()> {
         let store = Store::new(&self.root, Durability::Lazy);
         let (path, written) = match source {
-            Source::Archive(name) => (self.root.join(name), store.read_archive(name, to)?),
+            Source::Archive(name) => (
+                self.root.join(name),
+                store.read_archive(name, original.bytes, to)?,
+            ),
             Source::Input(name) => {
                 let path = store.path_of(name);
-                let file = open(&path).map_err(|e| gone(e, &path, original))?;
+                let (file, metadata) =
+                    open_transcript(&path).map_err(|e| gone(e, &path, original))?;
+                if metadata.len() > original.bytes {
+                    return Err(grown_since(&path, original, metadata.len()));
+                }
                 let written = pour(&mut &file, to, |e| Error::io(&path, "read", e))?;
                 (path, written)
             }
-            Source::File(path) => {
-                let written = pour(&mut &open(path)?, to, |e| Error::io(path, "read", e))?;
-                (path.to_owned(), written)
+            Source::File => {
+                let path = &self.file;
+                let written = pour(&mut &self.spot.read()?, to, |e| Error::io(path, "read", e))?;
+                (path.clone(), written)
             }
         };
         if written == *original {
@@ -336,50 +374,67 @@ enum Source<'a> {
     /// By the name in a record.
     Archive(&'a str),
     /// The file that was asked about.
-    File(&'a Path),
+    File,
 }
 
-/// The records of the one original that `records` (the newest first) agree on; none if there are none.
+/// The records of the one original that `records` agree on; none if there are none.
 ///
-/// One that names this very path decides, because two inputs can give the same output.
+/// Those that name this very path decide, because two inputs can give the same output; of several, the last one.
 fn one_original(
     file: &Path,
     records: &[&Record],
     name: Option<&str>,
 ) -> Result<Option<Vec<Record>>> {
-    let here = |record: &Record| Some(record.output.as_str()) == name;
-    let Some(chosen) = records
-        .iter()
-        .find(|record| here(record))
-        .or(records.first())
-    else {
-        return Ok(None);
+    let is_here = |record: &Record| Some(record.output.as_str()) == name;
+    let here: Vec<&Record> = records.iter().copied().filter(|r| is_here(r)).collect();
+    let chosen = match (records, here.as_slice()) {
+        ([], _) => return Ok(None),
+        ([first, rest @ ..], []) => {
+            let is_other = |record: &&Record| record.input_hash != first.input_hash;
+            if rest.iter().any(is_other) {
+                return Err(several(
+                    file,
+                    "these bytes came from several different originals",
+                    records,
+                    "move the file back to where it was written, then its own original is known",
+                ));
+            }
+            first
+        }
+        (_, here) => newest(here).ok_or_else(|| {
+            several(
+                file,
+                "this file was made from several different originals, and the records do not say which came last",
+                here,
+                "take the right one out of the store's archive by its name, or use the input that is named",
+            )
+        })?,
     };
-    let (mut same, other): (Vec<Record>, Vec<Record>) = records
-        .iter()
-        .map(|&record| record.clone())
-        .partition(|record| record.input_hash == chosen.input_hash);
-    if !other.is_empty() && !here(chosen) {
-        let originals: BTreeSet<String> = records
-            .iter()
-            .map(|record| match (record.original, &record.archive) {
-                (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
-                (Original::Input, _) | (Original::Archive, None) => record.input.clone(),
-            })
-            .collect();
-        let originals: Vec<String> = originals.into_iter().collect();
-        return Err(Error::new(
-            ErrorKind::Store,
-            format!(
-                "these bytes came from several different originals: {}",
-                originals.join(", ")
-            ),
-        )
-        .at(file)
-        .hint("move the file back to where it was written, then its own original is known"));
-    }
-    same.sort_by_key(|record| !here(record));
+    let all = records.iter().copied();
+    let mut same: Vec<Record> = all
+        .filter(|record| record.input_hash == chosen.input_hash)
+        .cloned()
+        .collect();
+    same.sort_by_key(|record| !is_here(record));
     Ok(Some(same))
+}
+
+/// Which originals there are.
+fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error {
+    let originals: BTreeSet<String> = records
+        .iter()
+        .map(|record| match (record.original, &record.archive) {
+            (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
+            (Original::Input, _) | (Original::Archive, None) => record.input.clone(),
+        })
+        .collect();
+    let originals: Vec<String> = originals.into_iter().collect();
+    Error::new(
+        ErrorKind::Store,
+        format!("{message}: {}", originals.join(", ")),
+    )
+    .at(file)
+    .hint(hint)
 }
 
 /// The longest recorded output that `file` begins with, and its records.
@@ -388,7 +443,7 @@ fn one_original(
 /// growing begins with every older copy of itself, and has nothing to undo. Nor do those that were made from what the file
 /// holds now: an original can begin with its own output.
 fn grown(
-    file: &Path,
+    file: &Spot,
     now: &Written,
     ledger: &Ledger,
     name: Option<&str>,
@@ -418,14 +473,14 @@ fn grown(
     match longest {
         None => Ok(None),
         Some((length, records)) => {
-            Ok(one_original(file, &records, name)?.map(|records| (length, records)))
+            Ok(one_original(file.path(), &records, name)?.map(|records| (length, records)))
         }
     }
 }
 
 /// The hashes of the file's beginnings of these lengths, in one reading.
-fn prefix_hashes(path: &Path, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
-    let file = open(path)?;
+fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
+    let file = spot.read()?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; COPY_BYTES];
     let mut hashes = Vec::with_capacity(lengths.len());
@@ -437,7 +492,7 @@ fn prefix_hashes(path: &Path, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
                 Ok(0) => return Ok(hashes),
                 Ok(n) => hasher.update(&buffer[..n]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => return Err(Error::io(path, "read", e)),
+                Err(e) => return Err(Error::io(spot.path(), "read", e)),
             };
         }
         hashes.push((length, hash_text(&hasher.finalize())));
@@ -445,8 +500,25 @@ fn prefix_hashes(path: &Path, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
     Ok(hashes)
 }
 
-fn open(path: &Path) -> Result<File> {
-    open_transcript(path).map(|(file, _)| file)
+/// A folder or a stream in the place of a transcript is an error of its own.
+fn check_transcript(path: &Path) -> Result<()> {
+    let seen = fs::metadata(path).map_err(|e| Error::io(path, "open", e))?;
+    super::check_regular(path, &seen)
+}
+
+/// An original that is longer now is not read to its end: how long it is depends on who wrote the record.
+fn grown_since(path: &Path, original: &Written, bytes: u64) -> Error {
+    Error::new(
+        ErrorKind::Changed,
+        format!(
+            "the original has changed: it was {} ({}), it has {} now",
+            original.hash,
+            count(original.bytes, "byte"),
+            count(bytes, "byte"),
+        ),
+    )
+    .at(path)
+    .hint("put the recorded bytes back, from a backup or a version control system")
 }
 
 fn gone(error: Error, path: &Path, original: &Written) -> Error {

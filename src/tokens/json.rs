@@ -113,12 +113,16 @@ pub(super) fn without_pictures(json: &[u8]) -> Vec<u8> {
 
 /// The objects of a picture's or a document's type in the lists of a value, in order.
 fn pictures(json: &[u8]) -> Vec<Span> {
-    fn value(c: &mut Cursor<'_>, found: &mut Vec<Span>) -> Parse<()> {
+    /// Pictures lie in the content of a message, or of a result in it: far less deep than this. A call's input may be nested
+    /// deeper than any stack.
+    const DEEPEST: u32 = 64;
+    fn value(c: &mut Cursor<'_>, found: &mut Vec<Span>, depth: u32) -> Parse<()> {
         match c.kind()? {
+            _ if depth == DEEPEST => c.skip(),
             Kind::Array => c.array(|c| {
                 let (start, before) = (c.place()?, found.len());
                 if c.kind()? != Kind::Object {
-                    return value(c, found);
+                    return value(c, found, depth + 1);
                 }
                 let mut is_picture = false;
                 let line = c.line();
@@ -131,7 +135,7 @@ fn pictures(json: &[u8]) -> Vec<Span> {
                         );
                         return Ok(());
                     }
-                    value(c, found)
+                    value(c, found, depth + 1)
                 })?;
                 if is_picture {
                     found.truncate(before);
@@ -139,14 +143,14 @@ fn pictures(json: &[u8]) -> Vec<Span> {
                 }
                 Ok(())
             }),
-            Kind::Object => c.object(|_, c| value(c, found)),
+            Kind::Object => c.object(|_, c| value(c, found, depth + 1)),
             Kind::String | Kind::Number | Kind::Bool | Kind::Null => c.skip(),
         }
         .map(drop)
     }
     let mut found = Vec::new();
     // It was read before; should it fail all the same, what was found is there.
-    let _ = value(&mut Cursor::new(json), &mut found);
+    let _ = value(&mut Cursor::new(json), &mut found, 0);
     found
 }
 
@@ -173,4 +177,18 @@ pub(super) fn scalars(text: &[u8]) -> u64 {
 /// How many of them lie outside the basic plane.
 pub(super) fn astral(text: &[u8]) -> u64 {
     text.iter().filter(|b| **b >= 0xf0).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_are_taken_out_however_deep_the_rest_is_nested() {
+        let picture = r#"{"type":"image","data":"x"}"#;
+        let deep = "[".repeat(500_000) + "1" + &"]".repeat(500_000);
+        let json = format!(r#"[{{"content":[{picture}]}},{deep},{picture}]"#);
+        let bare = format!(r#"[{{"content":[]}},{deep},]"#);
+        assert!(without_pictures(json.as_bytes()) == bare.as_bytes());
+    }
 }

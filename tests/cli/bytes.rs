@@ -154,7 +154,15 @@ fn one_thread_and_eight_write_the_same() {
         place.write("in/torn.jsonl.gz", &gzip("x".repeat(99))[..20]);
         let args = "compact in --out-dir out --store store --set demote.min_tokens=300 --report r.json --report r.jsonl --report r.csv --report r.md --report r.html";
         place.run(&format!("{args} -j {jobs}")).exits(3);
-        place.all_files()
+        let mut files = place.all_files();
+        // What a manifest is called is all that chance decides, and nothing names it.
+        let manifest = files
+            .keys()
+            .find(|name| name.starts_with("store/manifests/"))
+            .cloned();
+        let bytes = files.remove(&manifest.unwrap()).unwrap();
+        files.insert("store/manifests/".to_owned(), bytes);
+        files
     });
     let names =
         |tree: &std::collections::BTreeMap<String, _>| tree.keys().cloned().collect::<Vec<_>>();
@@ -162,11 +170,6 @@ fn one_thread_and_eight_write_the_same() {
     for (name, bytes) in &trees[0] {
         assert!(trees[1][name] == *bytes, "{name} differs");
     }
-    assert!(
-        trees[0]
-            .keys()
-            .any(|name| name.starts_with("store/manifests/"))
-    );
 }
 
 #[test]

@@ -216,18 +216,34 @@ fn a_wrong_name_or_value_stops_the_run_and_is_named() {
 }
 
 #[test]
-fn a_found_file_sends_nothing_and_reads_nothing_outside_of_its_folder() {
+fn a_found_file_sends_and_reads_nothing_and_lets_no_secret_through() {
     for (text, what) in [
         (
+            "redact = \"never\"\n",
+            "ctxpack.toml:1: redact = \"never\" would let secrets through",
+        ),
+        (
             "[summary]\nsource = \"anthropic\"\n",
-            "ctxpack.toml:2: summary.source would send",
+            "ctxpack.toml:2: summary.source = \"anthropic\" would have others write",
+        ),
+        (
+            "[summary]\nsource = \"scripted\"\n",
+            "ctxpack.toml:2: summary.source = \"scripted\" would have others write",
         ),
         (
             "[summary]\nbase_url = \"http://localhost:1\"\n",
             "ctxpack.toml:2: summary.base_url would say",
         ),
         (
-            "[restore]\nroot = \"..\"\n",
+            "[summary]\nmodel = \"big\"\n",
+            "ctxpack.toml:2: summary.model would choose",
+        ),
+        (
+            "[summary]\ntries = 9999\n",
+            "ctxpack.toml:2: summary.tries is over 10",
+        ),
+        (
+            "[restore]\nroot = \".\"\n",
             "ctxpack.toml:2: restore.root would read",
         ),
         (
@@ -241,41 +257,36 @@ fn a_found_file_sends_nothing_and_reads_nothing_outside_of_its_folder() {
     ] {
         let place = Place::with(&[("in.jsonl", sample().0.as_str()), ("ctxpack.toml", text)]);
         let before = place.all_files();
-        place.run("compact in.jsonl").exits(2).says(&[
-            what,
-            "nobody named this file",
-            "hint: name the file with --policy if you trust it",
-        ]);
+        // Not even beside flags that ask for a server, or that say otherwise.
+        for flags in [
+            "",
+            "--summarizer openai --base-url http://127.0.0.1:9",
+            "--redact outputs",
+        ] {
+            place
+                .run(&format!("compact in.jsonl {flags}"))
+                .exits(2)
+                .says(&[
+                    what,
+                    "nobody named this file",
+                    "hint: --policy ctxpack.toml allows it, if you trust the file",
+                ]);
+        }
+        for command in [
+            "stats in.jsonl",
+            "eval in.jsonl",
+            "config show",
+            "policy show",
+        ] {
+            place.run(command).exits(2).says(&[what]);
+        }
         assert_eq!(place.all_files(), before);
         place.run("config show --policy ctxpack.toml").exits(0);
+        place
+            .run_with(&[("CTXPACK_POLICY", "./ctxpack.toml")], "config show")
+            .exits(0);
         place.run("compact in.jsonl --isolated").exits(0);
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn a_found_files_root_is_of_its_own_folder_and_no_link_out_of_it() {
-    let place = Place::with(&[
-        ("a/ctxpack.toml", "[restore]\nroot = \"src\"\n"),
-        ("a/src/x", ""),
-        ("a/b/x", ""),
-        ("outside/x", ""),
-    ]);
-    let root = |ran| key(&shown(ran), "restore.root");
-    assert_eq!(
-        root(place.run_in("a", SHOW)),
-        of("src", "file ctxpack.toml")
-    );
-    assert_eq!(
-        root(place.run_in("a/b", SHOW)),
-        of("../src", "file ../ctxpack.toml")
-    );
-    std::os::unix::fs::symlink("../outside", place.path("a/link")).unwrap();
-    place.write("a/ctxpack.toml", "[restore]\nroot = \"link\"\n");
-    place
-        .run_in("a", SHOW)
-        .exits(2)
-        .says(&["ctxpack.toml: restore.root is a link to outside"]);
 }
 
 #[test]

@@ -28,6 +28,12 @@ impl Place {
         Place(tempfile::tempdir().unwrap())
     }
 
+    /// The same in memory, where that can be had: for many runs that wait for a disk otherwise.
+    #[cfg(target_os = "linux")]
+    pub(super) fn in_memory() -> Self {
+        tempfile::tempdir_in("/dev/shm").map_or_else(|_| Place::new(), Place)
+    }
+
     /// A folder with these files.
     pub(super) fn with<B: AsRef<[u8]>>(files: &[(&str, B)]) -> Self {
         let place = Place::new();

@@ -5,19 +5,29 @@
 // Clippy lets tests unwrap, but not what tests call.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(target_os = "linux")]
+mod attributes;
 mod bytes;
 mod check;
 mod config;
+#[cfg(unix)]
+mod controls;
 mod errors;
 mod eval;
 mod gc;
 mod harness;
 #[cfg(unix)]
 mod hooks;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod http;
 mod inplace;
 mod inputs;
+mod limits;
+mod notices;
 mod outputs;
+#[cfg(unix)]
+mod planted;
 mod policy;
 mod replay;
 

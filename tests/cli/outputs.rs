@@ -258,19 +258,23 @@ mod unix {
     }
 
     #[test]
-    fn an_output_that_is_a_link_keeps_pointing() {
-        let (before, after) = sample();
+    fn an_output_does_not_go_through_a_link() {
+        let (before, _) = sample();
         let place = Place::with(&[("in.jsonl", before.as_str()), ("far/real.jsonl", "old")]);
         symlink("far/real.jsonl", place.path("out.jsonl")).unwrap();
-        place
-            .run("compact in.jsonl -o out.jsonl --overwrite")
-            .exits(0);
+        for dry in ["", " --dry-run"] {
+            place
+                .run(&format!("compact in.jsonl -o out.jsonl --overwrite{dry}"))
+                .exits(3)
+                .says(&["out.jsonl: there is a link", "hint: "]);
+        }
         assert!(
             fs::symlink_metadata(place.path("out.jsonl"))
                 .unwrap()
                 .is_symlink()
         );
-        assert_eq!(place.text("far/real.jsonl"), after);
+        assert_eq!(place.text("far/real.jsonl"), "old");
+        assert_eq!(place.files(), ["far/real.jsonl", "in.jsonl", "out.jsonl"]);
     }
 
     #[test]

@@ -241,6 +241,8 @@ fn a_signal_ends_a_run_that_is_deep_in_thought() {
     assert_eq!(code, Some(143), "{err}");
     let took = start.elapsed();
     assert!(took < Duration::from_millis(1500), "{took:?}");
+    assert!(err.contains("interrupted: "), "{err}");
+    assert!(err.contains("hint: run the same command again"), "{err}");
     assert_eq!(place.files(), ["in.jsonl"]);
 }
 
@@ -254,5 +256,6 @@ fn a_second_signal_ends_a_run_at_once_and_leaves_nothing() {
     send(&place, "-INT", &child);
     let (code, err) = ended(child);
     assert_eq!(code, Some(130), "{err}");
+    assert!(err.contains("interrupted: "), "{err}");
     assert_eq!(place.files(), ["in.jsonl"]);
 }

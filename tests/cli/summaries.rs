@@ -67,14 +67,20 @@ fn a_target_is_kept_to_or_said_to_be_out_of_reach() {
     let place = Place::with(&[("in.jsonl", session("/p/stations.txt"))]);
     place.run("compact in.jsonl --target 900").exits(0);
     let now = conversation(&place, "in.compact.stats.json");
-    assert_eq!(now["target"], json!({"tokens": 900, "reached": true}));
+    assert_eq!(
+        now["target"],
+        json!({"tokens": 900, "kind": "cap", "reached": true})
+    );
     assert!(now["tokens_after"].as_u64().unwrap() <= 900);
 
     place
         .run("compact in.jsonl --target 2 --report two.json")
         .exits(1);
     let now = conversation(&place, "two.json");
-    assert_eq!(now["target"], json!({"tokens": 2, "reached": false}));
+    assert_eq!(
+        now["target"],
+        json!({"tokens": 2, "kind": "cap", "reached": false})
+    );
     assert!(
         place
             .text("in.compact.jsonl")
@@ -129,7 +135,21 @@ fn files_come_back_from_the_folder_that_is_named_and_from_nowhere_else() {
     let (from, text, warnings) = read("stations.txt", "--files-root p");
     assert_eq!((from.as_str(), &warnings), ("disk", &json!([])));
     assert!(text.contains(r"[File restored: stations.txt]\n```\nnew alder\nnew birch\n```"));
-    for hostile in ["../outside.txt", ".env", "/etc/hostname"] {
+    // What secrets go by comes back from nowhere, not even as the transcript shows it.
+    for flags in ["", "--files-root p"] {
+        for secret in [".env", "/p/Prod.ENV", "deep/.kube/config", ".npmrc"] {
+            let (from, text, warnings) = read(secret, flags);
+            assert_eq!(from, "", "{secret}");
+            assert!(
+                !text.contains("restored") && !text.contains("SECRET"),
+                "{secret}"
+            );
+            let said = json!([{"kind": "file_withheld", "line": null,
+                "message": format!("not put back: {secret}: secrets are kept under such names")}]);
+            assert_eq!(warnings, said, "{secret}");
+        }
+    }
+    for hostile in ["../outside.txt", "/etc/hostname"] {
         let (from, text, warnings) = read(hostile, "--files-root p");
         assert_eq!(from, "transcript", "{hostile}");
         assert!(
@@ -200,4 +220,82 @@ fn scripted_answers_stand_beside_the_policy() {
         .run("compact in.jsonl --set summary.source=openai")
         .exits(2)
         .says(&["OPENAI_API_KEY is not set"]);
+}
+
+/// Requests of some hundred tokens, each with a short answer.
+fn many_requests(count: usize) -> Vec<String> {
+    let words = "the station of that valley has a bench a lamp and a clock on its platform";
+    (0..count)
+        .map(|n| format!("Request {n}: {}", [words; 8].join(" ")))
+        .collect()
+}
+
+fn answered(requests: &[String]) -> String {
+    let line = |role: &str, text: &str| format!("{}\n", json!({"role": role, "content": text}));
+    requests
+        .iter()
+        .map(|request| {
+            let answer = "It is done, and the log of it was written down. ".repeat(5);
+            line("user", request) + &line("assistant", &answer)
+        })
+        .collect()
+}
+
+#[test]
+fn an_aim_is_missed_for_the_users_words_and_a_cap_is_not_and_both_are_said() {
+    let requests = many_requests(180);
+    let place = Place::with(&[("in.jsonl", answered(&requests))]);
+    let ran = place.run("compact in.jsonl").exits(0);
+    let text = place.text("in.compact.jsonl");
+    assert!(requests.iter().all(|request| text.contains(request)));
+    let now = conversation(&place, "in.compact.stats.json");
+    let target = json!({"tokens": 10_000, "kind": "aim", "reached": false, "reason": "user_words"});
+    assert_eq!(now["target"], target);
+    assert_eq!(now["summary"]["user_clipped"], 0);
+    let said = "in.jsonl: warning: over the policy's own target: typed messages stay whole";
+    assert!(ran.err.contains(said), "{}", ran.err);
+
+    for (given, options) in [
+        ("flag.jsonl", "--target 10000"),
+        ("set.jsonl", "--set target.tokens=10000"),
+        ("file.jsonl", "--policy own.toml"),
+    ] {
+        place.write("own.toml", "extends = \"auto\"\ntarget.tokens = 10_000\n");
+        let ran = place
+            .run(&format!(
+                "compact in.jsonl -o {given} --report r.json {options}"
+            ))
+            .exits(0);
+        let now = conversation(&place, "r.json");
+        assert_eq!(
+            now["target"],
+            json!({"tokens": 10_000, "kind": "cap", "reached": true})
+        );
+        let text = place.text(given);
+        let told = requests
+            .iter()
+            .filter(|request| text.contains(*request))
+            .count() as u64;
+        let clipped = now["summary"]["user_clipped"].as_u64().unwrap();
+        assert_eq!(told + clipped, 180);
+        assert!(clipped > 50 && text.contains(&requests[179]));
+        let said = format!(
+            "in.jsonl: warning: typed messages are clipped or left out: the target leaves no room for them ({clipped} lines: \
+             1, 3, "
+        );
+        assert!(ran.err.contains(&said), "{}", ran.err);
+    }
+    // Whoever says so has an aim of their own.
+    place.write(
+        "own.toml",
+        "extends = \"auto\"\n[target]\nkind = \"aim\"\ntokens = 9_000\n",
+    );
+    place
+        .run("compact in.jsonl -o own.jsonl --report r.json --policy own.toml")
+        .exits(0);
+    let target = &conversation(&place, "r.json")["target"];
+    assert_eq!(
+        (&target["kind"], &target["tokens"]),
+        (&json!("aim"), &json!(9_000))
+    );
 }

@@ -239,3 +239,27 @@ fn a_damaged_archive_is_not_given_for_the_original() {
         .says(&[&archive, "cannot read the archived original"]);
     assert_eq!(place.text("out.jsonl"), after);
 }
+
+/// A checkout, a copy or a coarse clock gives all files of a store one time.
+#[test]
+fn of_several_originals_the_last_comes_back_though_all_times_are_equal() {
+    let place = Place::new();
+    // What is cleared says which it was; what is left does not.
+    let original = |n: usize| sample().0.replacen("line 0 of", &format!("line {n} of"), 1);
+    for n in 10..16 {
+        place.write("in.jsonl", original(n));
+        place
+            .run("compact --in-place in.jsonl --no-report")
+            .exits(0);
+        assert_eq!(place.text("in.jsonl"), sample().1);
+        for name in place.names() {
+            if name.starts_with(".ctxpack/") {
+                let file = fs::File::options().append(true).open(place.path(&name));
+                let time = std::time::SystemTime::UNIX_EPOCH;
+                file.unwrap().set_modified(time).unwrap();
+            }
+        }
+        place.run("undo in.jsonl").exits(0);
+        assert_eq!(place.text("in.jsonl"), original(n));
+    }
+}

@@ -102,8 +102,11 @@ fn what_is_not_supported_is_said_not_to_be_checked() {
     )]);
     let ran = place.run("verify in.jsonl").exits(0);
     assert_eq!(
-        ran.text(),
-        "in.jsonl: not checked: sharegpt is not supported\n"
+        (ran.text().as_str(), ran.err.as_str()),
+        (
+            "",
+            "in.jsonl: warning: the format sharegpt is not supported; not checked\n"
+        )
     );
 }
 

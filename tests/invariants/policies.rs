@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use ctxpack::policy::{
     Compare, Encoding, Extra, History, Layer, Method, OnFailure, Per, Policy, Role, Rounding,
-    Scope, Shape, Source, SummaryWhen, Template, TooLarge, ToolKind, TriggerOn, Unit, UserWords,
-    presets,
+    Scope, Shape, Source, SummaryWhen, TargetKind, Template, TooLarge, ToolKind, TriggerOn, Unit,
+    UserWords, presets,
 };
 
 use super::tape::Tape;
@@ -183,6 +183,7 @@ pub(super) fn summarising(tape: &mut Tape) -> Policy {
         target.tokens += tape.below(100) as u64;
     }
     target.percent = tape.pick(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 50.0, 10.0]);
+    target.kind = tape.pick(&[TargetKind::Cap, TargetKind::Aim]);
 
     let summary = &mut policy.summary;
     summary.when = tape.pick(&[SummaryWhen::Always, SummaryWhen::Auto]);

@@ -217,7 +217,7 @@ fn names_that_only_resemble_secrets_are_read() {
         "pem",
         "src/key.rs",
         ".gitignore",
-        ".envrc",
+        "id_map.rs",
     ] {
         fs::write(case.at(name), "x").unwrap();
         assert_eq!(case.root(5_000).read(name), whole("x"), "{name}");

@@ -7,7 +7,6 @@
 
 mod difference;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,17 +18,17 @@ use serde_json::{Map, Value, json};
 use difference::difference;
 
 use super::compact::policy_ref;
-use super::config::load_file;
+use super::config::load_found_file;
 use super::replay::replaying;
-use super::{Context, Voice, flush, put, scripted_answers};
+use super::{Context, Voice, flush, json_line, put, scripted_answers};
 use crate::batch::{compact_bytes, replay_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
 use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
-use crate::store::Store;
-use crate::store::atomic::Durability;
+use crate::store::atomic::{Durability, Existing, Mode, write};
+use crate::store::{Missing, Spot, Store, read_regular};
 use crate::text::{count, printable};
 
 const INPUT: &str = "input.jsonl";
@@ -37,6 +36,8 @@ const POLICY: &str = "policy.toml";
 const EXPECTED: &str = "expected.jsonl";
 const STATS: &str = "expected.stats.json";
 const REPLAY: &str = "expected.replay.json";
+/// Larger than any file of a case.
+const MOST: u64 = 1 << 30;
 /// What earlier runs are taken to have offloaded to; may not be there.
 const STORE: &str = "store";
 
@@ -131,7 +132,7 @@ impl Check {
         }
         let read = |name: &str| {
             let path = case.join(name);
-            fs::read(&path).map_err(|e| Error::io(&path, "read", e))
+            read_regular(&path, MOST)
         };
         let policy_file = case.join(POLICY);
         let effective = policy_of(&policy_file)?;
@@ -168,10 +169,7 @@ impl Check {
         if self.update.is_none() {
             return Ok(Verdict::Differs(how));
         }
-        let write = |name: &str, bytes: &[u8]| {
-            let path = case.join(name);
-            fs::write(&path, bytes).map_err(|e| Error::io(&path, "write", e))
-        };
+        let write = |name: &str, bytes: &[u8]| write_plain(&case.join(name), bytes);
         write(EXPECTED, &output)?;
         let new = listed.map_or_else(|| essence(&stats), |listed| renewed(&listed, &stats));
         write(STATS, format!("{new:#}\n").as_bytes())?;
@@ -184,7 +182,7 @@ impl Check {
     fn replayed(&self, case: &Path) -> Result<Verdict> {
         let read = |name: &str| {
             let path = case.join(name);
-            fs::read(&path).map_err(|e| Error::io(&path, "read", e))
+            read_regular(&path, MOST)
         };
         let policy_file = case.join(POLICY);
         let effective = policy_of(&policy_file)?;
@@ -211,15 +209,22 @@ impl Check {
         }
         let path = case.join(REPLAY);
         let new = renewed(&listed, &replay);
-        fs::write(&path, format!("{new:#}\n")).map_err(|e| Error::io(&path, "write", e))?;
+        write_plain(&path, format!("{new:#}\n").as_bytes())?;
         Ok(Verdict::Updated)
     }
+}
+
+/// Replaces a file of a case; a link is an error, since a case can have come with somebody else's repository.
+fn write_plain(path: &Path, bytes: &[u8]) -> Result<()> {
+    let spot = Spot::named(path, Missing::Refuse)?;
+    let (existing, mode) = (Existing::Overwrite, Mode::Default);
+    write(spot, bytes, existing, mode, Durability::Lazy).map(drop)
 }
 
 /// The policy of a case: the file's, or the default one where there is none.
 fn policy_of(file: &Path) -> Result<Effective> {
     let base = if file.exists() {
-        load_file(file)?
+        load_found_file(file)?
     } else {
         policy::preset("")?
     };
@@ -258,10 +263,11 @@ fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
             for (key, value) in listed {
+                let key_shown = printable(key);
                 subset(
                     value,
                     stats.get(key).unwrap_or(&Value::Null),
-                    &format!("{path}.{key}"),
+                    &format!("{path}.{key_shown}"),
                     how,
                 );
             }
@@ -279,7 +285,10 @@ fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
             ));
         }
         _ if listed == stats => {}
-        _ => how.push_str(&format!("  {path}: expected {listed}, got {stats}\n")),
+        _ => {
+            let [listed, stats] = [listed, stats].map(json_line);
+            how.push_str(&format!("  {path}: expected {listed}, got {stats}\n"));
+        }
     }
 }
 
@@ -380,9 +389,13 @@ fn essence(stats: &Value) -> Value {
         .flatten()
         .map(|warning| json!({"kind": warning["kind"], "line": warning["line"]}))
         .collect();
-    json!({"files": [{
+    let mut essence = json!({
         "format": file["format"], "status": file["status"],
         "findings_before": file["findings_before"], "findings_after": file["findings_after"],
         "warnings": warnings, "conversations": conversations,
-    }]})
+    });
+    if file["degraded"] != json!([]) {
+        essence["degraded"] = file["degraded"].clone();
+    }
+    json!({"files": [essence]})
 }

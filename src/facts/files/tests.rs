@@ -302,3 +302,30 @@ fn what_was_searched_is_looked_at_and_its_content_stays_known() {
         ("/w/a.rs", "one\ntwo\n")
     );
 }
+
+#[test]
+fn a_patch_with_two_parts_about_one_file_changes_it_twice() {
+    let patch = "*** Begin Patch\n*** Update File: /w/a.rs\n@@\n-fn a() {}\n+fn c() {}\n*** Update File: /w/a.rs\n@@\n-fn b() {}\n+fn d() {}\n*** End Patch";
+    let input = serde_json::json!({"input": patch}).to_string();
+    let text = whole(&[WRITE, ("apply_patch", &input, DONE)]);
+    assert_eq!(text.as_deref(), Some("fn c() {}\nfn d() {}\n"));
+}
+
+#[test]
+fn what_takes_too_long_to_find_out_is_unknown() {
+    let transcript = anthropic(&[
+        WRITE,
+        edit(r#"{"file_path":"/w/a.rs","old_string":"a","new_string":"c"}"#),
+    ]);
+    let files = in_main(&transcript, files);
+    let length = "fn a() {}\nfn b() {}\n".len();
+    let known = |bytes| {
+        files[0]
+            .known(&transcript, &Effort(Cell::new(bytes)))
+            .is_some()
+    };
+    assert_eq!((known(length - 1), known(length)), (false, true));
+    // Nor does the next one get what the last one could not take.
+    let effort = Effort(Cell::new(length));
+    assert!(effort.takes(1) && !effort.takes(length) && !effort.takes(1));
+}

@@ -4,7 +4,7 @@
 //! output goes: they say that the command ran, and how that went. Older versions wrote a JSON object in a string, which
 //! has no such beginning.
 
-use crate::scan::{Text, unescape};
+use crate::scan::Text;
 use crate::transcript::Outcome;
 
 /// How such lines begin.
@@ -67,14 +67,7 @@ pub(super) fn body(text: Text, line: &[u8], header: usize) -> Text {
     if header == 0 {
         return text;
     }
-    let mut rest = text;
-    let said = unescape(&text.span.of(line)[..header]);
-    let said = String::from_utf8_lossy(&said);
-    rest.span.start += header as u32;
-    rest.span.len -= header as u32;
-    rest.scalars -= said.chars().count() as u32;
-    rest.astral -= said.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
-    rest
+    text.behind(line, header)
 }
 
 #[cfg(test)]
@@ -125,5 +118,10 @@ mod tests {
         let rest = body(text, line, header(text.span.of(line)));
         assert_eq!(rest.span.of(line), "é🎉".as_bytes());
         assert_eq!((rest.scalars, rest.astral), (2, 1));
+        // No UTF-8 before it, and half of a pair.
+        let line = b"\"Exit code: 0 \x9f\x9f\xff\\ud83d\\nOutput:\\nok\xf0\x9f\x8e\x89\"";
+        let text = crate::scan::Cursor::new(line).string().unwrap();
+        let rest = body(text, line, header(text.span.of(line)));
+        assert_eq!((rest.scalars, rest.astral), (3, 1));
     }
 }

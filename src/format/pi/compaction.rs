@@ -1,8 +1,13 @@
-//! A summary as pi writes it: a `compaction` entry at the end of the session, which names the first entry that is still sent.
+//! A summary as pi writes it: a `compaction` entry, which names the first entry that is still sent.
 //!
-//! The agent adds it behind everything else and changes nothing before it; so do we. What it replaces is dead then, and
-//! that leaves is for `history` to say. Its time is that of the last entry that stays: the agent takes what a provider
-//! counted in an answer for old where the answer is no younger than the compaction.
+//! An agent that has the session open goes on behind the last entry that it knows, and sees only what that one hangs on. So
+//! the compaction stands on the way to that entry: before what stays, whose first entry hangs on it; where nothing stays,
+//! and where an earlier compaction stands behind the first entry that stays, it takes the place and the id of the entry
+//! that it replaces. In the first version, which has no ids, it comes last and counts entries: the agent gives such a file
+//! ids, and writes it anew, before it goes on.
+//!
+//! What it replaces is dead then, and that leaves is for `history` to say. Its time is that of the last entry that stays:
+//! the agent takes what a provider counted in an answer for old where the answer is no younger than the compaction.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +16,7 @@ use super::super::removal::{out_of_list, says};
 use super::history::{Mended, mended};
 use super::tree::{Chaining, Tree};
 use crate::ids::IdSet;
-use crate::scan::Cursor;
+use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
 use crate::transcript::{Conversation, Transcript};
 
@@ -24,65 +29,139 @@ pub(in super::super) fn splice(
     summary: Option<Summary<'_>>,
 ) -> Option<Splice> {
     let tree = Tree::new(transcript);
+    let path = tree.path();
     let window = &conversation.path;
-    let first = conversation.messages.get(tail);
-    let at = match first.map(|message| conversation.first_line(message)) {
-        Some(line) => window.iter().position(|other| *other == line)?,
-        None => window.len(),
+    let at = match conversation.messages.get(tail) {
+        Some(first) => {
+            let line = conversation.first_line(first);
+            window.iter().position(|other| *other == line)?
+        }
+        // What says nothing behind the last message stays.
+        None => {
+            let last = conversation.first_line(conversation.messages.last()?);
+            window.iter().position(|other| *other == last)? + 1
+        }
     };
     let (gone, stays) = window.split_at(at);
     gone.first()?;
     let Some(summary) = summary else {
         let stays: IdSet<u32> = stays.iter().copied().collect();
-        let path = tree.path();
         let goes = |line: &u32| tree.link(*line).role.is_some() && !stays.contains(line);
         let dropped: BTreeSet<u32> = path.iter().copied().filter(goes).collect();
         return Some(leaving(&tree, &path, dropped));
     };
-    let mut splice = Splice::default();
-    let leaf = conversation.leaf?;
     let time = window
         .iter()
         .rev()
         .find_map(|line| timestamp(transcript, *line));
-    let mut out = Vec::with_capacity(summary.text.len() + 256);
-    out.extend_from_slice(b"{\"type\":\"compaction\"");
-    let id = match tree.chaining {
-        Chaining::ByPlace => None,
+    let mut splice = Splice::default();
+    let (place, chained, kept) = match tree.chaining {
+        Chaining::ByPlace => {
+            let kept = stays.first().copied();
+            let before = tree.entries().take_while(|line| Some(*line) != kept);
+            let kept = format!("\"firstKeptEntryIndex\":{}", before.count());
+            (
+                transcript.lines().len() as u32,
+                Vec::new(),
+                kept.into_bytes(),
+            )
+        }
         Chaining::ById => {
-            let parent = tree.id_of(leaf);
-            let id = id(&tree, parent, summary.text);
-            out.extend_from_slice(format!(",\"id\":\"{id}\",\"parentId\":\"").as_bytes());
-            out.extend_from_slice(parent);
-            out.push(b'"');
-            Some(id)
+            let kept = stays.first().copied();
+            let place = Place::of(&tree, &path, kept, summary.text)?;
+            // Where nothing stays it names itself: nothing before it, but all that comes behind it.
+            let first = kept.map_or(place.id.as_slice(), |kept| tree.id_of(kept));
+            let first = [b"\"firstKeptEntryId\":\"", first, b"\""].concat();
+            let chained = [
+                b"\"id\":\"",
+                place.id.as_slice(),
+                b"\",\"parentId\":",
+                &place.parent,
+                b",",
+            ];
+            splice.id = Some(String::from_utf8_lossy(&place.id).into_owned());
+            splice.patches.extend(place.relink);
+            (place.line, chained.concat(), first)
         }
     };
+    let mut out = Vec::with_capacity(summary.text.len() + 256);
+    out.extend_from_slice(b"{\"type\":\"compaction\",");
+    out.extend_from_slice(&chained);
     if let Some(time) = time {
-        out.extend_from_slice(b",\"timestamp\":");
+        out.extend_from_slice(b"\"timestamp\":");
         out.extend_from_slice(time);
+        out.push(b',');
     }
-    out.extend_from_slice(b",\"summary\":");
+    out.extend_from_slice(b"\"summary\":");
     push_json_string(&mut out, summary.text);
-    // Where nothing stays it names itself: nothing before it, but all that comes behind it.
-    let kept = stays.first().copied();
-    match &id {
-        Some(id) => {
-            out.extend_from_slice(b",\"firstKeptEntryId\":\"");
-            out.extend_from_slice(kept.map_or(id.as_bytes(), |kept| tree.id_of(kept)));
-            out.push(b'"');
+    out.push(b',');
+    out.extend_from_slice(&kept);
+    out.extend_from_slice(format!(",\"tokensBefore\":{}}}", summary.tokens_before).as_bytes());
+    splice.inserted.insert(place, vec![out]);
+    Some(splice)
+}
+
+/// Where a compaction stands.
+struct Place {
+    /// The line that it comes before.
+    line: u32,
+    /// Its id, as it stands between quotes.
+    id: Vec<u8>,
+    /// What it hangs on, as a JSON value.
+    parent: Vec<u8>,
+    /// The link of what hangs on it from now on, where that named another entry.
+    relink: Option<Patch>,
+}
+
+impl Place {
+    /// The place on the way to the leaf, where `kept` is the first entry that stays.
+    fn of(tree: &Tree<'_, '_>, path: &[u32], kept: Option<u32>, text: &str) -> Option<Self> {
+        let leaf = path.last().copied()?;
+        let Some(kept) = kept else {
+            return Some(Place::instead_of(tree, leaf));
+        };
+        let earlier = tree.compaction(path).map(|at| path[at]);
+        let behind = path.iter().rev().take_while(|line| **line != kept);
+        if let Some(earlier) = earlier
+            && behind.copied().any(|line| line == earlier)
+        {
+            return Some(Place::instead_of(tree, earlier));
         }
-        None => {
-            let before = tree.entries().take_while(|line| Some(*line) != kept);
-            let number = before.count();
-            out.extend_from_slice(format!(",\"firstKeptEntryIndex\":{number}").as_bytes());
+        let link = tree.link(kept);
+        if link.parent.is_empty() {
+            return None;
+        }
+        let span = Span {
+            start: link.parent.start - 1,
+            len: link.parent.len + 2,
+        };
+        let parent = tree.transcript.bytes(kept, span).to_vec();
+        let id = id(tree, &parent, text).into_bytes();
+        Some(Place {
+            line: kept,
+            relink: Some(Patch {
+                line: kept,
+                span,
+                with: [b"\"", id.as_slice(), b"\""].concat(),
+            }),
+            id,
+            parent,
+        })
+    }
+
+    /// The place of an entry, with all that hangs on it: of two with one id, the later one counts.
+    fn instead_of(tree: &Tree<'_, '_>, line: u32) -> Self {
+        let parent = tree.transcript.bytes(line, tree.link(line).parent);
+        Place {
+            line: line + 1,
+            id: tree.id_of(line).to_vec(),
+            parent: match parent {
+                b"" => b"null".to_vec(),
+                parent => [b"\"", parent, b"\""].concat(),
+            },
+            relink: None,
         }
     }
-    out.extend_from_slice(format!(",\"tokensBefore\":{}}}", summary.tokens_before).as_bytes());
-    let end = transcript.lines().len() as u32;
-    splice.inserted.insert(end, vec![out]);
-    splice.id = id;
-    Some(splice)
 }
 
 /// Takes blocks out of a session, and the entries that say nothing without them.

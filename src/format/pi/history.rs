@@ -63,9 +63,11 @@ fn breaks_off(tree: &Tree<'_, '_>, path: &[u32]) -> bool {
     let Some(first) = path.first().copied() else {
         return false;
     };
-    let is_ended = tree
-        .compaction(path)
-        .is_some_and(|at| tree.first_kept(path, at).is_some());
+    let is_ended = tree.compaction(path).is_some_and(|at| {
+        let line = path[at];
+        let kept = tree.target(line, Kept::read(tree.transcript.line(line)));
+        kept.is_some_and(|kept| path.contains(&kept))
+    });
     let is_broken = tree.chaining == Chaining::ById
         && !tree.link(first).parent.is_empty()
         && tree.parent(first) == NONE;

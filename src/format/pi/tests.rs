@@ -243,33 +243,102 @@ fn a_chain_that_breaks_off_keeps_what_it_lost() {
 }
 
 #[test]
-fn a_summary_is_appended_with_the_time_of_the_last_entry() {
-    let entries = [
+fn a_summary_comes_before_what_stays_with_the_time_of_the_last_entry() {
+    let [a, b, c] = [
         said("a", "", "one"),
         said("b", "a", "two"),
         said("c", "b", "three"),
     ];
-    let text = third(&entries);
+    let text = third(&[a.clone(), b, c.clone()]);
     let after = spliced(&text, 1, Some("so far"));
-    let new = after.strip_prefix(&text).unwrap();
-    let (id, rest) = new
-        .strip_prefix("{\"type\":\"compaction\",\"id\":\"")
-        .unwrap()
-        .split_at(8);
-    assert!(id.bytes().all(|b| b.is_ascii_hexdigit()));
-    assert_eq!(
-        rest,
-        "\",\"parentId\":\"c\",\"timestamp\":\"tc\",\"summary\":\"so far\",\"firstKeptEntryId\":\"b\",\"tokensBefore\":99}\n"
+    let id = id_of_compaction(&after);
+    assert!(
+        id.len() == 8 && id.bytes().all(|b| b.is_ascii_hexdigit()),
+        "{id}"
     );
+    let new = format!(
+        "\"type\":\"compaction\",{},\"timestamp\":\"tc\",\"summary\":\"so far\",\"firstKeptEntryId\":\"b\",\"tokensBefore\":99",
+        place(&id, "a")
+    );
+    let b = said("b", &id, "two");
+    assert_eq!(after, third(&[a, new.clone(), b.clone(), c.clone()]));
     assert_eq!(words(&after), ["so far", "two", "three"]);
-    let expected = third(&[said("b", "", "two"), said("c", "b", "three")]) + new;
-    assert_eq!(alive(&after), expected);
-    // Where nothing stays, it names itself.
-    let after = spliced(&text, 3, Some("all"));
+    let new = new.replace("\"parentId\":\"a\"", "\"parentId\":null");
+    assert_eq!(alive(&after), third(&[new, b, c]));
+    // What an agent that knows nothing of it appends has the summary before it.
+    let next = format!("{{{}}}\n", said("d", "c", "four"));
+    assert_eq!(words(&(after + &next)), ["so far", "two", "three", "four"]);
+}
+
+#[test]
+fn where_no_message_stays_a_summary_has_the_id_of_the_last_entry() {
+    let text = third(&[said("a", "", "one"), said("b", "a", "two")]);
+    let after = spliced(&text, 2, Some("all"));
+    let new = |parent: &str| {
+        format!(
+            "\"type\":\"compaction\",{},\"timestamp\":\"tb\",\"summary\":\"all\",\"firstKeptEntryId\":\"b\",\"tokensBefore\":99",
+            place("b", parent)
+        )
+    };
+    assert_eq!(after, text + &format!("{{{}}}\n", new("a")));
     assert_eq!(words(&after), ["all"]);
-    let (_, id) = after.split_once("\"firstKeptEntryId\":\"").unwrap();
-    let next = format!("{{{}}}\n", said("d", &id[..8], "four"));
-    assert_eq!(words(&(after.clone() + &next)), ["all", "four"]);
+    assert_eq!(alive(&after), third(&[new("")]));
+    let next = format!("{{{}}}\n", said("d", "b", "four"));
+    for after in [alive(&after), after] {
+        assert_eq!(words(&(after + &next)), ["all", "four"]);
+    }
+    // What says nothing behind the last message stays, and keeps its own.
+    let level = |parent: &str| {
+        let place = place("l", parent);
+        format!("\"type\":\"thinking_level_change\",{place},\"timestamp\":\"tl\"")
+    };
+    let text = third(&[said("a", "", "one"), level("a")]);
+    let after = spliced(&text, 1, Some("all"));
+    let id = id_of_compaction(&after);
+    let new = format!(
+        "\"type\":\"compaction\",{},\"timestamp\":\"tl\",\"summary\":\"all\",\"firstKeptEntryId\":\"l\",\"tokensBefore\":99",
+        place(&id, "a")
+    );
+    assert_eq!(after, third(&[said("a", "", "one"), new, level(&id)]));
+    let next = format!("{{{}}}\n", said("d", "l", "four"));
+    assert_eq!(words(&(alive(&after) + &next)), ["all", "four"]);
+}
+
+#[test]
+fn an_earlier_compaction_behind_what_stays_gives_its_place() {
+    let entries = |last: &[String]| {
+        let entries = [
+            said("a", "", "one"),
+            said("b", "a", "two"),
+            said("c", "b", "three"),
+            compaction("k", "c", "b"),
+        ];
+        third(&[&entries[..], last].concat())
+    };
+    for behind in [vec![], vec![said("d", "k", "four")]] {
+        let text = entries(&behind);
+        let after = spliced(&text, 2, Some("new"));
+        let next = format!(
+            "{{{}}}\n",
+            said("e", if behind.is_empty() { "k" } else { "d" }, "five")
+        );
+        let mut expected = vec!["new", "three"];
+        expected.extend(behind.iter().map(|_| "four"));
+        for after in [alive(&after), after] {
+            assert_eq!(words(&after), expected, "{after}");
+            let mut expected = expected.clone();
+            expected.push("five");
+            assert_eq!(words(&(after + &next)), expected);
+        }
+    }
+}
+
+/// The id of the only compaction.
+fn id_of_compaction(text: &str) -> String {
+    let (_, rest) = text
+        .split_once("\"type\":\"compaction\",\"id\":\"")
+        .unwrap();
+    rest.split('"').next().unwrap().to_owned()
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn said(result: Result<Environment>) -> String {
 fn every_key_has_a_name_of_its_own() {
     assert_eq!(name_of("clear.min_tokens"), "CTXPACK_CLEAR__MIN_TOKENS");
     assert_eq!(name_of("layers"), "CTXPACK_LAYERS");
-    for (key, _) in KEYS {
+    for (key, ..) in KEYS {
         let name = name_of(key);
         assert_eq!(
             settings(&[], &[(name.as_str(), "1")]),

@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::csv::text;
+use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION};
 use crate::eval::{FileEval, Kind, MethodScores, Metric, Totals};
-use crate::text::printable_json;
 
 pub use table::write as write_eval_table;
 
@@ -65,8 +65,7 @@ impl Evals {
 ///
 /// Errors are the writer's.
 pub fn write_eval_json(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
-    let json = serde_json::to_string_pretty(evals)?;
-    writeln!(out, "{}", printable_json(&json))
+    write_pretty(evals, out)
 }
 
 /// Writes a header and a row for each method and budget; the path of those of the run as a whole is empty.

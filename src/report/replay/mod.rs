@@ -10,9 +10,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION};
 use crate::replay::{FileReplay, Totals};
-use crate::text::printable_json;
 
 pub use table::write as write_replay_table;
 
@@ -57,6 +57,5 @@ impl Replays {
 ///
 /// Errors are the writer's.
 pub fn write_replay_json(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
-    let json = serde_json::to_string_pretty(replays)?;
-    writeln!(out, "{}", printable_json(&json))
+    write_pretty(replays, out)
 }

@@ -11,9 +11,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION};
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
-use crate::text::printable_json;
 
 pub use table::write as write_stats_table;
 
@@ -85,6 +85,5 @@ impl Stats {
 ///
 /// Errors are the writer's.
 pub fn write_stats_json(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
-    let json = serde_json::to_string_pretty(stats)?;
-    writeln!(out, "{}", printable_json(&json))
+    write_pretty(stats, out)
 }

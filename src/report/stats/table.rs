@@ -7,10 +7,10 @@ use std::io::{self, Write};
 
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
-use crate::report::cells::{elide, size};
+use crate::report::cells::elide;
 use crate::report::rows::{Table, percent};
 use crate::stats::{By, Consumer, Counted, Counts, FileStats, PathCount, ToolCount, Weigh};
-use crate::text::{count, printable, thousands};
+use crate::text::{count, printable, size, thousands};
 
 /// A batch of up to this many inputs is shown whole; of a longer one, so many of the largest.
 const FILES_SHOWN: usize = 20;

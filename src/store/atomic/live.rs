@@ -16,16 +16,16 @@
 //! changes, not open files, and (3) waits a fixed moment instead: what an agent that keeps its file open writes later is
 //! lost. Nowhere does it help against a kill between (2) and (3); what was appended in that moment is lost then.
 
-use std::fs::{self, File, TryLockError};
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tempfile::{NamedTempFile, TempPath};
-
 use super::lease::{Against, Hold, hold};
+use super::temp::Nameless;
 use super::{Stamp, Why, place};
+use crate::store::folder::Folder;
 
 /// How long an agent may take to append what it has to append. Before the exchange nothing is lost by giving up; after it,
 /// a disk that is busy with others is no reason to go back.
@@ -47,13 +47,18 @@ const RECENT: Duration = Duration::from_secs(2);
 ///
 /// The system's. The old file has its name then, with all that was appended to it, unless the file system cannot
 /// exchange names.
-pub(super) fn put(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Result<Option<Why>> {
-    let old = File::open(target)?;
+pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Option<Why>> {
+    // The handle is closed before the end; the name stays until then.
+    let Nameless {
+        file: new,
+        mut name,
+    } = temp;
+    let folder = name.folder.clone();
+    let old = folder.read(target)?;
     // Another run that replaces this file; when it is done, the stamp tells.
     if matches!(old.try_lock(), Err(TryLockError::WouldBlock)) {
         return Ok(Some(Why::Busy));
     }
-    let (new, path) = temp.into_parts();
     let length = new.metadata()?.len();
     let fence = hold(&new, Against::All);
 
@@ -61,40 +66,50 @@ pub(super) fn put(temp: NamedTempFile, target: &Path, stamp: &Stamp) -> io::Resu
     if matches!(lease, Hold::Busy) {
         return Ok(Some(Why::Busy));
     }
-    if Stamp::of(&old.metadata()?) != *stamp || Stamp::of(&fs::metadata(target)?) != *stamp {
+    if Stamp::of(&old.metadata()?) != *stamp || !is(&folder, target, |seen| seen == *stamp)? {
         return Ok(Some(Why::Changed));
     }
-    let path = match exchange(&path, target) {
-        Ok(()) => path,
-        Err(_) => {
-            path.persist(target).map_err(|e| e.error)?;
-            drop(lease);
-            let _lease = late(&old);
-            return Ok(append(&old, stamp.bytes, &new)?.err());
-        }
-    };
+    if folder.exchange(&name.name, target).is_err() {
+        name.rename(target)?;
+        drop(lease);
+        let _lease = late(&old);
+        return Ok(append(&old, stamp.bytes, &new)?.err());
+    }
     drop(lease);
-    let done = settle(&old, &path, stamp, &new);
+    let done = settle(&old, &folder, &name.name, stamp, &new);
     if let Ok(Ok(seen)) = done {
         // Nobody may go on in the new file before what came late stands in it.
         return watch(&old, seen, &new).map(|()| None);
     }
-    exchange(&path, target)?;
+    folder.exchange(&name.name, target)?;
     if done.is_err() {
         // The old file has these lines; they must not come back from here.
         new.set_len(length)?;
     }
     // Who found the new file under the name meanwhile has waited for this.
     drop(fence);
-    let seen = File::open(&path)?;
+    let seen = folder.read(&name.name)?;
     drop(new);
-    watch(&seen, length, &File::options().append(true).open(target)?)?;
+    watch(&seen, length, &folder.append(target)?)?;
     done.map(Result::err)
 }
 
-/// Moves what came late from the old file, which is at `path` now, to the new one. How long the old one is then.
-fn settle(old: &File, path: &TempPath, stamp: &Stamp, new: &File) -> io::Result<Result<u64, Why>> {
-    if place(&fs::metadata(path)?) != place(&old.metadata()?) {
+/// Whether what stands under a name in a folder is as `wanted` says.
+fn is(folder: &Folder, name: &OsStr, wanted: impl FnOnce(Stamp) -> bool) -> io::Result<bool> {
+    let seen = folder.look(name)?;
+    Ok(seen.is_some_and(|seen| wanted(Stamp::of(&seen))))
+}
+
+/// Moves what came late from the old file, which has the name `name` now, to the new one. How long the old one is then.
+fn settle(
+    old: &File,
+    folder: &Folder,
+    name: &OsStr,
+    stamp: &Stamp,
+    new: &File,
+) -> io::Result<Result<u64, Why>> {
+    let old_place = place(&old.metadata()?);
+    if !is(folder, name, |seen| seen.place == old_place)? {
         // Somebody else gave the name to a third file in the moment after the last look.
         return Ok(Err(Why::Changed));
     }
@@ -160,15 +175,4 @@ fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Result<u64,
     to.seek(SeekFrom::End(0))?;
     to.write_all(&lines)?;
     Ok(Ok(length + lines.len() as u64))
-}
-
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-fn exchange(a: &Path, b: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).map_err(io::Error::from)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange(_a: &Path, _b: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }

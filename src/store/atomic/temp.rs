@@ -3,42 +3,54 @@
 //!
 //! Dropped, it leaves nothing. Locked for as long as it lives, so that a sweep can tell it from what a killed run left.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, SystemTime};
 
-use tempfile::{Builder, NamedTempFile};
-
-use super::{Durability, Mode, Stamp, TEMP_PREFIX, TEMP_RANDOM, TEMP_SUFFIX, Why, Written, put};
-use crate::store::folders::{folder_of, sync};
+use super::{
+    Committed, Durability, Mode, Stamp, TEMP_PREFIX, TEMP_RANDOM, TEMP_SUFFIX, Why, Written, put,
+};
+use crate::store::folder::{Access, Folder, chance};
 
 /// Collects the many small slices of a spliced transcript into few system calls.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The temporary files of this process. Locked while one is made, so that [`halt`] knows all that there are.
-static LIVE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static LIVE: Mutex<Live> = Mutex::new(Live {
+    next: 0,
+    files: BTreeMap::new(),
+});
 /// Held for reading while a file takes its name, by [`halt`] for writing: halfway, the old file is the one with the
 /// temporary name. To be taken before [`LIVE`].
 static NAMING: RwLock<()> = RwLock::new(());
+
+/// Temporary files, numbered as they are made.
+#[derive(Debug)]
+struct Live {
+    next: u64,
+    files: BTreeMap<u64, (Folder, OsString)>,
+}
 
 /// No output of this process can be begun or take its name while this is held.
 #[derive(Debug)]
 #[must_use]
 pub struct Halted {
     _naming: RwLockWriteGuard<'static, ()>,
-    _live: MutexGuard<'static, BTreeSet<PathBuf>>,
+    _live: MutexGuard<'static, Live>,
 }
 
 /// Removes the temporary files of all threads, for a process that ends at once. Waits for those that are taking their names.
 pub fn halt() -> Halted {
     let naming = NAMING.write().unwrap_or_else(PoisonError::into_inner);
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in live.iter() {
+    for (folder, name) in live.files.values() {
         // What cannot be removed is left to the next run.
-        let _ = fs::remove_file(path);
+        let _ = folder.remove(name);
     }
     Halted {
         _naming: naming,
@@ -46,14 +58,82 @@ pub fn halt() -> Halted {
     }
 }
 
-/// A temporary file's entry in [`LIVE`].
+/// A file that has only a temporary name yet.
 #[derive(Debug)]
-struct Entry(PathBuf);
+pub(super) struct Nameless {
+    pub(super) file: File,
+    pub(super) name: TempName,
+}
 
-impl Drop for Entry {
+/// The temporary name of a file, which goes with this.
+#[derive(Debug)]
+pub(super) struct TempName {
+    pub(super) folder: Folder,
+    pub(super) name: OsString,
+    /// In [`LIVE`].
+    number: u64,
+    /// Whether a file has the name still.
+    is_taken: bool,
+}
+
+impl Nameless {
+    /// A new file of a name that nobody can foresee, locked for as long as it is open so that [`super::remove_leftover`] lets
+    /// it be.
+    fn create(folder: &Folder, access: Access) -> io::Result<Self> {
+        loop {
+            let made = {
+                let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+                let random = &chance()[..TEMP_RANDOM];
+                let name = OsString::from(format!("{TEMP_PREFIX}{random}{TEMP_SUFFIX}"));
+                match folder.create(&name, access) {
+                    Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                    Err(e) => return Err(e),
+                    Ok(file) => {
+                        live.next += 1;
+                        let number = live.next;
+                        live.files.insert(number, (folder.clone(), name.clone()));
+                        let name = TempName {
+                            folder: folder.clone(),
+                            name,
+                            number,
+                            is_taken: true,
+                        };
+                        Nameless { file, name }
+                    }
+                }
+            };
+            if claim(&made.file)? {
+                return Ok(made);
+            }
+            // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+impl TempName {
+    /// The file takes the name `target`, whatever had that.
+    pub(super) fn rename(&mut self, target: &OsStr) -> io::Result<()> {
+        self.folder.rename(&self.name, target)?;
+        self.is_taken = false;
+        Ok(())
+    }
+
+    fn rename_to_free(&mut self, target: &OsStr) -> io::Result<()> {
+        self.folder.rename_to_free(&self.name, target)?;
+        self.is_taken = false;
+        Ok(())
+    }
+}
+
+impl Drop for TempName {
     fn drop(&mut self) {
+        if self.is_taken {
+            // What cannot be removed is left to the next run.
+            let _ = self.folder.remove(&self.name);
+        }
         let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        live.remove(&self.0);
+        live.files.remove(&self.number);
     }
 }
 
@@ -66,7 +146,7 @@ pub(in crate::store) enum IfTaken {
 
 /// What became of a file that was to be replaced if it had not changed.
 pub(super) enum Replaced {
-    Done(Written),
+    Done(Committed),
     Not(Why),
 }
 
@@ -85,19 +165,22 @@ pub(in crate::store) struct Temp {
 impl Temp {
     /// A fresh file in `folder`; `old` is what it will replace, whose mode and owner it takes over.
     pub(in crate::store) fn create(
-        folder: &Path,
+        folder: &Folder,
         mode: Mode,
         old: Option<Metadata>,
     ) -> io::Result<Self> {
         // Only a file that everybody may read in the end may be read by everybody before it.
-        let open_to_all = old.is_none() && mode == Mode::Default;
-        let (file, entry) = fresh(folder, if open_to_all { 0o666 } else { 0o600 })?;
+        let access = if old.is_none() && mode == Mode::Default {
+            Access::Default
+        } else {
+            Access::Private
+        };
+        let file = Nameless::create(folder, access)?;
         Ok(Temp {
             out: BufWriter::with_capacity(
                 BUFFER_BYTES,
                 Hashing {
                     file,
-                    entry,
                     hasher: blake3::Hasher::new(),
                     bytes: 0,
                 },
@@ -116,39 +199,39 @@ impl Temp {
     /// Puts the bytes on the disk; their name is not yet there.
     pub(in crate::store) fn sync(&mut self) -> io::Result<()> {
         self.out.flush()?;
-        self.out.get_ref().file.as_file().sync_all()
+        self.out.get_ref().file.file.sync_all()
     }
 
     /// Gives the file its name. On failure nothing is left.
     pub(in crate::store) fn persist(
         self,
-        target: &Path,
+        target: &OsStr,
         if_taken: IfTaken,
         durability: Durability,
-    ) -> io::Result<Written> {
-        let (file, _entry, written) = self.complete(durability)?;
+    ) -> io::Result<Committed> {
+        let (mut file, done) = self.complete(target, durability)?;
         {
             let _naming = NAMING.read();
             match if_taken {
-                IfTaken::Replace => file.persist(target),
-                IfTaken::Fail => file.persist_noclobber(target),
+                IfTaken::Replace => file.name.rename(target)?,
+                IfTaken::Fail => file.name.rename_to_free(target)?,
             }
-            .map_err(|e| e.error)?;
         }
         if durability == Durability::Durable {
-            sync(folder_of(target))?;
+            file.name.folder.sync()?;
         }
-        Ok(written)
+        Ok(done)
     }
 
     /// Gives the file the name of the one that `stamp` is of, if that is possible without harm.
     pub(super) fn replace(
         self,
-        target: &Path,
+        target: &OsStr,
         stamp: &Stamp,
         durability: Durability,
     ) -> io::Result<Replaced> {
-        let (file, _entry, written) = self.complete(durability)?;
+        let (file, done) = self.complete(target, durability)?;
+        let folder = file.name.folder.clone();
         let put = {
             let _naming = NAMING.read();
             put(file, target, stamp)?
@@ -157,21 +240,28 @@ impl Temp {
             return Ok(Replaced::Not(why));
         }
         if durability == Durability::Durable {
-            sync(folder_of(target))?;
+            folder.sync()?;
         }
-        Ok(Replaced::Done(written))
+        Ok(Replaced::Done(done))
     }
 
-    /// The file with all its bytes, mode and owner, as far on the disk as was asked for.
-    fn complete(mut self, durability: Durability) -> io::Result<(NamedTempFile, Entry, Written)> {
+    /// The file with all its bytes, mode, owner and attributes, as far on the disk as was asked for.
+    fn complete(
+        mut self,
+        target: &OsStr,
+        durability: Durability,
+    ) -> io::Result<(Nameless, Committed)> {
         let written = self.written()?;
-        dress(
-            self.out.get_ref().file.as_file(),
-            &self.mode,
-            self.old.as_ref(),
-        )?;
+        let Nameless { file, name } = &self.out.get_ref().file;
+        let lost = match &self.old {
+            Some(old) => dress_like(file, old, name.folder.read(target).ok().as_ref())?,
+            None => {
+                dress(file, &self.mode)?;
+                Vec::new()
+            }
+        };
         if let Some(time) = self.time {
-            self.out.get_ref().file.as_file().set_modified(time)?;
+            file.set_modified(time)?;
         }
         if durability == Durability::Durable {
             self.sync()?;
@@ -180,7 +270,7 @@ impl Temp {
             .out
             .into_inner()
             .map_err(io::IntoInnerError::into_error)?;
-        Ok((out.file, out.entry, written))
+        Ok((out.file, Committed { written, lost }))
     }
 }
 
@@ -196,9 +286,7 @@ impl Write for Temp {
 
 #[derive(Debug)]
 struct Hashing {
-    file: NamedTempFile,
-    /// Dropped after the file: what is there is in the list.
-    entry: Entry,
+    file: Nameless,
     hasher: blake3::Hasher,
     bytes: u64,
 }
@@ -214,7 +302,7 @@ impl Hashing {
 
 impl Write for Hashing {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let n = self.file.as_file().write(buf)?;
+        let n = (&self.file.file).write(buf)?;
         self.hasher.update(&buf[..n]);
         self.bytes += n as u64;
         Ok(n)
@@ -222,37 +310,6 @@ impl Write for Hashing {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// A new temporary file, locked for as long as it is open so that [`remove_leftover`] lets it be.
-fn fresh(
-    folder: &Path,
-    #[cfg_attr(not(unix), allow(unused))] mode: u32,
-) -> io::Result<(NamedTempFile, Entry)> {
-    let mut builder = Builder::new();
-    builder
-        .prefix(TEMP_PREFIX)
-        .suffix(TEMP_SUFFIX)
-        .rand_bytes(TEMP_RANDOM);
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
-    loop {
-        let (temp, entry) = {
-            let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-            // The crate's own way to open it would put the temporary name into messages.
-            let temp = builder.make_in(folder, |path| options.open(path))?;
-            let path = temp.path().to_owned();
-            live.insert(path.clone());
-            (temp, Entry(path))
-        };
-        if claim(temp.as_file())? {
-            return Ok((temp, entry));
-        }
-        // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
-        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
@@ -273,28 +330,67 @@ fn claim(_file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Gives a new file the mode that was asked for.
 #[cfg(unix)]
-fn dress(file: &File, mode: &Mode, old: Option<&Metadata>) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let mode = match (old, mode) {
-        (Some(old), _) => {
-            let new = file.metadata()?;
-            if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-                // Only root may give a file away; for everybody else the file becomes the writer's, as with cp.
-                let _ = fchown(file, Some(old.uid()), Some(old.gid()))
-                    .or_else(|_| fchown(file, None, Some(old.gid())));
+fn dress(file: &File, mode: &Mode) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = match mode {
+        Mode::Default => return Ok(()),
+        Mode::Private => 0o600,
+        Mode::Like(rights) => {
+            #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+            if let Some(acl) = &rights.acl {
+                // Without it, the group's bits would mean more than they do there.
+                if super::attributes::set_acl(file, acl).is_err() {
+                    return set_mode(file, rights.permissions.mode() & 0o700);
+                }
             }
-            old.mode()
+            rights.permissions.mode()
         }
-        (None, Mode::Default) => return Ok(()),
-        (None, Mode::Private) => 0o600,
-        (None, Mode::Like(permissions)) => permissions.mode(),
     };
-    // A transcript is never a program: the bits that lend rights are not handed on.
+    set_mode(file, mode)
+}
+
+/// Gives a new file the mode, owner and attributes of the one that it replaces; what it could not be given.
+#[cfg(unix)]
+fn dress_like(file: &File, old: &Metadata, opened: Option<&File>) -> io::Result<Vec<String>> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let mut lost = Vec::new();
+    let new = file.metadata()?;
+    if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
+        // Only root may give a file away; for everybody else the file becomes the writer's, as with cp.
+        let owned = fchown(file, Some(old.uid()), Some(old.gid()));
+        if owned.is_err() {
+            lost.push("its owner".to_owned());
+            if fchown(file, None, Some(old.gid())).is_err() {
+                lost.push("its group".to_owned());
+            }
+        }
+    }
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    match opened {
+        Some(opened) => lost.extend(super::attributes::copy(opened, file)),
+        None => lost.push("all extended attributes".to_owned()),
+    }
+    #[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+    let _ = opened;
+    set_mode(file, old.mode())?;
+    Ok(lost)
+}
+
+/// A transcript is never a program: the bits that lend rights are not handed on.
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
     file.set_permissions(Permissions::from_mode(mode & 0o777))
 }
 
 #[cfg(not(unix))]
-fn dress(_file: &File, _mode: &Mode, _old: Option<&Metadata>) -> io::Result<()> {
+fn dress(_: &File, _: &Mode) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(not(unix))]
+fn dress_like(_: &File, _: &Metadata, _: Option<&File>) -> io::Result<Vec<String>> {
+    Ok(Vec::new())
 }

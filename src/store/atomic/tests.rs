@@ -1,12 +1,13 @@
 //! What the name holds before, during and after a write.
 
+use std::fs;
 #[cfg(target_os = "linux")]
 use std::{fs::File, time::Duration};
 
 use tempfile::tempdir;
 
 use super::*;
-use crate::store::hash;
+use crate::store::{Missing, hash};
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
@@ -18,7 +19,25 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn lazy(path: &Path, existing: Existing) -> Result<Replace> {
-    Replace::create(path, existing, Mode::Default, Durability::Lazy)
+    let spot = Spot::named(path, Missing::Refuse)?;
+    Replace::create(spot, existing, Mode::Default, Durability::Lazy)
+}
+
+/// What the function of this name does, at a path.
+fn write(
+    path: &Path,
+    bytes: &[u8],
+    existing: Existing,
+    mode: Mode,
+    durability: Durability,
+) -> Result<Written> {
+    let spot = Spot::named(path, Missing::Refuse)?;
+    super::write(spot, bytes, existing, mode, durability)
+}
+
+fn remove_leftover(path: &Path) -> io::Result<bool> {
+    let folder = Folder::open(path.parent().unwrap())?;
+    super::remove_leftover(&folder, path.file_name().unwrap())
 }
 
 #[test]
@@ -26,7 +45,13 @@ fn what_was_written_is_hashed_counted_and_there() {
     let dir = tempdir().unwrap();
     for durability in [Durability::Durable, Durability::Lazy] {
         let path = dir.path().join(format!("{durability:?}"));
-        let mut file = Replace::create(&path, Existing::Refuse, Mode::Default, durability).unwrap();
+        let mut file = Replace::create(
+            Spot::named(&path, Missing::Refuse).unwrap(),
+            Existing::Refuse,
+            Mode::Default,
+            durability,
+        )
+        .unwrap();
         let mut whole = Vec::new();
         for i in 0..20_000 {
             let piece = format!("{i},");
@@ -39,7 +64,7 @@ fn what_was_written_is_hashed_counted_and_there() {
             bytes: whole.len() as u64,
         };
         assert_eq!(file.written().unwrap(), expected);
-        assert_eq!(file.commit().unwrap(), expected);
+        assert_eq!(file.commit().unwrap().written, expected);
         assert_eq!(fs::read(&path).unwrap(), whole);
     }
     assert_eq!(names(dir.path()), ["Durable", "Lazy"]);
@@ -116,9 +141,7 @@ fn errors_name_the_output_and_what_was_being_done() {
     let error = lazy(&path, Existing::Refuse).unwrap_err();
     assert_eq!(error.path.as_deref(), Some(path.as_path()));
     assert!(
-        error
-            .message
-            .starts_with("cannot create a temporary file beside it: "),
+        error.message.starts_with("cannot open its folder: "),
         "{error}"
     );
 
@@ -282,7 +305,7 @@ mod unix {
             0o600
         );
         for (given, expected) in [(0o640, 0o640), (0o444, 0o444), (0o6755, 0o755)] {
-            let like = Mode::Like(Permissions::from_mode(given));
+            let like = Mode::Like(Permissions::from_mode(given).into());
             let path = file(&format!("like{given:o}"));
             assert_eq!(written_with(&path, Existing::Refuse, like), expected);
         }
@@ -311,47 +334,50 @@ mod unix {
     }
 
     #[test]
-    fn a_link_keeps_pointing_and_its_target_is_replaced() {
+    fn a_link_that_is_meant_keeps_pointing_and_its_target_is_replaced() {
         let dir = tempdir().unwrap();
         let (far, link) = (dir.path().join("far"), dir.path().join("link"));
         fs::create_dir(&far).unwrap();
         fs::write(far.join("file"), "old").unwrap();
         symlink("far/file", &link).unwrap();
-        let file = lazy(&link, Existing::Overwrite).unwrap();
+        let spot = || Spot::resolved(&link, None).unwrap();
+        let (mode, lazy) = (Mode::Default, Durability::Lazy);
+        let file = Replace::create(spot(), Existing::Overwrite, mode.clone(), lazy).unwrap();
         assert_eq!(names(&far).len(), 2);
         drop(file);
-        write(
-            &link,
-            b"new",
-            Existing::Overwrite,
-            Mode::Default,
-            Durability::Durable,
-        )
-        .unwrap();
+        super::super::write(spot(), b"new", Existing::Overwrite, mode, lazy).unwrap();
         assert_eq!(fs::read_link(&link).unwrap(), Path::new("far/file"));
         assert_eq!(fs::read(far.join("file")).unwrap(), b"new");
     }
 
     #[test]
-    fn a_link_to_nowhere_is_neither_followed_nor_replaced() {
+    fn a_link_in_place_of_an_output_is_refused_and_named() {
         let dir = tempdir().unwrap();
         let link = dir.path().join("link");
-        symlink("nowhere", &link).unwrap();
-        let refused = lazy(&link, Existing::Refuse).unwrap_err();
-        assert_eq!(refused.kind, ErrorKind::Exists);
-        let error = lazy(&link, Existing::Overwrite).unwrap_err();
-        assert!(
-            error.message.starts_with("cannot follow the link: "),
-            "{error}"
-        );
-        assert_eq!(names(dir.path()), ["link"]);
+        fs::write(dir.path().join("file"), "theirs").unwrap();
+        for to in ["nowhere", "file"] {
+            symlink(to, &link).unwrap();
+            for existing in [Existing::Refuse, Existing::Overwrite] {
+                let refused = lazy(&link, existing).unwrap_err();
+                assert_eq!(refused.kind, ErrorKind::Exists);
+                assert_eq!(refused.path.as_deref(), Some(link.as_path()));
+                assert!(refused.message.contains("there is a link"), "{refused}");
+            }
+            assert_eq!(names(dir.path()), ["file", "link"]);
+            fs::remove_file(&link).unwrap();
+        }
 
         // One that appears late is not written through either.
-        fs::remove_file(&link).unwrap();
         let file = lazy(&link, Existing::Refuse).unwrap();
         symlink("nowhere", &link).unwrap();
         assert_eq!(file.commit().unwrap_err().kind, ErrorKind::Exists);
-        assert_eq!(names(dir.path()), ["link"]);
+        assert_eq!(names(dir.path()), ["file", "link"]);
+        fs::remove_file(&link).unwrap();
+        let file = lazy(&link, Existing::Overwrite).unwrap();
+        symlink("file", &link).unwrap();
+        file.commit().unwrap();
+        assert!(!fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(dir.path().join("file")).unwrap(), b"theirs");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! What is found of a run that ended, and of one that did not.
 
+use std::fs;
+use std::time::{Duration, SystemTime};
+
 use tempfile::tempdir;
 
 use super::*;
@@ -17,6 +20,16 @@ fn record(n: u32) -> Record {
         offloads: Vec::new(),
         cleaned: Vec::new(),
         policy_hash: "blake3:p".to_owned(),
+        sequence: 0,
+        overlaps: None,
+    }
+}
+
+/// The record as the first run of a store writes it.
+fn first(n: u32) -> Record {
+    Record {
+        sequence: 1,
+        ..record(n)
     }
 }
 
@@ -45,10 +58,20 @@ fn a_record_is_one_line_of_documented_fields() {
         input_hash: "blake3:2".to_owned(),
         input_bytes: 2,
         policy_hash: "blake3:3".to_owned(),
+        sequence: 0,
+        overlaps: None,
     };
     let line = r#"{"output":"o","output_hash":"blake3:1","output_bytes":1,"input":"-","input_hash":"blake3:2","input_bytes":2,"original":"archive","archive":"archive/a.zst","offloads":["offloaded/b.txt"],"policy_hash":"blake3:3"}"#;
     assert_eq!(serde_json::to_string(&archived).unwrap(), line);
     assert_eq!(serde_json::from_str::<Record>(line).unwrap(), archived);
+    let numbered = Record {
+        sequence: 7,
+        overlaps: Some(5),
+        ..archived
+    };
+    let line = line.replace('}', r#","sequence":7,"overlaps":5}"#);
+    assert_eq!(serde_json::to_string(&numbered).unwrap(), line);
+    assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), numbered);
 }
 
 #[test]
@@ -58,12 +81,12 @@ fn records_are_found_before_and_after_the_end_of_the_run() {
     run.record(&record(1)).unwrap();
     run.record(&record(2)).unwrap();
     let reader = store(dir.path());
-    assert_eq!(reader.ledger().unwrap().records(), [record(1), record(2)]);
+    assert_eq!(reader.ledger().unwrap().records(), [first(1), first(2)]);
 
     let name = run.finish().unwrap().unwrap();
     assert_eq!(files(&run.root().join(JOURNAL)), Vec::<PathBuf>::new());
     assert_eq!(files(&run.root().join(MANIFESTS)), [run.root().join(&name)]);
-    assert_eq!(reader.ledger().unwrap().records(), [record(1), record(2)]);
+    assert_eq!(reader.ledger().unwrap().records(), [first(1), first(2)]);
 }
 
 #[test]
@@ -78,11 +101,13 @@ fn the_manifest_depends_on_its_records_alone() {
         let name = run.finish().unwrap().unwrap();
         seen.push((fs::read(run.root().join(&name)).unwrap(), name));
     }
-    assert_eq!(seen[0], seen[1]);
+    assert_eq!(seen[0].0, seen[1].0);
+    // Its name is anybody's guess.
+    assert_ne!(seen[0].1, seen[1].1);
     let lines: Vec<Record> = lines(&seen[0].0)
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect();
-    assert_eq!(lines, [record(1), record(2), record(3)]);
+    assert_eq!(lines, [first(1), first(2), first(3)]);
 }
 
 #[test]
@@ -138,7 +163,7 @@ fn a_line_that_a_kill_cut_short_costs_only_itself() {
         bytes.extend_from_slice(&whole[..cut]);
         fs::write(&journal, &bytes).unwrap();
         let ledger = run.ledger().unwrap();
-        assert_eq!(ledger.records(), [record(1)], "cut at {cut}");
+        assert_eq!(ledger.records(), [first(1)], "cut at {cut}");
         assert_eq!(ledger.damaged(), 1);
     }
 }
@@ -155,39 +180,222 @@ fn a_torn_line_does_not_swallow_the_next() {
         journal.torn = true;
     }
     run.record(&record(2)).unwrap();
-    assert_eq!(run.ledger().unwrap().records(), [record(1), record(2)]);
+    assert_eq!(run.ledger().unwrap().records(), [first(1), first(2)]);
     run.finish().unwrap();
     let ledger = run.ledger().unwrap();
-    assert_eq!(ledger.records(), [record(1), record(2)]);
+    assert_eq!(ledger.records(), [first(1), first(2)]);
     assert_eq!(ledger.damaged(), 0);
 }
 
 #[test]
-fn newer_manifests_come_later_and_outputs_are_known_by_name_and_hash() {
+fn outputs_are_known_by_name_and_hash() {
     let dir = tempdir().unwrap();
     let newer = Record {
-        input_hash: "blake3:newer".to_owned(),
+        input_hash: super::super::hash(b"newer"),
         ..record(1)
     };
-    for (n, record) in [record(1), newer.clone()].iter().enumerate() {
+    for record in [record(1), newer.clone()] {
         let run = store(dir.path());
-        run.record(record).unwrap();
-        let name = run.finish().unwrap().unwrap();
-        let time = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(n as u64);
-        File::options()
-            .append(true)
-            .open(run.root().join(name))
-            .unwrap()
-            .set_modified(time)
-            .unwrap();
+        run.record(&record).unwrap();
+        run.finish().unwrap();
     }
     let ledger = store(dir.path()).ledger().unwrap();
-    assert_eq!(ledger.records(), [record(1), newer.clone()]);
-    let found: Vec<&Record> = ledger.with_output(&record(1).output_hash).collect();
-    assert_eq!(found, [&newer, &record(1)]);
     assert!(ledger.wrote("out/1.jsonl", &record(1).output_hash));
     assert!(!ledger.wrote("out/2.jsonl", &record(1).output_hash));
     assert!(!ledger.wrote("out/1.jsonl", &record(2).output_hash));
-    assert!(ledger.is_original("blake3:newer"));
+    assert!(ledger.is_original(&newer.input_hash));
     assert!(!ledger.is_original(&record(1).output_hash));
+    assert!(ledger.ends_with(&newer));
+    assert!(!ledger.ends_with(&record(1)));
+}
+
+#[test]
+fn runs_are_numbered_one_after_the_other_whatever_the_clock_says() {
+    let dir = tempdir().unwrap();
+    for n in 1..=12 {
+        let run = store(dir.path());
+        run.record(&record(n)).unwrap();
+        let name = run.finish().unwrap().unwrap();
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(100 - n));
+        let file = File::options().append(true).open(run.root().join(&name));
+        file.unwrap().set_modified(old).unwrap();
+    }
+    let mut seen: Vec<(u64, String)> = store(dir.path())
+        .ledger()
+        .unwrap()
+        .records()
+        .iter()
+        .map(|record| (record.sequence, record.output.clone()))
+        .collect();
+    seen.sort();
+    let expected = (1..=12).map(|n| (n, format!("out/{n}.jsonl")));
+    assert_eq!(seen, expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_run_is_after_those_that_were_over_when_it_began() {
+    let dir = tempdir().unwrap();
+    let begin = |n: u32| {
+        let run = store(dir.path());
+        run.record(&record(n)).unwrap();
+        run
+    };
+    let over = begin(1);
+    over.finish().unwrap();
+    let (long, short) = (begin(2), begin(3));
+    short.finish().unwrap();
+    let next = begin(4);
+    // It was killed, and its journal stays.
+    drop(long);
+    let last = begin(5);
+    next.finish().unwrap();
+    last.finish().unwrap();
+
+    let ledger = store(dir.path()).ledger().unwrap();
+    let run = |n: u32| {
+        let name = format!("out/{n}.jsonl");
+        let mut records = ledger.records().iter();
+        records.find(|record| record.output == name).unwrap()
+    };
+    for later in 2..=5 {
+        assert!(run(1).is_before(run(later)), "1 and {later}");
+        assert!(!run(later).is_before(run(1)), "{later} and 1");
+    }
+    // The second one went on until after the fourth had begun, which went on as the fifth began.
+    for (a, b) in [(2, 3), (2, 4), (3, 4), (4, 5)] {
+        assert!(!run(a).is_before(run(b)), "{a} and {b}");
+        assert!(!run(b).is_before(run(a)), "{b} and {a}");
+    }
+    assert!(run(2).is_before(run(5)));
+    assert!(run(3).is_before(run(5)));
+}
+
+#[test]
+fn old_records_are_before_numbered_ones_and_in_no_order_among_themselves() {
+    let made = |input: &str, sequence| Record {
+        input_hash: super::super::hash(input.as_bytes()),
+        sequence,
+        ..record(1)
+    };
+    let (a, b, c, d) = (made("a", 0), made("b", 0), made("c", 1), made("d", 1));
+    assert_eq!(newest(&[&a, &a]), Some(&a));
+    assert_eq!(newest(&[&a, &b]), None);
+    assert_eq!(newest(&[&a, &c, &b]), Some(&c));
+    assert_eq!(newest(&[&c, &d]), None);
+    assert_eq!(newest(&[]), None);
+}
+
+#[test]
+fn a_record_that_no_run_writes_is_damaged() {
+    let dir = tempdir().unwrap();
+    let hash = super::super::hash(b"x");
+    let archive = archive_name(&hash);
+    let archived = Record {
+        original: Original::Archive,
+        input_hash: hash.clone(),
+        archive: Some(archive.clone()),
+        ..record(1)
+    };
+    let offload = super::super::offload_name(b"x");
+    let good = [
+        record(1),
+        archived.clone(),
+        Record {
+            output: "/elsewhere/out.jsonl".to_owned(),
+            input: "-".to_owned(),
+            offloads: vec![offload.clone()],
+            cleaned: vec![Cleaned {
+                name: offload,
+                archive: archive.clone(),
+            }],
+            ..archived.clone()
+        },
+    ];
+    let with_output = |output: &str| Record {
+        output: output.to_owned(),
+        ..record(1)
+    };
+    let bad = [
+        with_output(""),
+        with_output("/"),
+        with_output("../in.jsonl"),
+        with_output("a/../../in.jsonl"),
+        with_output("/home/../etc/passwd"),
+        with_output("a\0b"),
+        Record {
+            input: "../../etc/passwd".to_owned(),
+            ..record(1)
+        },
+        Record {
+            output_hash: "blake3:1234".to_owned(),
+            ..record(1)
+        },
+        Record {
+            input_hash: hash.to_uppercase(),
+            ..record(1)
+        },
+        Record {
+            archive: Some(archive.clone()),
+            ..record(1)
+        },
+        Record {
+            archive: None,
+            ..archived.clone()
+        },
+        Record {
+            archive: Some("archive/../../x".to_owned()),
+            ..archived.clone()
+        },
+        // Another content's.
+        Record {
+            archive: Some(archive_name(&super::super::hash(b"y"))),
+            ..archived.clone()
+        },
+        Record {
+            offloads: vec!["offloaded/../../../x".to_owned()],
+            ..record(1)
+        },
+        Record {
+            cleaned: vec![Cleaned {
+                name: super::super::offload_name(b"y"),
+                archive,
+            }],
+            ..archived
+        },
+    ];
+    let folder = dir.path().join(".ctxpack").join(MANIFESTS);
+    fs::create_dir_all(&folder).unwrap();
+    let all = good
+        .iter()
+        .chain(&bad)
+        .map(|record| line_of(record).unwrap());
+    fs::write(folder.join("a.jsonl"), all.collect::<Vec<_>>().concat()).unwrap();
+    let ledger = store(dir.path()).ledger().unwrap();
+    assert_eq!(ledger.records(), good);
+    assert_eq!(ledger.damaged(), bad.len() as u64);
+    assert_eq!(ledger.damage(), Some((folder.join("a.jsonl").as_path(), 4)));
+}
+
+#[test]
+fn a_file_that_is_one_endless_line_is_not_read_to_its_end() {
+    let dir = tempdir().unwrap();
+    let folder = dir.path().join(".ctxpack").join(MANIFESTS);
+    fs::create_dir_all(&folder).unwrap();
+    let file = File::create(folder.join("a.jsonl")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let error = store(dir.path()).ledger().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Store);
+    assert_eq!(error.path, Some(folder.join("a.jsonl")));
+    assert_eq!(error.line, Some(1));
+}
+
+#[test]
+fn a_store_that_has_no_number_left_says_so() {
+    let dir = tempdir().unwrap();
+    let folder = dir.path().join(".ctxpack").join(MANIFESTS);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(format!("{}-x.jsonl", u64::MAX)), "").unwrap();
+    let error = store(dir.path()).record(&record(1)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Store);
+    assert!(error.hint.is_some());
 }

@@ -12,11 +12,11 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::clip::clip_to_tokens;
+use super::clip::{clip, clip_to_tokens};
 use super::entities::{Class, scan};
 use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
-use super::gather::BETWEEN;
+use super::gather::{BETWEEN, LONGEST};
 use super::units::{Claim, Says, Unit};
 use super::{Extract, Summary};
 use crate::facts::is_relative;
@@ -60,8 +60,7 @@ pub(super) fn choose(
         }
         choice.state();
         choice.plan();
-        let mut part = choice.part(REQUESTS);
-        choice.newest_first(&mut part, |claim| matches!(claim, Claim::Sentence(_)));
+        choice.sentences();
         choice.cover(EARLIER, |claim| claim == Claim::Earlier);
         choice.cover(100, |claim| claim != Claim::State);
     }
@@ -258,6 +257,22 @@ impl<'c> Choice<'c> {
                 self.take_as(number, text, &mut part);
             }
             self.is_settled[number] = true;
+        }
+    }
+
+    /// The user's sentences, from the end as far as there is room; of one that alone has none, its start.
+    fn sentences(&mut self) {
+        let is_sentence = |claim| matches!(claim, Claim::Sentence(_));
+        let mut part = self.part(REQUESTS);
+        self.newest_first(&mut part, is_sentence);
+        for (number, unit) in self.units().rev() {
+            let text = &unit.row.text;
+            if is_sentence(unit.claim)
+                && text.len() > LONGEST
+                && self.estimator.tokens(self.size(unit, text)) > part.limit
+            {
+                self.take_as(number, clip(text, LONGEST), &mut part);
+            }
         }
     }
 

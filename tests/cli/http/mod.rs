@@ -1,7 +1,7 @@
 //! Summaries from a server: what is sent, what is taken for an answer, and what a run does when there is none.
 
 mod safety;
-mod server;
+pub(super) mod server;
 
 use std::time::{Duration, Instant};
 
@@ -55,11 +55,18 @@ fn ran(
     let server = Server::start(act);
     let place = Place::with(&[("in.jsonl", session(""))]);
     let run = place.run(&format!("compact in.jsonl {} {more}", flags(&server)));
-    let _ = run.exits(0);
-    (
-        of_summary(&place, "in.compact.stats.json"),
-        server.requests().len(),
-    )
+    let summary = of_summary(&place, "in.compact.stats.json");
+    // A summary that was asked for and is not there is said in the end, and by the exit code.
+    let report = place.json("in.compact.stats.json");
+    let degraded = &report["files"][0]["degraded"];
+    if summary["success"] == true {
+        assert_eq!(*degraded, json!([]));
+        let _ = run.exits(0);
+    } else {
+        assert_eq!(degraded[0]["kind"], "summary_failed");
+        let _ = run.exits(3).says(&["in.jsonl: no summary could be had: "]);
+    }
+    (summary, server.requests().len())
 }
 
 #[test]
@@ -158,7 +165,8 @@ fn the_model_is_the_transcripts_own_where_none_is_named() {
     assert_eq!(server.requests()[0].body["model"], "claude-recorded");
     place
         .run(&format!("compact none.jsonl {}", flags(&server)))
-        .exits(0);
+        .exits(3)
+        .says(&["none.jsonl: no summary could be had: "]);
     assert_eq!(server.requests().len(), 1);
     let told = of_summary(&place, "none.compact.stats.json");
     assert_eq!(
@@ -252,7 +260,7 @@ fn what_is_no_summary_never_becomes_one() {
         let place = Place::with(&[("in.jsonl", session(""))]);
         place
             .run(&format!("compact in.jsonl {}", flags(&server)))
-            .exits(0);
+            .exits(3);
         let told = of_summary(&place, "in.compact.stats.json");
         assert_eq!(told["fallback"], "extractive", "{shown}");
         assert!(!place.text("in.compact.jsonl").contains("NEVER"), "{shown}");
@@ -463,9 +471,12 @@ fn limits_of_a_run_hold_and_what_is_over_is_done_without_a_model() {
     let place = many(6);
     let run = |out: &str, more: &str| {
         let line = format!("compact in --out-dir {out} {} {more}", flags(&server));
-        place.run(&line).exits(0);
+        let ran = place.run(&line).exits(3);
         let report = place.json(&format!("{out}/ctxpack.stats.json"));
         assert_eq!(report["totals"]["compacted"], 6, "{report}");
+        let degraded = report["totals"]["degraded"].as_u64().unwrap();
+        let ran = ran.says(&[&format!("{degraded} files: no summary could be had: ")]);
+        assert_eq!(ran.err.matches("no summary").count(), 1, "{}", ran.err);
         let files = report["files"].as_array().unwrap().clone();
         let fallback = |f: &&Value| f["conversations"][0]["summary"]["fallback"] == "extractive";
         files.iter().filter(fallback).count()
@@ -529,7 +540,7 @@ fn a_server_that_is_always_busy_is_left_alone_soon() {
         let place = many(60);
         place
             .run(&format!("compact in --out-dir out {}", flags(&server)))
-            .exits(0);
+            .exits(3);
         assert!(
             server.requests().len() <= 20,
             "{status}: {}",
@@ -537,6 +548,7 @@ fn a_server_that_is_always_busy_is_left_alone_soon() {
         );
         let report = place.json("out/ctxpack.stats.json");
         assert_eq!(report["totals"]["compacted"], 60, "{status}");
+        assert_eq!(report["totals"]["degraded"], 60, "{status}");
     }
 }
 
@@ -553,7 +565,7 @@ fn many_files_and_a_dead_server_are_few_requests_and_all_files() {
                 "compact in --out-dir out {} {more}",
                 flags(&server)
             ))
-            .exits(0);
+            .exits(3);
         assert!(server.requests().len() <= 20, "{}", server.requests().len());
         let report = place.json("out/ctxpack.stats.json");
         assert_eq!(report["totals"]["compacted"], 100, "{more}");

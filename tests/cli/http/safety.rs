@@ -139,7 +139,7 @@ fn words_of_a_server_steer_no_terminal() {
     let server = Server::start(move |_, _| Act::Answer(400, "", body.to_owned()));
     let run = place
         .run(&format!("compact in.jsonl -v -v {}", flags(&server)))
-        .exits(0);
+        .exits(3);
     let reports: String = place.files().iter().map(|name| place.text(name)).collect();
     for text in [run.err.as_str(), &reports] {
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text}");

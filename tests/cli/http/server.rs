@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Request {
-    pub(super) at: Instant,
+pub(in crate::cli) struct Request {
+    pub(in crate::cli) at: Instant,
     /// The request line and the headers, in lower case.
-    pub(super) head: String,
-    pub(super) body: Value,
+    pub(in crate::cli) head: String,
+    pub(in crate::cli) body: Value,
 }
 
 /// What a server does with a request.
-pub(super) enum Act {
+pub(in crate::cli) enum Act {
     /// Answers with a status, headers and a body.
     Answer(u16, &'static str, String),
     /// Sends these bytes and closes.
@@ -35,7 +35,7 @@ pub(super) enum Act {
 }
 
 /// A server, until the test ends.
-pub(super) struct Server {
+pub(in crate::cli) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<Request>>>,
     most_at_once: Arc<AtomicUsize>,
@@ -43,7 +43,9 @@ pub(super) struct Server {
 
 impl Server {
     /// One that does with the n-th request, from 0, what `act` says.
-    pub(super) fn start(act: impl Fn(usize, &Request) -> Act + Send + Sync + 'static) -> Self {
+    pub(in crate::cli) fn start(
+        act: impl Fn(usize, &Request) -> Act + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = Server {
             port: listener.local_addr().unwrap().port(),
@@ -75,33 +77,33 @@ impl Server {
     }
 
     /// One that answers every request with a summary.
-    pub(super) fn of_summaries(text: &'static str) -> Self {
+    pub(in crate::cli) fn of_summaries(text: &'static str) -> Self {
         Server::start(move |_, request| summary(request, text))
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(in crate::cli) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    pub(super) fn requests(&self) -> Vec<Request> {
+    pub(in crate::cli) fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }
 
     /// How many requests were open at the same time, at most.
-    pub(super) fn most_at_once(&self) -> usize {
+    pub(in crate::cli) fn most_at_once(&self) -> usize {
         self.most_at_once.load(Ordering::SeqCst)
     }
 }
 
 impl Request {
     /// What the model is told and given, whichever provider it is for.
-    pub(super) fn content(&self) -> &str {
+    pub(in crate::cli) fn content(&self) -> &str {
         let messages = self.body["messages"].as_array().unwrap();
         messages.last().unwrap()["content"].as_str().unwrap()
     }
 
     /// What stands between the marks.
-    pub(super) fn record(&self) -> &str {
+    pub(in crate::cli) fn record(&self) -> &str {
         let content = self.content();
         let start = content.find("<transcript-").unwrap();
         let start = start + content[start..].find('\n').unwrap() + 1;
@@ -110,7 +112,7 @@ impl Request {
 }
 
 /// The answer that is a summary, for the provider that was asked.
-pub(super) fn summary(request: &Request, text: &str) -> Act {
+pub(in crate::cli) fn summary(request: &Request, text: &str) -> Act {
     let body = if request.head.contains("/v1/messages") {
         json!({"type": "message", "model": "claude-test", "content": [{"type": "text", "text": text}],
                "stop_reason": "end_turn", "usage": {"input_tokens": 100, "output_tokens": 10}})
@@ -186,7 +188,7 @@ fn answer(stream: &mut TcpStream, act: Act, open: &AtomicUsize) {
 }
 
 /// The bytes of an answer.
-pub(super) fn whole(status: u16, headers: &str, body: &str) -> Vec<u8> {
+pub(in crate::cli) fn whole(status: u16, headers: &str, body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status} So\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n{body}",
         body.len()

@@ -73,7 +73,7 @@ pub(super) fn check(case: &Case) -> TestCaseResult {
         }
     }
     prop_assert!(!is_fitted || are_fitted(&run));
-    prop_assert!(!is_fitted || case.policy.target.cap(1).is_some());
+    prop_assert!(!is_fitted || case.policy.target.asked(1).is_some());
     Ok(())
 }
 

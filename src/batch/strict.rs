@@ -1,0 +1,54 @@
+//! `--strict`: a line that cannot be read is an error for its file, instead of being passed through.
+//!
+//! Reads the lines once more, only for what is odd about them: whoever is strict pays for it, and nobody else.
+
+use super::inspect::each;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Detected, Format, Layout, LineWarning, Warnings};
+
+/// What becomes of lines that cannot be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BadLines {
+    /// They pass through, and are counted.
+    #[default]
+    Pass,
+    /// Their file fails.
+    Fail,
+}
+
+impl BadLines {
+    /// Fails at the first line of a whole input that cannot be read.
+    pub(super) fn check(self, detected: Detected, bytes: &[u8]) -> Result<()> {
+        if self == BadLines::Pass {
+            return Ok(());
+        }
+        let (format, layout) = match detected {
+            Detected::Known(format, layout) => (format, layout),
+            // Lines are read the same way in all formats.
+            Detected::Unsupported(_) => (Format::Anthropic, Layout::File),
+        };
+        let mut checked = Ok(());
+        each(bytes, layout, |bytes, first_line, _| {
+            if checked.is_ok() {
+                checked = self.check_part(format, bytes, first_line);
+            }
+        });
+        checked
+    }
+
+    /// Fails at the first line of a transcript that cannot be read.
+    pub(super) fn check_part(self, format: Format, bytes: &[u8], first_line: u64) -> Result<()> {
+        if self == BadLines::Pass {
+            return Ok(());
+        }
+        let mut warnings = Warnings::default();
+        format.read(bytes, first_line, &mut warnings);
+        let bad = |warning: &LineWarning| warning.kind.is_bad_line();
+        match warnings.finish().into_iter().find(bad) {
+            None => Ok(()),
+            Some(bad) => Err(Error::new(ErrorKind::BadLine, bad.message)
+                .on_line(bad.line)
+                .hint("without --strict such lines pass through as they are")),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Flags on how large inputs may be, and on what becomes of lines that cannot be read.
+
+use clap::Args;
+
+use crate::batch::{BadLines, Limits};
+
+/// What is taken from inputs.
+#[derive(Debug, Args)]
+pub(super) struct LimitArgs {
+    /// The bytes that an input may have, unpacked, like 500M; a larger one fails alone. Without it: as many as there is
+    /// memory for
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_file_bytes: Option<u64>,
+    /// The bytes that a line may have; a file with a longer one fails alone
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M")]
+    max_line_bytes: u64,
+    /// A line that cannot be read is an error for its file
+    #[arg(long)]
+    strict: bool,
+}
+
+impl LimitArgs {
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            file_bytes: self.max_file_bytes,
+            line_bytes: self.max_line_bytes,
+        }
+    }
+
+    pub(super) fn bad_lines(&self) -> BadLines {
+        if self.strict {
+            BadLines::Fail
+        } else {
+            BadLines::Pass
+        }
+    }
+}
+
+/// `64M`, `64MiB`, `1.5G`, `4096`; a unit is a power of 1 024.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || "a number of bytes above 0, like 4096, 64M or 1.5G".to_owned();
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let exponent = match unit.strip_suffix('i').unwrap_or(unit) {
+        "" if unit.is_empty() => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = number.replace('_', "").parse().map_err(|_| wrong())?;
+    let bytes = (number * 1024_f64.powi(exponent)).round();
+    // Above that a number is no longer exact.
+    if (1.0..9e15).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(wrong())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_has_a_number_and_perhaps_a_unit() {
+        let sizes = [
+            ("4096", 4096),
+            ("1_000", 1000),
+            ("7b", 7),
+            ("64M", 64 << 20),
+            ("64 MiB", 64 << 20),
+            ("2mb", 2 << 20),
+            ("1.5G", 3 << 29),
+            ("1T", 1 << 40),
+            ("0.5k", 512),
+        ];
+        for (text, bytes) in sizes {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for wrong in [
+            "", "0", "M", "-1", "1e3", "1X", "1.2.3", "1i", "1MM", "9999999T", "nan",
+        ] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

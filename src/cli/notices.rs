@@ -1,0 +1,111 @@
+//! The closing lines of a run: one for each reason why something was not done, or was done less well.
+//!
+//! What failed is said always, warnings not with `-q`. Only says; what is worth a line is decided where it happens.
+
+use serde_json::json;
+
+use super::{Context, Fault, Voice};
+use crate::outcome::{LINES, NAMED, Notice, Notices, Weight};
+use crate::text::{count, thousands};
+
+impl Context {
+    /// Writes the notices to stderr.
+    pub(super) fn notices(&self, notices: Notices) {
+        for notice in notices.into_list() {
+            if notice.weight == Weight::Failed || self.voice > Voice::Quiet {
+                self.notice(&notice);
+            }
+        }
+    }
+
+    fn notice(&self, notice: &Notice) {
+        let is_one = notice.files == 1;
+        let line = match notice.lines.as_slice() {
+            [line] if is_one => Some(*line),
+            _ => None,
+        };
+        self.fault(&Fault {
+            kind: json!(notice.kind),
+            file: notice.names.first().filter(|_| is_one).cloned(),
+            line,
+            message: &sentence(notice),
+            hint: notice.hint,
+        });
+    }
+}
+
+/// `3 files: warning: not a known transcript format; left as it is (a.jsonl, b.jsonl, c.jsonl)`; of one file, its name comes
+/// before.
+fn sentence(notice: &Notice) -> String {
+    let weight = match notice.weight {
+        Weight::Failed => "",
+        Weight::Warning => "warning: ",
+    };
+    let message = &notice.message;
+    let (all, named) = match (notice.files, notice.lines.as_slice()) {
+        (1, [] | [_]) => return format!("{weight}{message}"),
+        (1, lines) => {
+            let lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+            let named = and_more(&lines, notice.places, LINES);
+            let lines = match notice.places {
+                places if places > LINES as u64 => format!("{} lines:", thousands(places)),
+                _ => "lines".to_owned(),
+            };
+            return format!("{weight}{message} ({lines} {named})");
+        }
+        (files, _) => (files, and_more(&notice.names, files, NAMED)),
+    };
+    let files = count(all, "file");
+    format!("{files}: {weight}{message} ({named})")
+}
+
+/// `a, b and 3 more`
+fn and_more(shown: &[String], all: u64, most: usize) -> String {
+    let mut text = shown.join(", ");
+    if all > most as u64 {
+        text.push_str(&format!(" and {} more", thousands(all - most as u64)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(files: u64, lines: &[u64], weight: Weight) -> String {
+        let mut notices = Notices::default();
+        for file in 0..files {
+            let name = format!("{file}.jsonl");
+            if lines.is_empty() {
+                notices.add(weight, "kind", "it broke", None, (&name, None));
+            }
+            for line in lines {
+                notices.add(weight, "kind", "it broke", None, (&name, Some(*line)));
+            }
+        }
+        sentence(&notices.into_list()[0])
+    }
+
+    #[test]
+    fn one_line_says_how_many_and_which() {
+        assert_eq!(said(1, &[], Weight::Failed), "it broke");
+        assert_eq!(said(1, &[7], Weight::Warning), "warning: it broke");
+        assert_eq!(
+            said(1, &[7, 9], Weight::Warning),
+            "warning: it broke (lines 7, 9)"
+        );
+        let many: Vec<u64> = (1..=13).collect();
+        assert_eq!(
+            said(1, &many, Weight::Failed),
+            "it broke (13 lines: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more)"
+        );
+        assert_eq!(
+            said(2, &[3], Weight::Failed),
+            "2 files: it broke (0.jsonl, 1.jsonl)"
+        );
+        assert_eq!(
+            said(1_003, &[], Weight::Warning),
+            "1 003 files: warning: it broke (0.jsonl, 1.jsonl, 2.jsonl and 1 000 more)"
+        );
+    }
+}

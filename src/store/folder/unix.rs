@@ -1,0 +1,203 @@
+//! Folders as Unix has them: a handle, and calls that take a name in it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
+
+use super::{Access, NotPlain};
+
+pub(super) type Handle = OwnedFd;
+
+/// A handle that names can be looked up in; on Linux it takes no permission to list the folder.
+#[cfg(target_os = "linux")]
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(target_os = "linux"))]
+const FOLDER: OFlags = LIST;
+const LIST: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+/// A plain file: neither a link, nor a pipe without a writer or a device, which would hold up the run.
+const FILE: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+/// How long another run may hold a file against others, which it does while it gives it its name.
+const HELD: Duration = Duration::from_secs(10);
+
+pub(super) fn open(path: &Path) -> io::Result<Handle> {
+    Ok(openat(CWD, path, FOLDER, Mode::empty())?)
+}
+
+pub(super) fn open_resolved(path: &Path) -> io::Result<Handle> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        let opened = openat2(CWD, path, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        match opened {
+            Err(Errno::LOOP) => return Err(NotPlain::Link.into()),
+            // An old kernel, or a sandbox that does not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            opened => return Ok(opened?),
+        }
+    }
+    Ok(openat(CWD, path, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
+}
+
+pub(super) fn folder(above: &Handle, name: &OsStr) -> io::Result<Handle> {
+    let opened = openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+    opened.map_err(|error| match kind(above, name) {
+        Ok(FileType::Directory) | Err(_) => error.into(),
+        Ok(FileType::Symlink) => NotPlain::Link.into(),
+        Ok(_) => NotPlain::NoFolder.into(),
+    })
+}
+
+pub(super) fn make_folder(above: &Handle, name: &OsStr, access: Access) -> io::Result<()> {
+    let mode = match access {
+        Access::Default => 0o777,
+        Access::Private => 0o700,
+    };
+    Ok(rustix::fs::mkdirat(above, name, Mode::from_raw_mode(mode))?)
+}
+
+/// By a handle to what stands there, be it a link, so that the result is the standard library's.
+#[cfg(target_os = "linux")]
+pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    File::from(openat(folder, name, flags, Mode::empty())?).metadata()
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
+    if kind(folder, name)? == FileType::Symlink {
+        return Err(NotPlain::Link.into());
+    }
+    let flags = OFlags::RDONLY | FILE;
+    File::from(openat(folder, name, flags, Mode::empty())?).metadata()
+}
+
+pub(super) fn read(folder: &Handle, name: &OsStr) -> io::Result<File> {
+    plain(folder, name, OFlags::RDONLY)
+}
+
+pub(super) fn append(folder: &Handle, name: &OsStr) -> io::Result<File> {
+    plain(folder, name, OFlags::WRONLY | OFlags::APPEND)
+}
+
+pub(super) fn open_lock(folder: &Handle, name: &OsStr) -> io::Result<File> {
+    let file = plain(folder, name, OFlags::RDWR)?;
+    // Not the lock of another program, by another name.
+    match std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) {
+        0 | 1 => Ok(file),
+        names => Err(NotPlain::Names(names).into()),
+    }
+}
+
+pub(super) fn create(folder: &Handle, name: &OsStr, access: Access) -> io::Result<File> {
+    let mode = match access {
+        Access::Default => 0o666,
+        Access::Private => 0o600,
+    };
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | FILE;
+    Ok(File::from(openat(
+        folder,
+        name,
+        flags,
+        Mode::from_raw_mode(mode),
+    )?))
+}
+
+pub(super) fn rename(folder: &Handle, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::renameat(folder, from, folder, to)?)
+}
+
+pub(super) fn rename_to_free(folder: &Handle, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+            // A kernel or a file system that does not know the flag.
+            Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())?;
+    remove(folder, from)
+}
+
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+pub(super) fn exchange(folder: &Handle, a: &OsStr, b: &OsStr) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    Ok(renameat_with(folder, a, folder, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+pub(super) fn exchange(_: &Handle, _: &OsStr, _: &OsStr) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+pub(super) fn remove(folder: &Handle, name: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?)
+}
+
+pub(super) fn names(folder: &Handle) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in Dir::new(openat(folder, ".", LIST, Mode::empty())?)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    Ok(names)
+}
+
+pub(super) fn sync(folder: &Handle) -> io::Result<()> {
+    File::from(openat(folder, ".", LIST, Mode::empty())?).sync_all()
+}
+
+pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | FILE.difference(OFlags::NOFOLLOW);
+    Ok(File::from(unheld(|| {
+        openat(CWD, path, flags, Mode::empty())
+    })?))
+}
+
+fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
+    let seen = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(seen.st_mode))
+}
+
+/// Opens a regular file. Some devices act on being opened, so that what is there is looked at first; what is opened in the end
+/// is looked at again, since names change hands.
+fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
+    match kind(folder, name)? {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err(NotPlain::Link.into()),
+        _ => return Err(NotPlain::NoFile.into()),
+    }
+    let file = File::from(unheld(|| openat(folder, name, how | FILE, Mode::empty()))?);
+    if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+        return Err(NotPlain::NoFile.into());
+    }
+    Ok(file)
+}
+
+/// Waits while another run holds the file: an opening that does not wait for pipes does not wait for that either.
+fn unheld<T>(open: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    let end = Instant::now() + HELD;
+    loop {
+        match open() {
+            Err(Errno::AGAIN) if Instant::now() < end => sleep(Duration::from_millis(1)),
+            opened => return opened,
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Where a file of ours goes: a name in a folder that is held open.
+//!
+//! Made once for each output, before it is looked at; from then on no path is resolved again.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::path::{Path, PathBuf};
+
+use super::atomic::Durability;
+use super::folder::{Access, Folder, NotPlain, folder_of};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A name in a folder that is held open.
+#[derive(Debug, Clone)]
+pub struct Spot {
+    pub(super) folder: Folder,
+    pub(super) name: OsString,
+    /// As the user named it, for messages.
+    path: PathBuf,
+}
+
+/// What becomes of the folders on the way to a spot that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// An error ([`ErrorKind::NotFound`]).
+    Refuse,
+    /// They are made.
+    Make,
+}
+
+impl Spot {
+    /// A path of the user's: links lead to its folder as he meant them, but what it names itself is never one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] or [`ErrorKind::NotFound`] when its folder cannot be opened; [`ErrorKind::Usage`] when it names no
+    /// file.
+    pub fn named(path: &Path, missing: Missing) -> Result<Self> {
+        let above = folder_of(path);
+        let folder = match missing {
+            Missing::Refuse => {
+                Folder::open(above).map_err(|e| Error::io(path, "open its folder", e))?
+            }
+            Missing::Make => Folder::open_or_make(above, Durability::Lazy)?,
+        };
+        Spot::in_folder(folder, path)
+    }
+
+    /// A path that was found or made below a folder of the user's, `base`: below it there is no link on the way.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Spot::named`]; [`ErrorKind::Store`] where there is a link.
+    pub fn below(base: &Path, path: &Path, missing: Missing) -> Result<Self> {
+        let Ok(relative) = path.strip_prefix(base) else {
+            return Spot::named(path, missing);
+        };
+        let way = relative.parent().unwrap_or(Path::new(""));
+        let folder = match missing {
+            Missing::Refuse => Folder::open(base)
+                .and_then(|base| base.below(way))
+                .map_err(|e| super::folder::not_plain(path, "open its folder", e))?,
+            Missing::Make => Folder::open_or_make(base, Durability::Lazy)?.below_or_make(
+                way,
+                Access::Default,
+                Durability::Lazy,
+            )?,
+        };
+        Spot::in_folder(folder, path)
+    }
+
+    /// A file of the user's that may be named by a link, which is resolved here and never again: what it leads to is meant.
+    /// Where the file was found below a folder, `base`, it must lie there.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when there is no such file; [`ErrorKind::Store`] when a link leads out of
+    /// `base`.
+    pub fn resolved(path: &Path, base: Option<&Path>) -> Result<Self> {
+        let failed = |e| Error::io(path, "open", e);
+        let is_link = fs::symlink_metadata(path).map_err(failed)?.is_symlink();
+        if !is_link {
+            return match base {
+                Some(base) => Spot::below(base, path, Missing::Refuse),
+                None => Spot::named(path, Missing::Refuse),
+            };
+        }
+        let plain = fs::canonicalize(path).map_err(|e| Error::io(path, "follow the link", e))?;
+        if let Some(base) = base {
+            let base = fs::canonicalize(base).map_err(failed)?;
+            if !plain.starts_with(&base) {
+                return Err(
+                    Error::new(ErrorKind::Store, "the link leads out of the folder")
+                        .at(path)
+                        .hint("name the link itself to have the file behind it compacted"),
+                );
+            }
+        }
+        let folder = Folder::open_resolved(folder_of(&plain)).map_err(failed)?;
+        Ok(Spot {
+            path: path.to_owned(),
+            ..Spot::in_folder(folder, &plain)?
+        })
+    }
+
+    fn in_folder(folder: Folder, path: &Path) -> Result<Self> {
+        let name = path.file_name().ok_or_else(|| {
+            Error::new(ErrorKind::Usage, "this names no file")
+                .at(path)
+                .hint("name a file")
+        })?;
+        Ok(Spot {
+            folder,
+            name: name.to_owned(),
+            path: path.to_owned(),
+        })
+    }
+
+    /// A name in a folder of our own.
+    pub(super) fn of(folder: &Folder, name: &OsStr) -> Self {
+        Spot {
+            folder: folder.clone(),
+            name: name.to_owned(),
+            path: folder.path().join(name),
+        }
+    }
+
+    /// The path as the user named it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What stands there; none where there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Exists`] for a link; [`ErrorKind::Io`] when the system refuses.
+    pub fn look(&self) -> Result<Option<Metadata>> {
+        match self.folder.look(&self.name) {
+            Ok(Some(seen)) if seen.is_symlink() => Err(self.is_link()),
+            Err(e) if NotPlain::of(&e) == Some(NotPlain::Link) => Err(self.is_link()),
+            seen => seen.map_err(|e| Error::io(&self.path, "look at the file", e)),
+        }
+    }
+
+    /// Opens the regular file that stands there for reading.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Exists`] for a link; [`ErrorKind::Io`] for anything else that is no regular file, and when the system
+    /// refuses.
+    pub fn read(&self) -> Result<File> {
+        self.folder
+            .read(&self.name)
+            .map_err(|e| match NotPlain::of(&e) {
+                Some(NotPlain::Link) => self.is_link(),
+                Some(_) => Error::new(ErrorKind::Io, "not a regular file").at(&self.path),
+                None => Error::io(&self.path, "open", e),
+            })
+    }
+
+    fn is_link(&self) -> Error {
+        Error::new(
+            ErrorKind::Exists,
+            "there is a link in the place of the output, and outputs do not go through links",
+        )
+        .at(&self.path)
+        .hint("remove the link, or write to another name")
+    }
+}
