@@ -2,7 +2,7 @@
 //!
 //! A second look at answers: reading a transcript passes this by, since few ask for it.
 
-use super::Format;
+use super::{Format, claude_code};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
@@ -36,9 +36,14 @@ impl Format {
             | Format::AiSdk => self.kept(transcript, conversation, answer, &[b"model"]),
         };
         // What an agent made up itself has a name in angle brackets, or none.
-        answers(conversation)
-            .filter_map(model)
-            .find(|model| !model.is_empty() && !model.starts_with('<'))
+        let is_real = |model: &String| !model.is_empty() && !model.starts_with('<');
+        let told = answers(conversation).filter_map(model).find(is_real);
+        // Where no answer has stayed, an earlier compaction hangs on one.
+        let above = || claude_code::last_answer(transcript, conversation);
+        told.or_else(|| match self {
+            Format::ClaudeCode => string_on(transcript.line(above()?), &[b"model"]).filter(is_real),
+            Format::Anthropic | Format::OpenAi | Format::Codex | Format::Pi | Format::AiSdk => None,
+        })
     }
 
     /// The string under one of these keys of an answer.
@@ -52,25 +57,29 @@ impl Format {
         // An answer over several lines has it on the last of them.
         let line = *conversation.lines(answer).last()?;
         let bytes = transcript.line(line);
-        let mut value = None;
-        let read = match self {
+        match self {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-                let object = answer.object;
-                found(&mut Cursor::new(object.of(bytes)), names, &mut value)
-                    .map(|()| value.map(|span: Span| span.of(object.of(bytes))))
+                let object = answer.object.of(bytes);
+                let mut value = None;
+                found(&mut Cursor::new(object), names, &mut value).ok()?;
+                Some(String::from_utf8_lossy(value?.of(object)).into_owned())
             }
             // Nothing is said about it.
-            Format::Codex => return None,
-            Format::ClaudeCode | Format::Pi => Cursor::new(bytes)
-                .object(|key, c| match (key, c.kind()?) {
-                    (b"message", Kind::Object) => found(c, names, &mut value),
-                    _ => c.skip().map(drop),
-                })
-                .map(|_| value.map(|span| span.of(bytes))),
-        };
-        let value = read.ok()??;
-        Some(String::from_utf8_lossy(value).into_owned())
+            Format::Codex => None,
+            Format::ClaudeCode | Format::Pi => string_on(bytes, names),
+        }
     }
+}
+
+/// The string under one of these keys of the message on a line.
+fn string_on(line: &[u8], names: &[&[u8]]) -> Option<String> {
+    let mut value = None;
+    let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
+        (b"message", Kind::Object) => found(c, names, &mut value),
+        _ => c.skip().map(drop),
+    });
+    let value = read.ok().and(value)?.of(line);
+    Some(String::from_utf8_lossy(value).into_owned())
 }
 
 /// Codex says once a turn which model is at work: the last that was said before `line`.
@@ -189,5 +198,21 @@ mod tests {
             Format::OpenAi.model(&transcript, &transcript.conversations[0]),
             None
         );
+    }
+
+    #[test]
+    fn the_model_of_a_session_outlives_its_answers() {
+        let text = concat!(
+            r#"{"type":"assistant","uuid":"1","parentUuid":null,"sessionId":"s","message":{"id":"m","role":"assistant","model":"claude-test-1","content":[]}}"#,
+            "\n",
+            r#"{"type":"system","subtype":"compact_boundary","uuid":"2","parentUuid":"1","sessionId":"s"}"#,
+            "\n",
+            r#"{"type":"user","uuid":"3","parentUuid":"2","sessionId":"s","isCompactSummary":true,"message":{"role":"user","content":"a"}}"#,
+        );
+        let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
+        let main = &transcript.conversations[0];
+        assert_eq!(main.messages.len(), 1);
+        let model = Format::ClaudeCode.model(&transcript, main);
+        assert_eq!(model.as_deref(), Some("claude-test-1"));
     }
 }

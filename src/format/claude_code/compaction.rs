@@ -2,7 +2,8 @@
 //! messages that stay hanging on that.
 //!
 //! The agents follow `parentUuid` and nothing else, so the first line that stays has to name the summary; one that names a
-//! line which leaves would silently lose everything before it. What is dead afterwards is for `history` to say.
+//! line which leaves would silently lose everything before it. Where nothing stays, the summary takes the id of the last
+//! line: an agent that has the session open goes on behind that. What is dead afterwards is for `history` to say.
 
 use super::super::compaction::{Patch, Splice, Summary};
 use super::super::removal::{out_of_list, says};
@@ -47,7 +48,20 @@ pub(in super::super) fn splice(
     let is_on_chain = |line: &&u32| !conversation.gathered.contains(line);
     let above = gone.iter().rfind(is_on_chain).filter(|_| is_aside);
     let above = above.map(|line| transcript.bytes(*line, tree.link(*line).id));
-    let new = summary.map(|summary| records(transcript, *model, above, summary));
+    let new = summary.map(|summary| {
+        // The agent may have the session open: what it appends hangs on the last line that it knows.
+        let left = gone.iter().rfind(is_on_chain).copied();
+        let left = left.filter(|left| stays.is_empty() && !is_aside && !tree.is_followed(*left));
+        let says_model = is_aside || stays.iter().any(|line| tree.is_answer(*line));
+        let answer = (!says_model).then(|| tree.last_answer(gone)).flatten();
+        let place = Place {
+            model: *model,
+            above,
+            left,
+            answer,
+        };
+        records(&tree, &place, summary)
+    });
     // Without a summary the first line that stays hangs where the conversation does.
     let parent = match &new {
         Some(new) => Some(new.summary_id.as_bytes()),
@@ -108,9 +122,7 @@ pub(in super::super) fn splice(
     // What an earlier compaction preserved stands before it, and agents take the last boundary for the last one.
     let place = place.max(after_compactions(&tree, *model));
     if let Some(new) = new {
-        splice
-            .inserted
-            .insert(place, vec![new.boundary, new.summary]);
+        splice.inserted.insert(place, new.lines);
     }
     Some(splice)
 }
@@ -200,21 +212,28 @@ fn quoted(span: Span) -> Span {
     }
 }
 
-/// The two new lines.
+/// Where the new lines stand.
+struct Place<'t> {
+    /// The line that they are like.
+    model: u32,
+    /// The id that they hang on, if any.
+    above: Option<&'t [u8]>,
+    /// The last line of the chain, where it leaves: the summary takes its id.
+    left: Option<u32>,
+    /// The answer that says which model the session is held with, where none stays.
+    answer: Option<u32>,
+}
+
+/// The new lines.
 struct Records {
-    boundary: Vec<u8>,
-    summary: Vec<u8>,
+    lines: Vec<Vec<u8>>,
     boundary_id: String,
     summary_id: String,
 }
 
-/// New lines that are like the line `model` and hang on the id `above`, or on nothing.
-fn records(
-    transcript: &Transcript<'_>,
-    model: u32,
-    above: Option<&[u8]>,
-    summary: Summary<'_>,
-) -> Records {
+fn records(tree: &Tree<'_, '_>, place: &Place<'_>, summary: Summary<'_>) -> Records {
+    let transcript = tree.transcript;
+    let model = place.model;
     let line = transcript.line(model);
     let link = &transcript.links()[model as usize];
     let mut identity: Vec<u8> = Vec::new();
@@ -240,7 +259,15 @@ fn records(
     let is_aside = link.marks.has(Marks::SIDECHAIN).to_string();
     let id = link.id.of(line);
     let boundary_id = uuid(&[b"boundary", id, summary.text.as_bytes()]);
-    let summary_id = uuid(&[b"summary", id, summary.text.as_bytes()]);
+    let summary_id = match place.left {
+        Some(left) => tree.id_of(left),
+        None => uuid(&[b"summary", id, summary.text.as_bytes()]),
+    };
+    let answer = place.answer.map(|answer| {
+        let id = tree.id_of(answer);
+        let id = uuid(&[b"answer", id.as_bytes(), summary.text.as_bytes()]);
+        (tree.emptied(answer, &id), id)
+    });
     let begin = |parent: Option<&[u8]>, kind: &str, id: &str| {
         let mut out = Vec::with_capacity(summary.text.len() + 512);
         out.extend_from_slice(b"{\"parentUuid\":");
@@ -253,6 +280,7 @@ fn records(
         out.extend_from_slice(format!(",\"uuid\":\"{id}\",\"type\":\"{kind}\"").as_bytes());
         out
     };
+    let above = answer.as_ref().map(|(_, id)| id.as_bytes()).or(place.above);
     let mut boundary = begin(above, "system", &boundary_id);
     boundary.extend_from_slice(
         format!(
@@ -267,9 +295,9 @@ fn records(
     line.extend_from_slice(b",\"message\":{\"role\":\"user\",\"content\":");
     push_json_string(&mut line, summary.text);
     line.extend_from_slice(b"}}");
+    let answer = answer.map(|(line, _)| line);
     Records {
-        boundary,
-        summary: line,
+        lines: answer.into_iter().chain([boundary, line]).collect(),
         boundary_id,
         summary_id,
     }

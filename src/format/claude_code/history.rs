@@ -63,11 +63,18 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     }
     // What a live compaction names is looked for, even where the chain no longer leads there.
     let boundaries = live.iter().filter(|line| tree.has(**line, Marks::BOUNDARY));
+    // And what it hangs on, where nothing else says which model answers.
+    let is_told = live.iter().any(|line| tree.is_answer(*line));
+    let answers = boundaries
+        .clone()
+        .filter_map(|line| tree.answer_above(*line));
+    let answers: Vec<u32> = answers.filter(|_| !is_told).collect();
     let preserved: Vec<Preserved> = boundaries
         .map(|line| Preserved::read(transcript.line(*line)))
         .collect();
     let named = preserved.iter().flat_map(Preserved::named);
     live.extend(named.filter_map(|id| tree.named(id)));
+    live.extend(answers);
     // A compaction that has just been written: its summary is still to come, and will hang on it.
     let nodes = (0u32..).zip(transcript.links());
     let last = nodes

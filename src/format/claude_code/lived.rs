@@ -52,7 +52,10 @@ impl Tree<'_, '_> {
     fn before(&self, boundary: u32, lines: &[u32], seen: &IdSet<u32>) -> Option<u32> {
         let line = self.transcript.line(boundary);
         let named = self.named(logical_parent(line).of(line));
-        let is_above = |line: &u32| *line < boundary && self.has(*line, Marks::NODE);
+        // What the compaction hangs on repeats an answer.
+        let is_above = |line: &u32| {
+            *line < boundary && self.has(*line, Marks::NODE) && *line != self.parent(boundary)
+        };
         let before = named.or_else(|| lines.iter().copied().rfind(is_above));
         before.filter(|line| !seen.contains(line))
     }

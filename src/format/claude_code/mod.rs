@@ -4,8 +4,10 @@
 //! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
 //! `record` says what is on a line, `tree` how lines hang together, `link` which
 //! of them form a live window, `messages` what messages they form, `mirror` what repeats a result, `history` what may
-//! leave, `lived` what its agent went through, `compaction` how a summary is written, `usage` what a provider counted.
+//! leave, `lived` what its agent went through, `compaction` how a summary is written, `answered` which line says what model
+//! answers, `usage` what a provider counted.
 
+mod answered;
 mod compaction;
 mod history;
 mod link;
@@ -17,6 +19,7 @@ mod record;
 mod tree;
 mod usage;
 
+pub(super) use answered::last_answer;
 pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
 pub use history::{Dead, Relink};

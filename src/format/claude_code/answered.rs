@@ -1,0 +1,75 @@
+//! The line that tells an agent which model a session is held with, where no answer stays that would.
+//!
+//! 2.1.330 takes the model from the newest answer on the chain, past compactions too; where there is none it takes its own
+//! default. So a compaction hangs on a copy of the last answer's line that says nothing: no model sees what is before a
+//! compaction. Calls and thinking alone would not do, and an empty list does.
+
+use super::tree::{NONE, Tree};
+use crate::scan::Cursor;
+use crate::transcript::{Conversation, Marks, Role, Transcript};
+
+/// The line of the last answer that a model gave in a conversation, or above it.
+pub(in super::super) fn last_answer(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> Option<u32> {
+    Tree::new(transcript).last_answer(&conversation.path)
+}
+
+impl Tree<'_, '_> {
+    /// The line of the last answer that a model gave on a path, or else above it.
+    pub(super) fn last_answer(&self, path: &[u32]) -> Option<u32> {
+        let above = path.first().into_iter();
+        let above = above.flat_map(|first| self.ancestry(*first).skip(1));
+        let mut lines = path.iter().rev().copied().chain(above);
+        lines.find(|line| self.is_answer(*line))
+    }
+
+    /// The answer that a compaction hangs on.
+    pub(super) fn answer_above(&self, boundary: u32) -> Option<u32> {
+        let above = Some(self.parent(boundary)).filter(|above| *above != NONE);
+        above.filter(|above| self.is_answer(*above))
+    }
+
+    /// Whether another line names a line as its parent.
+    pub(super) fn is_followed(&self, line: u32) -> bool {
+        let id = |line: u32| self.transcript.bytes(line, self.link(line).id);
+        let parent = |line: u32| self.transcript.bytes(line, self.link(line).parent);
+        let mut lines = 0..self.transcript.links().len() as u32;
+        lines.any(|other| !id(other).is_empty() && parent(other) == id(line))
+    }
+
+    /// Whether a model gave the answer on a line, and not the agent.
+    pub(super) fn is_answer(&self, line: u32) -> bool {
+        self.link(line).role == Some(Role::Assistant)
+            && !self.has(line, Marks::UNASKED)
+            && !self.has(line, Marks::SIDECHAIN)
+    }
+
+    /// An answer's line as the root `id`, with nothing said on it.
+    pub(super) fn emptied(&self, line: u32, id: &str) -> Vec<u8> {
+        let bytes = self.transcript.line(line);
+        let mut parts = vec![(self.link(line).content, b"[]".to_vec())];
+        // The line was read before; should it fail all the same, what was found is changed.
+        let _ = Cursor::new(bytes).object(|key, c| {
+            let value = c.skip()?;
+            match key {
+                b"parentUuid" => parts.push((value, b"null".to_vec())),
+                b"uuid" => parts.push((value, [b"\"", id.as_bytes(), b"\""].concat())),
+                _ => {}
+            }
+            Ok(())
+        });
+        parts.retain(|(span, _)| !span.is_empty());
+        parts.sort_by_key(|(span, _)| span.start);
+        let mut out = Vec::new();
+        let mut from = 0;
+        for (span, with) in parts {
+            out.extend_from_slice(&bytes[from..span.start as usize]);
+            out.extend_from_slice(&with);
+            from = span.end();
+        }
+        out.extend_from_slice(&bytes[from..]);
+        out
+    }
+}
