@@ -1,4 +1,4 @@
-//! Where a summary stands that is an entry at the end of a session, put together a second time.
+//! Where a summary stands that is an entry of a session on the way to its last one, put together a second time.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,6 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         return Ok(());
     }
     let (before, after) = (split(&free.bytes).1, split(&run.bytes).1);
-    let Some((new, rest)) = after.split_last() else {
-        return Err(TestCaseError::fail("nothing is left"));
-    };
     // Line by line: each is the next one of those before that stay, by their numbers in the input.
     let numbers: Vec<usize> = free
         .kept(&case.bytes)
@@ -33,23 +30,31 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         .map(|k: &Kept| k.line)
         .collect();
     let mut stays = BTreeMap::new();
-    let mut next = 0;
-    for (n, line) in rest.iter().enumerate() {
+    let (mut next, mut new) = (0, None);
+    for (n, line) in after.iter().enumerate() {
         let is_it = |m: &usize| same_but_for_links(Format::Pi, before[*m].0, line.0).is_ok();
-        let Some(found) = (next..before.len()).find(is_it) else {
-            let line = line.0.escape_ascii();
-            return Err(TestCaseError::fail(format!("nobody wrote {line}")));
-        };
-        stays.insert(n, numbers[found]);
-        next = found + 1;
+        match (next..before.len()).find(is_it) {
+            Some(found) => {
+                stays.insert(n, numbers[found]);
+                next = found + 1;
+            }
+            None if new.is_none() => new = Some(n),
+            None => {
+                let line = line.0.escape_ascii();
+                return Err(TestCaseError::fail(format!("nobody wrote {line}")));
+            }
+        }
     }
+    let Some(at) = new else {
+        return Err(TestCaseError::fail("no line is new"));
+    };
     let transcript = Format::Pi.read(&run.bytes, 1, &mut Warnings::default());
     match case.policy.history {
         History::Keep => prop_assert_eq!(stays.len(), before.len()),
         History::Drop => prop_assert_eq!(Format::Pi.dead(&transcript).lines, Default::default()),
     }
     let path = &transcript.conversations[0].path;
-    prop_assert_eq!(path.first().copied(), Some(rest.len() as u32));
+    prop_assert_eq!(path.first().copied(), Some(at as u32));
     let tail = path[1..].iter().map(|line| stays[&(*line as usize)]);
     let tail: Vec<usize> = tail.collect();
     prop_assert!(
@@ -57,10 +62,10 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         "{tail:?} is no end of {:?}",
         case.known.windows[0].lines
     );
-    let Some(new) = json::object(new.0) else {
+    let new_line = after[at].0;
+    let Some(new) = json::object(new_line) else {
         return Err(TestCaseError::fail("the new line is no object"));
     };
-    let new_line = after[rest.len()].0;
     let say = |key| new.get(key).map(|node| node.said(new_line));
     prop_assert_eq!(say("type"), Some("compaction".to_owned()));
     let text = say("summary").unwrap_or_default();
@@ -76,5 +81,35 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let has_ids = entry.get("id").is_some();
     prop_assert_eq!(new.get("id").is_some(), has_ids);
     prop_assert_eq!(new.get("parentId").is_some(), has_ids);
+    if has_ids {
+        // An earlier compaction counts first, wherever it stands.
+        let leaf = case.known.windows[0].lines.iter().max().unwrap();
+        let leaf = said(original[*leaf].0, "id").unwrap();
+        hangs_on(&after, leaf, &say("id").unwrap_or_default())?;
+    }
     Ok(())
+}
+
+/// What an agent appends that has had the session open hangs on its last entry, `leaf`: from there, the way up leads to `new`.
+fn hangs_on(lines: &[(&[u8], &[u8])], leaf: String, new: &str) -> TestCaseResult {
+    // Of two entries with one id, the later one counts.
+    let parents: BTreeMap<String, Option<String>> = lines
+        .iter()
+        .filter_map(|(line, _)| Some((said(line, "id")?, said(line, "parentId"))))
+        .collect();
+    let mut at = Some(leaf);
+    for _ in 0..=lines.len() {
+        let Some(id) = at else { break };
+        if id == new {
+            return Ok(());
+        }
+        at = parents.get(&id).cloned().flatten();
+    }
+    Err(TestCaseError::fail(
+        "the last entry does not hang on the summary",
+    ))
+}
+
+fn said(line: &[u8], key: &str) -> Option<String> {
+    Some(json::object(line)?.get(key)?.said(line))
 }
