@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::text::shown_path;
+
 /// The library's result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -148,7 +150,7 @@ fn remedy(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(path) = &self.path {
-            write!(f, "{}:", path.display())?;
+            write!(f, "{}:", shown_path(path))?;
             if let Some(line) = self.line {
                 write!(f, "{line}:")?;
             }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use crate::error::{Error, ErrorKind};
+use crate::text::shown_path;
 
 pub use crate::tokens::Usage;
 
@@ -349,11 +350,11 @@ impl Exit {
     }
 }
 
-/// A path as reports show it: as given, with `/` on every system.
+/// A path as reports show it: as given, with `/` on every system; each byte that is not Unicode as `\xFF`.
 pub fn path_text(path: &Path) -> String {
-    let text = path.to_string_lossy();
+    let text = shown_path(path);
     match MAIN_SEPARATOR {
-        '/' => text.into_owned(),
+        '/' => text,
         separator => text.replace(separator, "/"),
     }
 }

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// `text` for a table, a page or a message: a character that could steer the display becomes `\u{…}`; tabs and line
 /// ends become a space, so that one record stays on one line.
@@ -20,6 +21,19 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// A path as messages and reports show it: each byte that is no part of a character becomes `\xFF`, so that two names that
+/// differ look different.
+pub fn shown_path(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    text
 }
 
 /// JSON for people or programs: a character that could steer the display becomes `\uXXXX`, and so reads back the same.

@@ -3,14 +3,13 @@
 //! Never opens a transcript: what is inside decides nothing here, only names do.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::WalkBuilder;
 
+use super::walk::{PassedBy, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
-use crate::store::FOLDER;
-use crate::store::atomic::is_temp;
 use crate::text::nearest;
 
 /// One input.
@@ -68,8 +67,10 @@ impl FileSource {
 pub struct Found {
     /// The inputs, sorted, each once.
     pub sources: Vec<Source>,
-    /// What was named but is not there.
+    /// What was asked for and is not there, or cannot be seen.
     pub missing: Vec<Error>,
+    /// What a walk left out, although nothing failed.
+    pub passed: BTreeSet<(PathBuf, PassedBy)>,
 }
 
 /// The endings of transcripts in a folder.
@@ -92,18 +93,22 @@ pub(super) fn split_ending(name: &str) -> (&str, &str) {
 /// # Errors
 /// [`ErrorKind::NoInput`] where nothing at all was found.
 pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
-    let mut found = BTreeSet::new();
-    let mut missing = Vec::new();
+    let mut named = Named::default();
     for path in paths {
-        match named(path, skip) {
-            Ok(sources) => found.extend(sources),
-            Err(error) => missing.push(error),
-        }
+        named.add(path, skip);
     }
-    if found.is_empty() {
+    let Named {
+        sources,
+        mut missing,
+        passed,
+    } = named;
+    // Two arguments may name one folder.
+    let mut said = BTreeSet::new();
+    missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
+    if sources.is_empty() {
         return Err(nothing(missing));
     }
-    let mut sources: Vec<Source> = found.into_iter().collect();
+    let mut sources: Vec<Source> = sources.into_iter().collect();
     // The same file by another way counts once.
     let mut seen = BTreeSet::new();
     sources.retain(|source| match source {
@@ -114,7 +119,11 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
                 .unwrap_or_else(|_| file.path.clone()),
         ),
     });
-    Ok(Found { sources, missing })
+    Ok(Found {
+        sources,
+        missing,
+        passed,
+    })
 }
 
 /// The first fault stands for the run, since nothing can be done; it names the others.
@@ -129,7 +138,7 @@ fn nothing(missing: Vec<Error>) -> Error {
         .collect();
     if !others.is_empty() {
         first.message = format!(
-            "{}; nor is there anything at {}",
+            "{}; nor can anything be read at {}",
             first.message,
             others.join(", ")
         );
@@ -137,97 +146,80 @@ fn nothing(missing: Vec<Error>) -> Error {
     first
 }
 
-fn named(path: &Path, skip: Option<&Path>) -> Result<Vec<Source>> {
-    if path == Path::new("-") {
-        return Ok(vec![Source::Stdin]);
-    }
-    if path.is_dir() {
-        let files = walk(path, skip, |_, name| is_transcript(name));
-        if files.is_empty() {
-            return Err(
+/// What the arguments name, as it comes.
+#[derive(Default)]
+struct Named {
+    sources: BTreeSet<Source>,
+    missing: Vec<Error>,
+    passed: BTreeSet<(PathBuf, PassedBy)>,
+}
+
+impl Named {
+    fn add(&mut self, path: &Path, skip: Option<&Path>) {
+        if path == Path::new("-") {
+            self.sources.insert(Source::Stdin);
+        } else if path.is_dir() {
+            let walked = walk(path, skip, |_, name| is_transcript(name));
+            let nothing = || {
                 Error::new(ErrorKind::NoInput, "no transcript below this folder")
                     .at(path)
-                    .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst"),
-            );
-        }
-        let source = |file| {
-            Source::File(FileSource {
-                path: file,
-                folder: Some(path.to_owned()),
-            })
-        };
-        return Ok(files.into_iter().map(source).collect());
-    }
-    if path.exists() {
-        return Ok(vec![Source::File(FileSource {
-            path: path.to_owned(),
-            folder: None,
-        })]);
-    }
-    match pattern(path) {
-        Some((folder, matcher)) => {
+                    .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst")
+            };
+            self.walked(walked, Some(path), nothing);
+        } else if path.exists() {
+            self.file(path.to_owned(), None);
+        } else if let Some((folder, matcher)) = pattern(path) {
             // Our outputs are found only by who asks for them.
             let ours = path.to_string_lossy().contains(COMPACT);
-            let files = walk(&folder, skip, |path, name| {
+            let walked = walk(&folder, skip, |path, name| {
                 matcher.is_match(path) && (ours || !is_output(name))
             });
-            if files.is_empty() {
-                return Err(
-                    Error::new(ErrorKind::NoInput, "no file matches this pattern")
-                        .at(path)
-                        .hint("* stops at folders; ** goes through them"),
-                );
-            }
-            Ok(files
-                .into_iter()
-                .map(|path| Source::File(FileSource { path, folder: None }))
-                .collect())
+            let nothing = || {
+                Error::new(ErrorKind::NoInput, "no file matches this pattern")
+                    .at(path)
+                    .hint("* stops at folders; ** goes through them")
+            };
+            self.walked(walked, None, nothing);
+        } else {
+            self.missing.push(not_there(path));
         }
-        None => {
-            let error = Error::new(ErrorKind::NotFound, "no such file or folder").at(path);
-            Err(match near(path) {
-                Some(name) => error.hint(format!("there is a {name:?} beside it")),
-                None => error.hint("check the path; - reads standard input"),
-            })
+    }
+
+    fn file(&mut self, path: PathBuf, folder: Option<&Path>) {
+        let folder = folder.map(Path::to_owned);
+        self.sources
+            .insert(Source::File(FileSource { path, folder }));
+    }
+
+    fn walked(&mut self, walked: Walked, folder: Option<&Path>, nothing: impl Fn() -> Error) {
+        if walked.files.is_empty() && walked.unseen.is_empty() {
+            self.missing.push(nothing());
         }
+        for path in walked.files {
+            self.file(path, folder);
+        }
+        self.missing.extend(walked.unseen);
+        self.passed.extend(walked.passed);
     }
 }
 
-/// The files below `folder` that `wanted` takes, sorted by path.
-fn walk(folder: &Path, skip: Option<&Path>, wanted: impl Fn(&Path, &str) -> bool) -> Vec<PathBuf> {
-    let skip = skip.and_then(|skip| skip.canonicalize().ok());
-    let is_here = folder.as_os_str().is_empty();
-    let walker = WalkBuilder::new(if is_here { Path::new(".") } else { folder })
-        // Transcripts live in hidden folders, and often in ignored ones.
-        .standard_filters(false)
-        .filter_entry(move |entry| {
-            let is_skipped = skip
-                .as_ref()
-                .is_some_and(|skip| entry.path().canonicalize().is_ok_and(|path| path == *skip));
-            entry.file_name() != FOLDER && (entry.depth() == 0 || !is_skipped)
-        })
-        .sort_by_file_path(Path::cmp)
-        .build();
-    walker
-        .flatten()
-        .filter(|entry| {
-            entry
-                .file_type()
-                .is_some_and(|kind| kind.is_file() || kind.is_symlink())
-        })
-        .filter(|entry| !is_temp(entry.file_name()))
-        .map(ignore::DirEntry::into_path)
-        // What is walked from nowhere is named as from here.
-        .map(|path| match path.strip_prefix(".") {
-            Ok(below) if is_here => below.to_owned(),
-            _ => path,
-        })
-        .filter(|path| {
-            path.file_name()
-                .is_some_and(|name| wanted(path, &name.to_string_lossy()))
-                && path.is_file()
-        })
-        .collect()
+/// The error of a path that names nothing: a link to nowhere, a file in a folder that may not be entered, or a slip.
+fn not_there(path: &Path) -> Error {
+    match path.metadata() {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Error::io(path, "look at it", error)
+        }
+        _ if path.is_symlink() => {
+            Error::new(ErrorKind::NotFound, "the link leads to nothing").at(path)
+        }
+        _ => {
+            let error = Error::new(ErrorKind::NotFound, "no such file or folder").at(path);
+            match near(path) {
+                Some(name) => error.hint(format!("there is a {name:?} beside it")),
+                None => error.hint("check the path; - reads standard input"),
+            }
+        }
+    }
 }
 
 /// Whether a file of that name in a folder is a transcript, and not one of our outputs.

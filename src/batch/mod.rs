@@ -23,6 +23,7 @@ mod strict;
 mod sum;
 mod target;
 mod verify;
+mod walk;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -54,6 +55,7 @@ pub use stdin::Stdin;
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};
 pub use verify::{Verified, verify};
+pub use walk::PassedBy;
 
 /// What a run does, besides its policy.
 #[derive(Debug)]

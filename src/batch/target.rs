@@ -14,6 +14,7 @@ use crate::store::atomic::{Durability, remove_leftover};
 use crate::store::folder::Folder;
 use crate::store::manifest::{Ledger, Record};
 use crate::store::{FOLDER, Missing, Spot, Store};
+use crate::text::shown_path;
 
 /// Where outputs go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +184,7 @@ impl Targets {
                             ErrorKind::Usage,
                             format!(
                                 "the output of {} would replace it, and it is an input too",
-                                input.display()
+                                shown_path(&input)
                             ),
                         )
                         .at(other)
@@ -195,8 +196,8 @@ impl Targets {
                         ErrorKind::Usage,
                         format!(
                             "the outputs of {} and of {} would be the same file",
-                            other.display(),
-                            target.input_path().display()
+                            shown_path(&other),
+                            shown_path(target.input_path())
                         ),
                     )
                     .at(output)
@@ -367,11 +368,15 @@ fn kept(root: PathBuf, durability: Durability) -> Arc<Kept> {
 
 /// `dir/in.jsonl` → `dir/in.compact.jsonl`; a file without our ending gets one.
 fn beside(input: &Path) -> PathBuf {
-    let name = input
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let (stem, ending) = split_ending(&name);
-    let ending = if ending.is_empty() { ".jsonl" } else { ending };
-    input.with_file_name(format!("{stem}{COMPACT}{ending}"))
+    let name = input.file_name().unwrap_or_default();
+    let ending = split_ending(&name.to_string_lossy()).1.to_owned();
+    // Names need not be Unicode; their endings are.
+    let mut output = PathBuf::from(name);
+    for _ in ending.matches('.') {
+        output.set_extension("");
+    }
+    let mut output = output.into_os_string();
+    output.push(COMPACT);
+    output.push(if ending.is_empty() { ".jsonl" } else { &ending });
+    input.with_file_name(output)
 }

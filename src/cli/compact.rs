@@ -12,6 +12,7 @@ use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
 use super::limits::LimitArgs;
 use super::progress::Bar;
+use super::reading::passed_by;
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
@@ -119,7 +120,9 @@ impl Compact {
             // A table that cannot be shown is no reason to fail.
             let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
         }
-        context.notices(Notices::of(report.files()));
+        let mut notices = Notices::of(report.files());
+        passed_by(&found, &mut notices);
+        context.notices(notices);
         for error in self.write_reports(report, &formats, &found) {
             context.error(&error);
             exit = Exit::Partial;

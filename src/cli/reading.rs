@@ -11,9 +11,9 @@ use super::compact::threads;
 use super::limits::LimitArgs;
 use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named};
-use crate::batch::{self, Job, Over};
+use crate::batch::{self, Found, Job, Over};
 use crate::error::Result;
-use crate::outcome::OutcomeError;
+use crate::outcome::{Notices, OutcomeError, Weight, path_text};
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -68,7 +68,24 @@ impl Reading {
             progress: &bar,
         })?;
         bar.finish();
+        let mut notices = Notices::default();
+        passed_by(&found, &mut notices);
+        context.notices(notices);
         Ok(looked)
+    }
+}
+
+/// Adds what a walk left out, although nothing failed.
+pub(super) fn passed_by(found: &Found, notices: &mut Notices) {
+    for (path, why) in &found.passed {
+        let path = path_text(path);
+        notices.add(
+            Weight::Warning,
+            "not_read",
+            why.message(),
+            why.hint(),
+            (&path, None),
+        );
     }
 }
 

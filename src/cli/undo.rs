@@ -9,7 +9,7 @@ use super::{Context, Voice, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::{Existing, lost_of_the_file};
 use crate::store::undo::{self, Appended, Dest, State};
-use crate::text::{count, printable};
+use crate::text::{count, printable, shown_path};
 
 /// Give back the original bytes of compacted files, in place or into another file.
 ///
@@ -50,7 +50,7 @@ impl Undo {
                     let _ = writeln!(
                         io::stderr().lock(),
                         "{}: {said}",
-                        printable(&path.to_string_lossy())
+                        printable(&shown_path(path))
                     );
                 }
                 Ok(_) => {}

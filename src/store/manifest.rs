@@ -23,7 +23,7 @@ use super::atomic::{Durability, Existing, Mode, write};
 use super::folder::{Access, Folder, chance, not_plain};
 use super::offload::{OFFLOADED, is_offload_name};
 use super::spot::Spot;
-use super::{NAME_DIGITS, Store};
+use super::{NAME_DIGITS, Store, name};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const JOURNAL: &str = "journal";
@@ -510,10 +510,13 @@ fn is_hash(hash: &str) -> bool {
 }
 
 /// Whether [`Store::name_of`] can have given this name: it leads straight down, from the store's folder or from the root.
-fn is_file_name(name: &str) -> bool {
-    let path = Path::new(name);
+fn is_file_name(text: &str) -> bool {
+    let path = name::to_path(text);
+    // Nothing else is spelled by an escape: no `..`, no `/`.
+    let is_ours = !path.as_os_str().as_encoded_bytes().contains(&0)
+        && name::to_text(&path).is_some_and(|again| again == text);
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);
-    !name.contains('\0') && path.file_name().is_some() && path.components().all(is_plain)
+    is_ours && path.file_name().is_some() && path.components().all(is_plain)
 }
 
 /// The digits in the name of a content.

@@ -23,6 +23,7 @@ pub mod atomic;
 pub mod folder;
 pub mod gc;
 pub mod manifest;
+mod name;
 mod offload;
 mod spot;
 pub mod undo;
@@ -119,15 +120,16 @@ impl Store {
 
     /// How manifests name a file: relative to the folder that holds the store when it is inside, else absolute;
     /// with `/` on every system. Links in the folders are resolved, one at the end is not.
+    /// What is not Unicode in it is written as [`name`] says.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Usage`] when the path is not Unicode: JSON could not name it, so `undo` could not find it.
+    /// [`ErrorKind::Usage`] when no text can name the path on this system.
     pub fn name_of(&self, path: &Path) -> Result<String> {
         let path = named(path);
         let here = resolved(folder_of(&self.root));
         let path = path.strip_prefix(&here).unwrap_or(&path);
-        let name = path.to_str().ok_or_else(|| {
+        let name = name::to_text(path).ok_or_else(|| {
             Error::new(
                 ErrorKind::Usage,
                 "the file's name is not Unicode, so no record of it can be kept",
@@ -138,13 +140,13 @@ impl Store {
         Ok(if cfg!(windows) {
             name.trim_start_matches(r"\\?\").replace('\\', "/")
         } else {
-            name.to_owned()
+            name.into_owned()
         })
     }
 
     /// The file that a manifest names: the reverse of [`Store::name_of`].
     pub fn path_of(&self, name: &str) -> PathBuf {
-        folder_of(&self.root).join(name)
+        folder_of(&self.root).join(name::to_path(name))
     }
 
     /// The store's own folder; none where there is no store.

@@ -40,3 +40,5 @@ mod summaries;
 mod systems;
 mod undo;
 mod verify;
+#[cfg(target_os = "linux")]
+mod walk;
