@@ -391,10 +391,12 @@ mod unix {
     }
 
     #[test]
-    fn a_name_that_is_not_unicode_is_refused_rather_than_changed() {
+    fn a_name_that_is_not_unicode_leads_back_to_its_file() {
         let dir = tempdir().unwrap();
+        let store = Store::new(dir.path().join(".ctxpack"), Durability::Lazy);
         let path = dir.path().join(std::ffi::OsStr::from_bytes(b"a\xff.jsonl"));
-        let error = store(dir.path()).name_of(&path).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::Usage);
+        let name = store.name_of(&path).unwrap();
+        assert_eq!(name, "a\0ff.jsonl");
+        assert_eq!(store.path_of(&name), path);
     }
 }
