@@ -22,7 +22,7 @@ pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<FileEval>>
 
 fn file(evaluator: &Evaluator<'_>, path: &Path, detected: Detected, bytes: &[u8]) -> FileEval {
     match detected {
-        Detected::Unsupported(name) => FileEval::new(path, name, Evaluated::Unsupported),
+        Detected::Unsupported(why) => FileEval::new(path, why.name, Evaluated::Unsupported),
         Detected::Known(format, layout) => {
             let mut file = FileEval::new(path, format.name(), Evaluated::NothingToMeasure);
             each(bytes, layout, |bytes, first_line, part| {

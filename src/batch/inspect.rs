@@ -24,9 +24,14 @@ pub fn compact_bytes(
     let mut sum = Sum::default();
     let mut warnings = Warnings::default();
     let mut output = Vec::new();
-    match detected {
+    match &detected {
         Detected::Unsupported(_) => output.extend_from_slice(bytes),
-        Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, part| {
+        &Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, part| {
+            if part == Part::Line && !Detector::reads_conversation(bytes) {
+                warnings.not_understood(first_line);
+                output.extend_from_slice(bytes);
+                return;
+            }
             let archive = archive_name(&store::hash(bytes));
             let input = pipeline::Input {
                 format,

@@ -133,7 +133,7 @@ impl<'r> Run<'r> {
         let detected = detect(&mut input, self.options.format)?;
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
-        match detected {
+        match &detected {
             Detected::Unsupported(_) if self.masks => {
                 return Err(Error::new(
                     ErrorKind::Config,
@@ -144,13 +144,13 @@ impl<'r> Run<'r> {
             Detected::Unsupported(_) => {
                 if self.options.bad_lines == BadLines::Fail {
                     input.rest()?;
-                    self.options.bad_lines.check(detected, &input.buffer)?;
+                    self.options.bad_lines.check(&detected, &input.buffer)?;
                 }
                 copy(&mut input, &mut sink)?;
             }
-            Detected::Known(format, Layout::File) => {
+            &Detected::Known(format, Layout::File) => {
                 input.rest()?;
-                self.options.bad_lines.check(detected, &input.buffer)?;
+                self.options.bad_lines.check(&detected, &input.buffer)?;
                 let archive = match self.naming {
                     Naming::Named => Some(archive_name(&input.hash().0)),
                     Naming::Unnamed => None,
@@ -169,7 +169,7 @@ impl<'r> Run<'r> {
                 self.put(target, &compacted, &input, &mut sink)?;
                 sum.add(compacted);
             }
-            Detected::Known(format, Layout::Line) => {
+            &Detected::Known(format, Layout::Line) => {
                 if self.is_in_place() {
                     sink = self.open_in_place(target, &input)?;
                 }
@@ -177,6 +177,10 @@ impl<'r> Run<'r> {
                             first_line: u64,
                             output: &mut Output<'_, '_>,
                             warnings: &mut Warnings| {
+                    if self.options.format.is_none() && !Detector::reads_conversation(bytes) {
+                        warnings.not_understood(first_line);
+                        return output.put(bytes);
+                    }
                     let bad_lines = self.options.bad_lines;
                     bad_lines.check_part(format, bytes, first_line)?;
                     // The file's own name is not known before its end; a conversation's is.
@@ -489,7 +493,7 @@ fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<St
     Ok(archive.finish()?.name)
 }
 
-/// What an input is; reads on until a line settles it. A format that the user named wins.
+/// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
 pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
     let mut detector = Detector::default();
     let mut seen = 0;
@@ -499,22 +503,16 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Det
             None if input.is_at_end() => input.buffer.len(),
             None => seen,
         };
-        let settled = detector.look(&input.buffer[seen..whole]).is_some();
+        detector.look(&input.buffer[seen..whole]);
         seen = whole;
-        if !settled {
-            // Nobody knows how far that would go.
-            input.make_room()?;
+        if detector.is_settled() {
+            break;
         }
-        if settled || !input.more()? && seen == input.buffer.len() {
+        // Nobody knows how far that would go.
+        input.make_room()?;
+        if !input.more()? && seen == input.buffer.len() {
             break;
         }
     }
-    let detected = detector.decide();
-    Ok(match (named, detected) {
-        (None, detected) => detected,
-        (Some(format), Detected::Known(same, layout)) if same == format => {
-            Detected::Known(format, layout)
-        }
-        (Some(format), _) => Detected::Known(format, Layout::File),
-    })
+    Ok(named.map_or_else(|| detector.decide(), |format| detector.given(format)))
 }

@@ -112,7 +112,7 @@ impl Over<'_> {
         let mut input = Input::open(source, path, self.stop, share)?;
         let detected = detect(&mut input, self.format)?;
         input.rest()?;
-        let checked = self.bad_lines.check(detected, &input.buffer);
+        let checked = self.bad_lines.check(&detected, &input.buffer);
         checked.map_err(|error| error.at(path))?;
         Ok(look(path, detected, &input.buffer))
     }

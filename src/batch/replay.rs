@@ -29,7 +29,7 @@ pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replaying<'_>) -> Fil
 
 fn file(replaying: &Replaying<'_>, path: &Path, detected: Detected, bytes: &[u8]) -> FileReplay {
     match detected {
-        Detected::Unsupported(name) => FileReplay::new(path, name, Replayed::Unsupported),
+        Detected::Unsupported(why) => FileReplay::new(path, why.name, Replayed::Unsupported),
         Detected::Known(format, layout) => {
             let mut file = FileReplay::new(path, format.name(), Replayed::Replayed);
             each(bytes, layout, |bytes, first_line, part| {

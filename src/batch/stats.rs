@@ -23,7 +23,7 @@ pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<FileStats>>
 fn count(counting: &Counting<'_>, path: &Path, detected: Detected, bytes: &[u8]) -> FileStats {
     let size = bytes.len() as u64;
     match detected {
-        Detected::Unsupported(name) => FileStats::new(path, name, Counted::Unsupported, size),
+        Detected::Unsupported(why) => FileStats::new(path, why.name, Counted::Unsupported, size),
         Detected::Known(format, layout) => {
             let mut file = FileStats::new(path, format.name(), Counted::Counted, size);
             each(bytes, layout, |bytes, first_line, part| {

@@ -18,12 +18,12 @@ pub enum BadLines {
 
 impl BadLines {
     /// Fails at the first line of a whole input that cannot be read.
-    pub(super) fn check(self, detected: Detected, bytes: &[u8]) -> Result<()> {
+    pub(super) fn check(self, detected: &Detected, bytes: &[u8]) -> Result<()> {
         if self == BadLines::Pass {
             return Ok(());
         }
         let (format, layout) = match detected {
-            Detected::Known(format, layout) => (format, layout),
+            Detected::Known(format, layout) => (*format, *layout),
             // Lines are read the same way in all formats.
             Detected::Unsupported(_) => (Format::Anthropic, Layout::File),
         };

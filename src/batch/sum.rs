@@ -30,8 +30,8 @@ impl Sum {
         warnings: Vec<LineWarning>,
         base: Outcome,
     ) -> Outcome {
-        let (format, status) = match detected {
-            Detected::Unsupported(name) => (name, Status::Unsupported),
+        let (format, status) = match &detected {
+            Detected::Unsupported(why) => (why.name, Status::Unsupported),
             Detected::Known(format, _) if self.rejected.is_some() => {
                 (format.name(), Status::Rejected)
             }
@@ -44,7 +44,17 @@ impl Sum {
             line: rejected.line,
             hint: None,
         });
+        let why = match &detected {
+            Detected::Unsupported(why) => why.reason(),
+            Detected::Known(..) => None,
+        };
+        let why = why.map(|message| Warning {
+            kind: WarningKind::Unsupported,
+            line: None,
+            message,
+        });
         let warnings = warnings.into_iter().map(warning).chain(self.warnings);
+        let warnings = why.into_iter().chain(warnings);
         Outcome {
             format: Some(format.to_owned()),
             status,

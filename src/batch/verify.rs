@@ -5,7 +5,7 @@ use std::path::Path;
 use super::inspect::each;
 use super::over::Over;
 use crate::error::Result;
-use crate::format::{Detected, Warnings};
+use crate::format::{Detected, Unsupported, Warnings};
 use crate::outcome::{Outcome, OutcomeError, path_text};
 use crate::verify::{self, Finding};
 
@@ -16,8 +16,8 @@ pub struct Verified {
     pub path: String,
     /// Its breaches of rules, in the order of lines.
     pub findings: Vec<Finding>,
-    /// The name of its format, where that is not supported.
-    pub unsupported: Option<&'static str>,
+    /// Why it is not read, where its format is not supported.
+    pub unsupported: Option<Unsupported>,
     /// Why it could not be read.
     pub error: Option<OutcomeError>,
 }
@@ -47,7 +47,7 @@ impl Verified {
 fn file(path: &Path, detected: Detected, bytes: &[u8]) -> Verified {
     let mut verified = Verified::new(path);
     match detected {
-        Detected::Unsupported(name) => verified.unsupported = Some(name),
+        Detected::Unsupported(why) => verified.unsupported = Some(why),
         Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, _| {
             let transcript = format.read(bytes, first_line, &mut Warnings::default());
             let findings = verify::verify(format, &transcript).into_iter();

@@ -48,8 +48,8 @@ impl Verify {
             ..
         } in &files
         {
-            if let Some(format) = unsupported {
-                notices.unsupported(path, format, "not checked");
+            if let Some(why) = unsupported {
+                notices.unsupported(path, &why.to_string(), "not checked");
             }
             for finding in findings {
                 broken |= finding.severity == Severity::Error;

@@ -45,6 +45,8 @@ pub enum WarningKind {
     HugeLine,
     /// A line of 4 GiB or more: passed through unread.
     UnreadLine,
+    /// In a file with a conversation a line: one that no reader knows.
+    NotUnderstood,
 }
 
 impl WarningKind {
@@ -67,6 +69,7 @@ impl WarningKind {
             WarningKind::DeepNesting => "deep_nesting",
             WarningKind::HugeLine => "huge_line",
             WarningKind::UnreadLine => "unread_line",
+            WarningKind::NotUnderstood => "not_understood",
         }
     }
 }
@@ -81,7 +84,8 @@ impl WarningKind {
             | WarningKind::Truncated
             | WarningKind::InvalidUtf8
             | WarningKind::Nul
-            | WarningKind::UnreadLine => true,
+            | WarningKind::UnreadLine
+            | WarningKind::NotUnderstood => true,
             WarningKind::Bom
             | WarningKind::Crlf
             | WarningKind::BlankLine
@@ -156,6 +160,15 @@ impl Warnings {
                 "no newline at the end of the file, none added",
             ),
         }
+    }
+
+    /// The line of that number is a conversation, and not as its file's others are.
+    pub fn not_understood(&mut self, line: u64) {
+        self.line = line;
+        self.add(
+            WarningKind::NotUnderstood,
+            "a conversation that no reader knows, passed through",
+        );
     }
 
     fn add(&mut self, kind: WarningKind, message: impl Into<String>) {

@@ -28,7 +28,7 @@ use crate::transcript::{Conversation, ConversationId, LineKind, Record, Transcri
 pub use claude_code::{Dead, Figure, MirrorCut, Relink, mirror_cuts};
 pub use codex::SUMMARY_BEGINS;
 pub use compaction::{Patch, Splice, Summary};
-pub use detect::{Detected, Detector, Layout};
+pub use detect::{Detected, Detector, Layout, Unsupported, unsupported};
 pub use line::{LineWarning, WarningKind, Warnings};
 pub(crate) use pi::{Kept as PiKept, Tree as PiTree};
 

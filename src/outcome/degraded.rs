@@ -64,6 +64,8 @@ pub struct Warning {
 pub enum WarningKind {
     /// A line is odd, and passed through.
     Line(format::WarningKind),
+    /// The file is left alone for what it holds, which no reader knows.
+    Unsupported,
     /// Words of the user that the policy keeps are not all there.
     UserWords,
     /// The model was not given all that its summary stands for.
@@ -89,6 +91,7 @@ impl WarningKind {
     pub fn name(self) -> &'static str {
         match self {
             WarningKind::Line(kind) => kind.name(),
+            WarningKind::Unsupported => "unsupported",
             WarningKind::UserWords => "user_words",
             WarningKind::NotSummarised => "not_summarised",
             WarningKind::FileNotRead => "file_not_read",
@@ -104,7 +107,8 @@ impl WarningKind {
     /// Whether the end of a run tells of it without `-v`.
     pub fn is_always_said(self) -> bool {
         match self {
-            WarningKind::Line(_) | WarningKind::Redacted => false,
+            // The first with what became of the file.
+            WarningKind::Unsupported | WarningKind::Line(_) | WarningKind::Redacted => false,
             WarningKind::UserWords
             | WarningKind::NotSummarised
             | WarningKind::FileNotRead
@@ -121,6 +125,7 @@ impl WarningKind {
         match self {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
             WarningKind::Line(_)
+            | WarningKind::Unsupported
             | WarningKind::UserWords
             | WarningKind::NotSummarised
             | WarningKind::FileNotRead

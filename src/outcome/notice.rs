@@ -65,6 +65,10 @@ impl Notices {
     /// The notices on a run of `compact`.
     pub fn of(outcomes: &[Outcome]) -> Self {
         let mut notices = Notices::default();
+        let mut unread: BTreeMap<&str, u64> = BTreeMap::new();
+        for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
+            *unread.entry(format_of(outcome)).or_default() += 1;
+        }
         for outcome in outcomes {
             let input = outcome.input.as_str();
             for Degraded { kind, message } in &outcome.degraded {
@@ -103,8 +107,17 @@ impl Notices {
             }
             notices.about_conversations(outcome);
             if outcome.status == Status::Unsupported {
-                let format = outcome.format.as_deref().unwrap_or("unknown");
-                notices.unsupported(input, format, "left as it is");
+                let format = format_of(outcome);
+                let mut told = outcome.warnings.iter();
+                let told = told.find(|w| w.kind == WarningKind::Unsupported);
+                // What each of many has, their entries in the report tell.
+                let is_one = unread.get(format) == Some(&1);
+                match told.filter(|_| is_one) {
+                    Some(told) => notices.unsupported(input, &told.message, "left as it is"),
+                    None => {
+                        notices.unsupported(input, &format::unsupported(format), "left as it is");
+                    }
+                }
             }
         }
         notices
@@ -128,12 +141,9 @@ impl Notices {
         }
     }
 
-    /// An input whose format is not supported, and what became of it.
-    pub fn unsupported(&mut self, input: &str, format: &str, left: &str) {
-        let message = match format {
-            "unknown" => format!("not a known transcript format; {left}"),
-            format => format!("the format {format} is not supported; {left}"),
-        };
+    /// An input whose format is not supported, why that is so, and what became of it.
+    pub fn unsupported(&mut self, input: &str, why: &str, left: &str) {
+        let message = format!("{why}; {left}");
         self.add(
             Weight::Warning,
             "unsupported",
@@ -203,6 +213,10 @@ impl Notices {
 
 /// What the notice says that takes the place of further reasons of a kind.
 const OTHERS: &str = "other reasons; the report has them";
+
+fn format_of(outcome: &Outcome) -> &str {
+    outcome.format.as_deref().unwrap_or("unknown")
+}
 
 /// The name of the notice of an aim that was missed.
 const TARGET: &str = "target_missed";

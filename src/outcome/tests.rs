@@ -262,7 +262,8 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
     let path = |n: u64| format!("{n}.jsonl");
     let mut notices = Notices::default();
     for n in 0..4 {
-        notices.unsupported(&path(n), if n == 0 { "kimi" } else { "unknown" }, "left");
+        let format = if n == 0 { "kimi" } else { "unknown" };
+        notices.unsupported(&path(n), &crate::format::unsupported(format), "left");
     }
     for (n, line) in [(4, 3), (4, 8), (5, 1)] {
         let what = (Weight::Failed, "broken", "it broke");

@@ -253,9 +253,13 @@ pub(crate) fn compact(data: &[u8]) {
         assert!(after <= before, "{name}: {after} tokens, not {before}");
     }
     let (before, after) = (detected(bytes), detected(&output));
-    let (Detected::Known(format, layout), Detected::Known(..)) = (before, after) else {
+    let &Detected::Known(format, layout) = &before else {
         return;
     };
+    assert!(
+        matches!(after, Detected::Known(..)),
+        "{name}: {format:?} becomes {after:?}"
+    );
     let (was, is) = (
         findings(format, layout, bytes),
         findings(format, layout, &output),

@@ -11,6 +11,7 @@ mod anthropic;
 mod case;
 mod claude_code;
 mod codex;
+mod detect;
 mod history;
 mod json;
 mod known;

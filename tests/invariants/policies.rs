@@ -90,7 +90,7 @@ pub(super) fn none(policy: &Policy) -> Policy {
     none
 }
 
-fn named(name: &str) -> Policy {
+pub(super) fn named(name: &str) -> Policy {
     let mut presets = PRESETS.iter();
     presets.find(|p| p.name == name).unwrap().clone()
 }

@@ -65,7 +65,7 @@ impl<'a> Places<'a> {
         let mut detector = Detector::default();
         detector.look(bytes);
         let detected = detector.decide();
-        let whole = match detected {
+        let whole = match &detected {
             Detected::Known(format, Layout::File) => {
                 Some(format.read(bytes, 1, &mut Warnings::default()))
             }
@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
 
     /// `line 12, message 5 (user)`; lines count from 0 here.
     fn name(&self, line: usize, byte: usize) -> String {
-        let message = match (&self.whole, self.detected) {
+        let message = match (&self.whole, &self.detected) {
             (Some(transcript), _) => message_at(transcript, line as u32, byte),
             (None, Detected::Known(format, Layout::Line)) => {
                 let bytes = lines(self.bytes)

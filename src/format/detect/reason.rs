@@ -1,0 +1,125 @@
+//! Why a file is of no format that is read, in words.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::said::Unread;
+use crate::text::{count, printable};
+
+/// Why a file is of no format that is read; shown as a sentence without an end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unsupported {
+    /// The name of its format, `mixed`, or `unknown`.
+    pub name: &'static str,
+    /// The format that most of it fits.
+    pub(super) like: Option<&'static str>,
+    /// Formats that have lines in it, with their number.
+    pub(super) joined: Vec<(&'static str, u64)>,
+    /// What no reader understands, with its number.
+    pub(super) unread: Vec<(String, u64)>,
+    /// Whether the numbers are those of a beginning.
+    pub(super) extent: Extent,
+}
+
+/// How much of a file was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// As much as it takes to be sure.
+    Beginning,
+}
+
+/// So many kinds of what is not understood are told apart.
+const KINDS: usize = 8;
+
+/// Lines by what of them is not understood.
+pub(super) type Kinds = BTreeMap<String, u64>;
+
+/// Counts what is not understood; beyond [`KINDS`] kinds together.
+pub(super) fn add(kinds: &mut Kinds, unread: Unread<'_>) {
+    let mut kind = unread.to_string();
+    if kinds.len() >= KINDS && !kinds.contains_key(&kind) {
+        kind = "other line".to_owned();
+    }
+    *kinds.entry(kind).or_default() += 1;
+}
+
+impl fmt::Display for Unread<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// Names longer than that are cut.
+        const LONGEST: usize = 40;
+        let name = |bytes: &[u8]| -> String {
+            let text = String::from_utf8_lossy(bytes);
+            printable(&text).chars().take(LONGEST).collect()
+        };
+        match self {
+            Unread::Line(b"") => f.write_str("line without a type"),
+            Unread::Line(kind) => write!(f, "line of type {}", name(kind)),
+            Unread::Key(key) => write!(f, "message with {key}"),
+            Unread::Role(role) => write!(f, "message by the role {}", name(role)),
+            Unread::Block(b"") => f.write_str("message with a block without a type"),
+            Unread::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
+            Unread::Content => f.write_str("message whose content is an object"),
+            Unread::Result => f.write_str("message with a result that is an object"),
+            Unread::Calls => f.write_str("message with tool_calls of another shape"),
+            Unread::Piece => f.write_str("piece of a message"),
+        }
+    }
+}
+
+/// Why a file of the format of that name is left alone, where nothing else is known of it.
+pub fn unsupported(name: &str) -> String {
+    match name {
+        "unknown" => "not a known transcript format".to_owned(),
+        "mixed" => "formats joined in one file".to_owned(),
+        name => format!("the format {name} is not supported"),
+    }
+}
+
+impl Unsupported {
+    /// Why, by what is in it; nothing where its name tells all.
+    pub fn reason(&self) -> Option<String> {
+        let is_told = !self.joined.is_empty() || !self.unread.is_empty();
+        is_told.then(|| self.to_string())
+    }
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.joined.is_empty() {
+            let number = |(name, n): &(&str, u64)| format!("{} of {name}", count(*n, "line"));
+            let joined: Vec<String> = self.joined.iter().map(number).collect();
+            return write!(f, "{}: {}", unsupported(self.name), listed(&joined));
+        }
+        match self.like {
+            Some(like) => write!(f, "looks like {like}, but has ")?,
+            None => f.write_str(&unsupported(self.name))?,
+        }
+        if self.unread.is_empty() {
+            return Ok(());
+        }
+        if self.like.is_none() {
+            f.write_str(": ")?;
+        }
+        if self.extent == Extent::Beginning {
+            f.write_str("at least ")?;
+        }
+        let counted = |(kind, n): &(String, u64)| match kind.split_once(' ') {
+            Some((noun, rest)) => format!("{} {rest}", count(*n, noun)),
+            None => count(*n, kind),
+        };
+        let kinds: Vec<String> = self.unread.iter().map(counted).collect();
+        write!(f, "{} that no reader knows", listed(&kinds))
+    }
+}
+
+/// `a, b and c`
+fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
