@@ -41,6 +41,7 @@ pub fn compact_bytes(
                 place: Place {
                     store,
                     archive: Some(&archive),
+                    originals: None,
                 },
             };
             let compacted = pipeline.compact(input, &mut warnings);

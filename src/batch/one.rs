@@ -3,6 +3,7 @@
 //! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
 //! found and the output can be undone.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -23,12 +24,15 @@ use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
 use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
 use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
-use crate::policy::{Archive, Effective, Layer, Redact};
+use crate::policy::{self, Archive, Effective, Layer, Redact};
 use crate::store::atomic::{
     Durability, Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable,
     lost_of_the_file,
 };
 use crate::store::{self, Missing, Spot, Store, archive_name, manifest, open_transcript};
+
+/// Of a file with more conversations no record says how large each was: their summaries do.
+const MOST_NOTED: usize = 1_000;
 
 /// What all inputs of a run share.
 pub(super) struct Run<'r> {
@@ -40,6 +44,8 @@ pub(super) struct Run<'r> {
     archive: Archive,
     /// What a summary tells of that copy.
     naming: Naming,
+    /// How small the conversations are to be.
+    goal: &'r policy::Target,
     /// Whether outputs are to have no secrets.
     masks: bool,
     /// What the outputs of this run no longer name in a store, by the names of these outputs there.
@@ -82,6 +88,7 @@ impl<'r> Run<'r> {
             } else {
                 Naming::Unnamed
             },
+            goal: &effective.policy.target,
             masks: effective.policy.redact == Redact::Outputs,
             released: Mutex::default(),
             options,
@@ -131,6 +138,10 @@ impl<'r> Run<'r> {
             input.copy = Some(archive);
         }
         let detected = detect(&mut input, self.options.format)?;
+        let originals = match self.goal.is_share() {
+            true => target.originals()?,
+            false => BTreeMap::new(),
+        };
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
         match &detected {
@@ -160,7 +171,7 @@ impl<'r> Run<'r> {
                     bytes: &input.buffer,
                     first_line: 1,
                     part: Part::File,
-                    place: target.place(archive.as_deref()),
+                    place: target.place(archive.as_deref(), &originals),
                 };
                 let compacted = self.pipeline(target).compact(part, &mut warnings);
                 if self.is_in_place() && compacted.is_changed() {
@@ -193,7 +204,7 @@ impl<'r> Run<'r> {
                         bytes,
                         first_line,
                         part: Part::Line,
-                        place: target.place(archive.as_deref()),
+                        place: target.place(archive.as_deref(), &originals),
                     };
                     let compacted = self.pipeline(target).compact(part, warnings);
                     self.keep_offloads(target, &compacted)?;
@@ -223,7 +234,8 @@ impl<'r> Run<'r> {
                 }
             }
         }
-        self.finish(target, detected, input, sink, sum, warnings.finish())
+        let warnings = warnings.finish();
+        self.finish(target, (detected, input), sink, (sum, originals), warnings)
     }
 
     fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
@@ -343,10 +355,9 @@ impl<'r> Run<'r> {
     fn finish(
         &self,
         target: &Target,
-        detected: Detected,
-        mut input: Input<'_>,
+        (detected, mut input): (Detected, Input<'_>),
         mut sink: Sink<'_>,
-        mut sum: Sum,
+        (mut sum, originals): (Sum, BTreeMap<String, u64>),
         warnings: Vec<LineWarning>,
     ) -> Result<Outcome> {
         let path = target.input_path();
@@ -374,6 +385,7 @@ impl<'r> Run<'r> {
             &written,
             archive,
             (&sum.offloads, cleaned),
+            self.originals(&sum, originals),
         )?;
         let lost = sink.commit()?;
         if !lost.is_empty() {
@@ -423,6 +435,19 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier
+    /// run has written down.
+    fn originals(&self, sum: &Sum, mut known: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+        if !self.goal.is_share() || sum.conversations.len() > MOST_NOTED {
+            return known;
+        }
+        for conversation in &sum.conversations {
+            let most = known.entry(conversation.id.clone()).or_insert(0);
+            *most = conversation.tokens_before.max(*most);
+        }
+        known
+    }
+
     /// Writes down what the output came from, before it takes its name.
     fn record(
         &self,
@@ -431,6 +456,7 @@ impl<'r> Run<'r> {
         written: &Written,
         archive: Option<String>,
         (offloads, cleaned): (&[String], Vec<manifest::Cleaned>),
+        originals: BTreeMap<String, u64>,
     ) -> Result<Option<Original>> {
         let path = target.input_path();
         let input = Original {
@@ -474,6 +500,7 @@ impl<'r> Run<'r> {
             archive,
             offloads: offloads.to_vec(),
             cleaned,
+            originals,
             policy_hash: self.policy_hash.to_owned(),
             sequence: 0,
             overlaps: None,

@@ -13,7 +13,7 @@ use crate::pipeline::Place;
 use crate::store::atomic::{Durability, remove_leftover};
 use crate::store::folder::Folder;
 use crate::store::manifest::{Ledger, Record};
-use crate::store::{FOLDER, Missing, Spot, Store};
+use crate::store::{FOLDER, Missing, Spot, Store, hash_of, open_transcript};
 use crate::text::shown_path;
 
 /// Where outputs go.
@@ -92,11 +92,42 @@ impl Target {
     }
 
     /// Where things of the input are kept; `archive` is the name of its copy, where a summary names it.
-    pub(super) fn place<'s>(&'s self, archive: Option<&'s str>) -> Place<'s> {
+    pub(super) fn place<'s>(
+        &'s self,
+        archive: Option<&'s str>,
+        originals: &'s BTreeMap<String, u64>,
+    ) -> Place<'s> {
         Place {
             store: self.store.as_ref().map(|kept| &kept.store),
             archive,
+            originals: Some(originals),
         }
+    }
+
+    /// The live tokens that the conversations of the input had before anything was compacted, as far as the store knows it
+    /// for its own output.
+    ///
+    /// # Errors
+    /// Where the store or the input cannot be read.
+    pub(super) fn originals(&self) -> Result<BTreeMap<String, u64>> {
+        let (Some(kept), Source::File(source)) = (&self.store, &self.source) else {
+            return Ok(BTreeMap::new());
+        };
+        let ledger = kept.ledger()?;
+        if ledger.records().is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let (mut file, _) = open_transcript(&source.path)?;
+        let hash = hash_of(&mut file).map_err(|e| Error::io(&source.path, "read", e))?;
+        let mut originals = BTreeMap::new();
+        for (id, tokens) in ledger
+            .with_output(&hash)
+            .flat_map(|record| &record.originals)
+        {
+            let most = originals.entry(id.clone()).or_insert(0);
+            *most = *tokens.max(most);
+        }
+        Ok(originals)
     }
 
     /// Where the output goes, opened.

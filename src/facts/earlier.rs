@@ -36,6 +36,32 @@ const PUT_BACK: [&str; 4] = [
     "[Skill restored",
 ];
 
+/// Stand around the tokens of the original, in the last line of a summary whose target is a share of them.
+const ORIGINAL: (&str, &str) = ("[Original: ", " tokens]");
+
+/// The last line of a summary whose target is a share of the original, which had so many tokens: whoever compacts the result
+/// by the same share has to know.
+pub fn note_of_original(tokens: u64) -> String {
+    let (before, behind) = ORIGINAL;
+    format!("{before}{tokens}{behind}")
+}
+
+/// What a summary says before that line, and the tokens in it. Nothing stands behind it but what was put back.
+fn noted(told: &str) -> Option<(&str, u64)> {
+    told.rmatch_indices(ORIGINAL.0).find_map(|(at, prefix)| {
+        let (before, note) = (&told[..at], &told[at + prefix.len()..]);
+        let (digits, behind) = note.split_once(ORIGINAL.1)?;
+        let is_number = digits.bytes().all(|b| b.is_ascii_digit());
+        let is_last = behind.is_empty() || behind.strip_prefix("\n\n").is_some_and(is_put_back);
+        let is_line = before.is_empty() || before.ends_with('\n');
+        let tokens = digits
+            .parse()
+            .ok()
+            .filter(|_| is_number && is_last && is_line)?;
+        Some((before.trim_end_matches('\n'), tokens))
+    })
+}
+
 /// Whether a line is the header of what was put back behind a summary.
 pub fn is_put_back(line: &str) -> bool {
     PUT_BACK.iter().any(|header| line.starts_with(header))
@@ -76,8 +102,33 @@ impl Earlier {
         left
     }
 
-    /// A summary's text without what stands around it.
+    /// The tokens of the original as the summaries of a conversation note them; `left` says which messages these are.
+    pub fn original(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        left: &[Left],
+    ) -> Option<u64> {
+        let summaries = conversation.messages.iter().zip(left);
+        let summaries = summaries.filter(|(_, left)| **left == Left::Summary);
+        let blocks = summaries.flat_map(|(message, _)| conversation.blocks(message));
+        let blocks = blocks.map(|block| transcript.block(*block));
+        let texts = blocks.filter(|block| block.kind == BlockKind::Text);
+        let tokens = texts.filter_map(|block| {
+            let text = said(transcript, block);
+            noted(self.inside(&text)).map(|(_, tokens)| tokens)
+        });
+        tokens.max()
+    }
+
+    /// A summary's text without what stands around it, and without its note of the original.
     pub fn told<'t>(&self, text: &'t str) -> &'t str {
+        let told = self.inside(text);
+        noted(told).map_or(told, |(before, _)| before)
+    }
+
+    /// A summary's text without what stands around it.
+    fn inside<'t>(&self, text: &'t str) -> &'t str {
         let told = |text: &'t str| {
             let found = self.summaries.iter().filter_map(|own| own.matches(text));
             found.map(|values| values.summary).min_by_key(|s| s.len())
@@ -132,5 +183,29 @@ impl Earlier {
                 .acknowledgements
                 .iter()
                 .any(|ack| said(transcript, block) == *ack)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_notes_its_original_in_its_last_line() {
+        let note = note_of_original(46_166);
+        assert_eq!(note, "[Original: 46166 tokens]");
+        assert_eq!(noted(&note), Some(("", 46_166)));
+        let told = |behind: &str| format!("## Files\n[L1] read: a.rs\n\n{note}{behind}");
+        let before = "## Files\n[L1] read: a.rs";
+        assert_eq!(noted(&told("")), Some((before, 46_166)));
+        assert_eq!(
+            noted(&told("\n\n[File restored: a.rs]\nx")),
+            Some((before, 46_166))
+        );
+        // Words of the transcript are none.
+        assert_eq!(noted(&told("\nmore")), None);
+        assert_eq!(noted(&format!("[L1] {note}")), None);
+        assert_eq!(noted("[Original: +5 tokens]"), None);
+        assert_eq!(noted("[Original:  tokens]"), None);
     }
 }

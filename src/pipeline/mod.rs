@@ -12,6 +12,8 @@ mod splice;
 mod summarise;
 mod target;
 
+use std::collections::BTreeMap;
+
 use crate::artifacts::{Ask, Content, Replies, Root};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
@@ -67,6 +69,18 @@ pub struct Place<'s> {
     pub store: Option<&'s Store>,
     /// The name that its original has there, for summaries that name it.
     pub archive: Option<&'s str>,
+    /// The live tokens of its conversations before anything was compacted, by their ids in a report, where that is known.
+    pub originals: Option<&'s BTreeMap<String, u64>>,
+}
+
+impl Input<'_, '_> {
+    /// The id of a conversation in a report.
+    fn id_of(&self, conversation: &Conversation) -> String {
+        match self.part {
+            Part::File => conversation.id.to_string(),
+            Part::Line => ConversationId::Line(self.first_line).to_string(),
+        }
+    }
 }
 
 /// Whether a transcript is a whole file.
@@ -252,21 +266,14 @@ impl<'p> Pipeline<'p> {
     }
 
     fn before(&self, work: &mut Work<'_, '_>) -> Vec<ConversationOutcome> {
-        let Input {
-            format,
-            first_line,
-            part,
-            ..
-        } = work.input;
+        let input = work.input;
+        let Input { format, part, .. } = input;
         let Work {
             transcript, sizes, ..
         } = work;
         let outcome = |conversation: &Conversation| {
             let tokens = sizes.conversation(transcript, conversation);
-            let id = match part {
-                Part::File => conversation.id.to_string(),
-                Part::Line => ConversationId::Line(first_line).to_string(),
-            };
+            let id = input.id_of(conversation);
             let messages = conversation.messages.len() as u64;
             let mut outcome =
                 ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);

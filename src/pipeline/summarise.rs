@@ -13,7 +13,7 @@ use super::target::{Crowd, Outputs};
 use super::{Input, Pipeline, Rejected, Round, Summaries, Work};
 use crate::apply;
 use crate::artifacts::{NotRead, Refused, Reply, Unread, recents, returned};
-use crate::facts::Asked;
+use crate::facts::{Asked, Left};
 use crate::format::{Revision, Warnings};
 use crate::ids::IdSet;
 use crate::outcome::{
@@ -240,6 +240,27 @@ impl Pipeline<'_> {
         Some(original)
     }
 
+    /// The live tokens of a conversation before anything was compacted, as far as its summaries or the store know.
+    fn original_tokens(
+        &self,
+        input: Input<'_, '_>,
+        (transcript, conversation, left): (&Transcript<'_>, &Conversation, &[Left]),
+        before: u64,
+    ) -> u64 {
+        if !self.policy.target.is_share() {
+            return before;
+        }
+        let noted = self.earlier.original(transcript, conversation, left);
+        let recorded = input.place.originals.and_then(|originals| {
+            let id = input.id_of(conversation);
+            originals.get(&id).copied()
+        });
+        [noted, recorded]
+            .into_iter()
+            .flatten()
+            .fold(before, u64::max)
+    }
+
     /// What becomes of one conversation; or what has to become smaller first, so that there is room for the summary that is
     /// due, and why it is.
     fn settled(
@@ -274,6 +295,7 @@ impl Pipeline<'_> {
             sizes: &now,
             before,
             goal: None,
+            original: None,
             cutter: &cutter,
             reply: None,
             told: None,
@@ -287,8 +309,10 @@ impl Pipeline<'_> {
             policy: self.policy,
         };
         let total = self.estimator.total(now.iter().copied());
-        let goal = Goal::of(&self.policy.target, before, summing.system());
+        let original = self.original_tokens(*input, (source, was, &left), before);
+        let goal = Goal::of(&self.policy.target, original, summing.system());
         summing.goal = goal;
+        summing.original = self.policy.target.is_share().then_some(original);
         let live = Live {
             tokens: &summing.tokens(),
             total,

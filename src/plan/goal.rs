@@ -17,9 +17,10 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The goal of a conversation of `before` live tokens, `system` of them in system messages.
-    pub fn of(target: &Target, before: u64, system: u64) -> Option<Goal> {
-        let tokens = target.asked(before)?;
+    /// The goal of a conversation that had `original` live tokens before anything was compacted, and has `system` in system
+    /// messages.
+    pub fn of(target: &Target, original: u64, system: u64) -> Option<Goal> {
+        let tokens = target.asked(original)?;
         Some(Goal {
             tokens,
             kind: target.kind,

@@ -106,7 +106,8 @@ choice! {
 pub struct Target {
     /// In tokens; 0 = no target. 10 000 in `auto`: half of its trigger.
     pub tokens: u64,
-    /// In percent, 0 to 100, of the live tokens before; wins over `tokens` when above 0.
+    /// In percent, 0 to 100, of the live tokens before anything was compacted; wins over `tokens` when above 0. A summary
+    /// and the store's record note how many these were, so that the same command again changes nothing.
     pub percent: f64,
     /// What may be given up to reach it. A file, flag or variable that sets one of the keys above sets this to `cap`,
     /// unless it also sets this key itself.
@@ -125,11 +126,16 @@ choice! {
 
 impl Target {
     /// The tokens that are asked for in a conversation of so many live tokens, if any are.
-    pub fn asked(&self, before: u64) -> Option<u64> {
-        if self.percent > 0.0 {
-            return Some(share_of(self.percent / 100.0, before));
+    pub fn asked(&self, original: u64) -> Option<u64> {
+        if self.is_share() {
+            return Some(share_of(self.percent / 100.0, original));
         }
         (self.tokens > 0).then_some(self.tokens)
+    }
+
+    /// Whether it is a share of what the original has.
+    pub fn is_share(&self) -> bool {
+        self.percent > 0.0
     }
 }
 

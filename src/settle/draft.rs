@@ -3,7 +3,7 @@
 //! PURE.
 
 use super::summary::{ROUNDS, Summing};
-use crate::facts::Left;
+use crate::facts::{Left, note_of_original};
 use crate::plan::{Cut, Goal};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
@@ -153,10 +153,16 @@ impl Summing<'_> {
         let mut ways = match self.goal {
             Some(goal) if self.now() > goal.cap() => self.ways_to(asked, goal),
             Some(goal) if self.bound() > goal.cap() => {
-                // The user's words and the last answer have room as they are.
+                // The user's words and the last answer have room as they are; of those nothing stays only where the policy
+                // has it so, as it would in another run.
                 let mut ways = self.ways_to(asked, goal);
-                ways.retain(|(cut, told)| *told == words && cut.tail < self.sizes.len());
-                ways
+                let end = self.sizes.len().max(asked.tail + 1);
+                ways.retain(|(cut, told)| *told == words && cut.tail < end);
+                if ways.iter().any(|(cut, _)| self.cutter.has_span(*cut)) {
+                    ways
+                } else {
+                    vec![(asked, words)]
+                }
             }
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
             Some(_) | None => vec![(asked, words)],
@@ -194,13 +200,16 @@ impl Summing<'_> {
                 (share, half, least, pending.unwrap_or(none))
             }
         };
-        let mut cuts = vec![within(half.min(share))];
-        if kept(least) > half {
+        let first = within(half.min(share));
+        let cuts = match goal.kind {
             // The summary tells the last messages, too, and of each no more than there is room for.
-            cuts = vec![nothing];
-        } else if least.tail > cuts[0].tail {
-            cuts.push(least);
-        }
+            _ if kept(least) > half => vec![nothing],
+            TargetKind::Aim if kept(first) > half => vec![least],
+            // An earlier run has cut there, and the aim is missed as it was then.
+            TargetKind::Aim if !self.cutter.has_span(first) => return Vec::new(),
+            _ if least.tail > first.tail => vec![first, least],
+            TargetKind::Cap | TargetKind::Aim => vec![first],
+        };
         let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
         match goal.kind {
             TargetKind::Aim => return ways,
@@ -327,6 +336,11 @@ impl Summing<'_> {
             .strip_prefix(template.prefix())
             .filter(|_| !template.holds(Slot::Name))
             .unwrap_or(summary);
+        let noted = self.original.map(|tokens| {
+            let note = note_of_original(tokens);
+            format!("{summary}\n\n{note}")
+        });
+        let summary = noted.as_deref().unwrap_or(summary);
         template.render(&Substitutions {
             summary,
             name: self.archive,

@@ -55,6 +55,8 @@ pub struct Summing<'s> {
     pub before: u64,
     /// How many there are to be afterwards.
     pub goal: Option<Goal>,
+    /// The live tokens before anything was compacted, where the goal is a share of them.
+    pub original: Option<u64>,
     /// Where the conversation may be cut.
     pub cutter: &'s Cutter<'s>,
     /// What another summariser has written, if one was asked.
@@ -158,6 +160,21 @@ pub enum Kept {
 impl Summing<'_> {
     /// Settles the summary; `asked` is the policy's cut.
     pub fn settle(&self, asked: Cut) -> Settled {
+        match self.settled(asked) {
+            // Clearing has reached the goal, and nothing can tell what it cleared. Another run finds it reached before it
+            // begins, so that this one does then what that one would.
+            Settled::Stays { .. } if self.bound() > self.now() => {
+                let now = Summing {
+                    before: self.now(),
+                    ..*self
+                };
+                now.settled(asked)
+            }
+            settled => settled,
+        }
+    }
+
+    fn settled(&self, asked: Cut) -> Settled {
         let cap = self.cap();
         let now = self.now();
         let stays = |why: &str| Settled::Stays {

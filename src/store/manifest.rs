@@ -9,7 +9,7 @@
 //! Whoever made a store can have written any record. One that says what no run of ours says is damaged; and all that a good
 //! one can do is to be held against the bytes on the disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, Write};
@@ -56,6 +56,10 @@ pub struct Record {
     /// Offloaded contents that the input needed and the output does not: they are in the archive now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleaned: Vec<Cleaned>,
+    /// The live tokens that the conversations of the output had before anything was compacted, by their ids in a report, where
+    /// the target was a share of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub originals: BTreeMap<String, u64>,
     /// Hash of the effective policy.
     pub policy_hash: String,
     /// The number of the run in its store, from 1 on; runs that began at the same moment can have the same. 0: written before

@@ -273,6 +273,7 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
         archive: Some(format!("archive/{}.zst", &hash(b"in")[7..39])),
         offloads: vec![offload_name(b"moved")],
         cleaned: Vec::new(),
+        originals: Default::default(),
         policy_hash: hash(b"policy"),
         sequence: 1,
         overlaps: None,

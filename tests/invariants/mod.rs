@@ -483,8 +483,8 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                 first_line,
                 part: Part::Line,
                 place: Place {
-                    store: None,
                     archive: Some(&archive),
+                    ..Place::default()
                 },
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());

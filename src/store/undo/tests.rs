@@ -43,6 +43,7 @@ impl Bench {
             },
             offloads: Vec::new(),
             cleaned: Vec::new(),
+            originals: Default::default(),
             policy_hash: hash(b"policy"),
             sequence: 0,
             overlaps: None,

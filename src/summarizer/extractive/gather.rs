@@ -292,9 +292,23 @@ impl Gather<'_, '_> {
         }
     }
 
+    /// What a result says; of one that a free layer has replaced what it still shows: it stands for what an earlier run could
+    /// have told, and would be told only the second time.
+    fn shown<'t>(&self, text: &'t str) -> &'t str {
+        let policy = self.policy;
+        let own = [
+            &policy.superseded.placeholder,
+            &policy.demote.text,
+            &policy.clear.placeholder,
+        ];
+        let replaced = own.iter().find_map(|own| own.matches(text));
+        replaced.map_or(text, |values| values.preview)
+    }
+
     fn result(&mut self, message: u32, block: &Block, output: Output) {
         let text = said(self.transcript, block);
-        let counted = self.count(&text, message, block.line, Speaker::Tool);
+        let text = self.shown(&text);
+        let counted = self.count(text, message, block.line, Speaker::Tool);
         let mut tell =
             |line: &str, base| self.line(line, Some(&counted), message, block.line, base);
         // The results of a command stand at its end.
@@ -315,7 +329,7 @@ impl Gather<'_, '_> {
             }
             Output::OldFile => {}
             Output::Command | Output::Other => {
-                let (lines, last) = key_lines(&text);
+                let (lines, last) = key_lines(text);
                 for line in lines {
                     tell(line, 0.0);
                 }

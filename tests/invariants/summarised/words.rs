@@ -187,7 +187,8 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
 }
 
 /// The words that stand around those of a transcript.
-const OURS: [&str; 33] = [
+const OURS: [&str; 34] = [
+    "Original",
     "searched",
     "search",
     "before",
@@ -281,6 +282,10 @@ impl Known {
         text.push_str(&case.policy.summary.ack);
         text.push_str(&case.replies);
         text.push_str(&case.archives().join("\n"));
+        // A share of the original names its tokens.
+        for conversation in &free.outcome.conversations {
+            text.push_str(&format!("\n{}\n", conversation.tokens_before));
+        }
         Known {
             text,
             strings: all.into_iter().collect(),
