@@ -290,3 +290,25 @@ fn many_warnings_of_a_kind_are_counted() {
         "blank line, kept (and 50 more lines like this)"
     );
 }
+
+#[test]
+fn a_line_that_came_later_and_leaves_again_was_never_there() {
+    let text =
+        "{\"role\":\"user\",\"content\":\"a\"}\r\n{\"role\":\"assistant\",\"content\":\"b\"}";
+    let mut transcript = Format::Anthropic.read(text.as_bytes(), 1, &mut Warnings::default());
+    let line = br#"{"role":"user","content":"c"}"#.to_vec();
+    let lines = |count| vec![line.clone(); count];
+    let mut edit = |dropped: &[u32], inserted: &[(u32, usize)]| {
+        let revision = Revision {
+            new: BTreeMap::new(),
+            dropped: &dropped.iter().copied().collect(),
+            inserted: inserted.iter().map(|(at, n)| (*at, lines(*n))).collect(),
+        };
+        Format::Anthropic.edit(&mut transcript, revision);
+        transcript.pieces().collect::<Vec<_>>().concat()
+    };
+    edit(&[], &[(0, 1), (2, 2)]);
+    let there = edit(&[0, 3], &[]);
+    let expected = format!("{text}\r\n{{\"role\":\"user\",\"content\":\"c\"}}\r\n");
+    assert_eq!(String::from_utf8_lossy(&there), expected);
+}

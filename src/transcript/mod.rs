@@ -444,9 +444,12 @@ impl<'a> Transcript<'a> {
     /// What the line before an inserted one lacks: the last line of the input may have no end.
     fn missing_end(&self, inserted: u32) -> &'static [u8] {
         let own = self.lines[inserted as usize].eol;
-        let before = inserted
-            .checked_sub(1)
-            .map(|line| &self.lines[line as usize]);
+        let before = self.lines[..inserted as usize].iter();
+        // One that came later and has left again was never there.
+        let never = |line: &&Line| {
+            line.presence == Presence::Dropped && line.len == 0 && line.eol == Eol::None
+        };
+        let before = before.rev().find(|line| !never(line));
         match before.map(|line| (line.presence, line.eol)) {
             Some((Presence::Kept, Eol::None)) => own.bytes(),
             Some((Presence::Kept | Presence::Dropped | Presence::Inserted, _)) | None => b"",

@@ -196,6 +196,10 @@ impl<'a> Transcript<'a> {
         self.units.retain(|u| !lines.contains(&u.line));
         for line in lines {
             let slot = &mut self.lines[*line as usize];
+            if slot.presence == Presence::Inserted {
+                // The input has no line end there that could leave.
+                slot.eol = Eol::None;
+            }
             slot.presence = Presence::Dropped;
             slot.kind = LineKind::Session;
             slot.blocks = (0, 0);

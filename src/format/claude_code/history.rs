@@ -64,7 +64,8 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     // What a live compaction names is looked for, even where the chain no longer leads there.
     let boundaries = live.iter().filter(|line| tree.has(**line, Marks::BOUNDARY));
     // And what it hangs on, where nothing else says which model answers.
-    let is_told = live.iter().any(|line| tree.is_answer(*line));
+    let main = transcript.conversations.first();
+    let is_told = main.is_some_and(|main| main.path.iter().any(|line| tree.is_answer(*line)));
     let answers = boundaries
         .clone()
         .filter_map(|line| tree.answer_above(*line));

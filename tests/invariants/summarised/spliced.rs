@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ctxpack::format::{Format, Warnings};
 use ctxpack::outcome::ConversationOutcome;
-use ctxpack::policy::{History, Role, Slot, Substitutions};
+use ctxpack::policy::{History, OnFailure, Role, Slot, Substitutions};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use serde_json::{Value, json};
@@ -255,7 +255,18 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         lines.iter().map(|(line, _)| id(line)).collect()
     };
     let (ids_before, ids_after) = (ids(&before), ids(&after));
-    let is_new = |n: &usize| ids_after[*n].is_some() && !ids_before.contains(&ids_after[*n]);
+    let has_new_id = |n: &usize| ids_after[*n].is_some() && !ids_before.contains(&ids_after[*n]);
+    let said = |n: usize| serde_json::from_slice::<Value>(after[n].0).unwrap_or_default();
+    let boundaries: Vec<Value> = (0..after.len())
+        .filter(has_new_id)
+        .map(|n| said(n)["uuid"].clone())
+        .collect();
+    // A summary may have the id of the last line, where that leaves.
+    let is_summary = |n: usize| {
+        let line = said(n);
+        line["isCompactSummary"] == true && boundaries.contains(&line["parentUuid"])
+    };
+    let is_new = |n: &usize| has_new_id(n) || is_summary(*n);
     // Line by line: each is new, or it is the next one of those before that stay.
     let mut stays = Vec::new();
     let mut next = 0;
@@ -281,6 +292,12 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
             Default::default()
         );
     }
+    let free_line = |id: &Vec<u8>| -> Value {
+        let mut ids = ids_before.iter();
+        let line = ids.rposition(|other| other.as_ref() == Some(id));
+        let line = line.map(|line| serde_json::from_slice(before[line].0));
+        line.and_then(Result::ok).unwrap_or_default()
+    };
     // The live lines of each conversation by their ids.
     let path = |path: &[u32]| -> Vec<Vec<u8>> {
         let id = |line: &u32| ids_after[*line as usize].clone().unwrap();
@@ -320,17 +337,20 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
             continue;
         }
         let line = |id: &Vec<u8>| -> Value {
-            let line = ids_after
-                .iter()
-                .position(|other| other.as_ref() == Some(id))
-                .unwrap();
-            serde_json::from_slice(after[line].0).unwrap()
+            // Of two lines of one id the later one counts.
+            let mut ids = ids_after.iter();
+            said(ids.rposition(|other| other.as_ref() == Some(id)).unwrap())
         };
         let (boundary, summary) = (line(&path[0]), line(&path[1]));
         prop_assert_eq!(&boundary["subtype"], "compact_boundary");
         prop_assert_eq!(&summary["isCompactSummary"], true);
         prop_assert_eq!(&summary["parentUuid"], &boundary["uuid"]);
         prop_assert_eq!(&summary["message"]["role"], "user");
+        // What is pruned afterwards may have been the only answers.
+        let is_pruned = case.policy.summary.on_failure == OnFailure::Prune;
+        if outcome.id == "main" && !is_pruned {
+            check_open_end(&was, &path, &line, &free_line)?;
+        }
         let text = summary["message"]["content"].as_str().unwrap();
         prop_assert!(text.starts_with(case.policy.summary.text.prefix()));
         for line in [&boundary, &summary] {
@@ -340,6 +360,39 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         }
     }
     prop_assert!(paths.iter().all(Vec::is_empty), "{:?}", paths);
+    Ok(())
+}
+
+/// An agent that has the session open goes on behind the last line that it knows; and where no answer stays, the boundary
+/// hangs on an empty one of the same model.
+fn check_open_end(
+    was: &[Vec<u8>],
+    path: &[Vec<u8>],
+    after: &impl Fn(&Vec<u8>) -> Value,
+    before: &impl Fn(&Vec<u8>) -> Value,
+) -> TestCaseResult {
+    let is_answer = |line: &Value| {
+        line["type"] == "assistant"
+            && line["isSidechain"] != true
+            && line["isApiErrorMessage"] != true
+            && line["message"]["model"] != "<synthetic>"
+    };
+    let is_aside = |id: &Vec<u8>| before(id)["isSidechain"] == true;
+    if path.len() == 2 && !was.iter().any(is_aside) {
+        prop_assert!(was.contains(&path[1]), "{:?} is no end of {was:?}", path[1]);
+    }
+    if path[2..].iter().any(|id| is_answer(&after(id))) {
+        return Ok(());
+    }
+    let Some(last) = was.iter().map(before).rfind(is_answer) else {
+        return Ok(());
+    };
+    let above = after(&path[0])["parentUuid"].clone();
+    prop_assert!(above.is_string(), "{above}");
+    let above = after(&above.to_string().into_bytes());
+    prop_assert_eq!(&above["message"]["model"], &last["message"]["model"]);
+    prop_assert_eq!(&above["message"]["content"], &json!([]));
+    prop_assert_eq!(&above["parentUuid"], &Value::Null);
     Ok(())
 }
 
