@@ -13,6 +13,19 @@ fn detect(text: &str) -> Result<(Format, Layout), &'static str> {
 }
 
 #[test]
+fn what_newer_agents_note_beside_the_conversation_is_known() {
+    let asked = r#"{"parentUuid":null,"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}"#;
+    let copy = r#"{"type":"api-request-blob","sessionId":"s","hash":"h","message":{"role":"user","content":[{"type":"text","text":"hi"}]}}"#;
+    let shape = r#"{"type":"api-request-shape","sessionId":"s","messages":[{"role":"user","content":"hi"}]}"#;
+    let text = [asked, copy, shape].join("\n");
+    assert_eq!(detect(&text), Ok((Format::ClaudeCode, Layout::File)));
+    let begins = r#"{"type":"session","version":3,"id":"a","timestamp":"t","cwd":"/"}"#;
+    let system = r#"{"type":"message","id":"b","parentId":null,"message":{"role":"system","content":"","sections":{"tools":"x"}}}"#;
+    let text = [begins, system].join("\n");
+    assert_eq!(detect(&text), Ok((Format::Pi, Layout::File)));
+}
+
+#[test]
 fn every_shape_is_told_by_its_content() {
     let file = |format| Ok((format, Layout::File));
     for (text, expected) in [

@@ -337,6 +337,7 @@ fn reads_role(dialect: Dialect, role: &[u8]) -> bool {
                 | b"hookMessage"
                 | b"branchSummary"
                 | b"compactionSummary"
+                | b"system"
         ),
     }
 }

@@ -87,6 +87,11 @@ const ENVELOPES: [&[u8]; 8] = [
     b"token_usage_record",
 ];
 
+/// Whether a line of Claude Code is one that has no place in the chain; copies of requests hold messages.
+fn is_note(kind: &[u8]) -> bool {
+    kind == b"queue-operation" || kind.starts_with(b"api-request")
+}
+
 /// Items of the Responses API that belong to a call.
 const CALL_ITEMS: [&[u8]; 5] = [
     b"function_call",
@@ -276,9 +281,7 @@ impl<'a> Line<'a> {
         if claude {
             return self.chained();
         }
-        if self.has(MESSAGE_ID | SNAPSHOT)
-            || self.has(SESSION_ID) && self.kind == b"queue-operation"
-        {
+        if self.has(MESSAGE_ID | SNAPSHOT) || self.has(SESSION_ID) && is_note(self.kind) {
             return Sign::mark(Family::Base(Base::ClaudeCode));
         }
         let of_known = self.known_by_name();

@@ -215,6 +215,11 @@ fn said(
             words(record, link, message.summary);
             LineKind::Message
         }
+        // What the agent tells the model about itself: it sets up the session, and the agent tells it again.
+        b"system" => {
+            record.forget(start, texts);
+            LineKind::Control
+        }
         _ => {
             record.forget(start, texts);
             LineKind::Unknown
