@@ -31,6 +31,7 @@ pub use compaction::{Patch, Splice, Summary};
 pub use detect::{Detected, Detector, Layout, Unsupported, unsupported};
 pub use line::{LineWarning, WarningKind, Warnings};
 pub(crate) use pi::{Kept as PiKept, Tree as PiTree};
+pub use usage::Share;
 
 /// A format that ctxpack reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,18 +151,18 @@ impl Format {
         }
     }
 
-    /// Recorded figures that an agent would act on, after `saved` tokens have left a conversation.
+    /// Recorded figures that an agent would act on, where only this share of a conversation is left.
     pub fn corrected_usage(
         self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
-        saved: u64,
+        share: Share,
     ) -> Vec<Figure> {
         match self {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => Vec::new(),
-            Format::ClaudeCode => claude_code::corrected(transcript, conversation, saved),
-            Format::Codex => codex::corrected(transcript, saved),
-            Format::Pi => pi::corrected(transcript, conversation, saved),
+            Format::ClaudeCode => claude_code::corrected(transcript, conversation, share),
+            Format::Codex => codex::corrected(transcript, share),
+            Format::Pi => pi::corrected(transcript, conversation, share),
         }
     }
 

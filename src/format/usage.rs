@@ -17,6 +17,28 @@ const PI: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
 /// The figure that holds them all, in OpenAI's.
 const OPENAI: &[u8] = b"prompt_tokens";
 
+/// What is left of a window: so much of it after a compaction as before.
+///
+/// What a provider counted holds more than a transcript does, and in other units: it goes down by the same share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// The window's tokens before.
+    pub before: u64,
+    /// The window's tokens after, counted alike.
+    pub after: u64,
+}
+
+impl Share {
+    /// How much less than `recorded` a provider would count now.
+    pub fn saved(self, recorded: u64) -> u64 {
+        if self.after >= self.before {
+            return 0;
+        }
+        let left = u128::from(recorded) * u128::from(self.after) / u128::from(self.before);
+        recorded - left as u64
+    }
+}
+
 impl Format {
     /// The tokens of the request that `message` answers, as the provider counted them; `None` where nothing, or
     /// nothing but zeros, is recorded.
@@ -119,6 +141,18 @@ mod tests {
         let each = conversation.messages.iter();
         each.map(|m| format.recorded(&transcript, conversation, m))
             .collect()
+    }
+
+    #[test]
+    fn what_was_counted_goes_down_by_the_share_that_has_left() {
+        let saved = |before, after, recorded| Share { before, after }.saved(recorded);
+        // A count that calls are left out of, and what the provider had counted for all.
+        assert_eq!(saved(9_030, 2_210, 296_601), 296_601 - 72_590);
+        assert_eq!(saved(10, 0, 7), 7);
+        assert_eq!(saved(0, 0, 7), 0);
+        assert_eq!(saved(10, 10, 7), 0);
+        assert_eq!(saved(10, 11, 7), 0);
+        assert_eq!(saved(u64::MAX, u64::MAX / 2, u64::MAX), u64::MAX / 2 + 1);
     }
 
     #[test]

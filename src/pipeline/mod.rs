@@ -7,6 +7,7 @@
 mod account;
 mod asking;
 mod masking;
+mod recorded;
 mod round;
 mod splice;
 mod summarise;
@@ -35,6 +36,8 @@ pub use round::{Gates, Round, Summaries, Work};
 pub struct Pipeline<'p> {
     policy: &'p Policy,
     estimator: Estimator,
+    /// Counts all that a model reads, where the policy does not.
+    whole: Option<Estimator>,
     keeping: Keeping,
     earlier: Earlier,
     placeholders: Placeholders,
@@ -170,6 +173,7 @@ impl<'p> Pipeline<'p> {
             server,
             policy,
             estimator: Estimator::new(&policy.tokens)?,
+            whole: recorded::whole(&policy.tokens)?,
             keeping,
             earlier: Earlier::of(policy)?,
             placeholders: Placeholders::of(policy)?,
@@ -193,8 +197,12 @@ impl<'p> Pipeline<'p> {
         }
         let findings = verify(input.format, &work.transcript);
         let mut conversations = self.before(&mut work);
+        let windows = self.windows(&mut work);
         let round = self.round(&mut work, Gates::OPEN);
         let is_changed = round.is_changed();
+        if is_changed {
+            self.correct(&mut work, &windows, &round);
+        }
         let after = if is_changed {
             verify(input.format, &work.transcript)
         } else {

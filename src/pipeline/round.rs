@@ -435,25 +435,11 @@ impl Pipeline<'_> {
         work.edit(edits, plan);
     }
 
-    /// All edits: what was changed, links to what leaves, and figures that an agent would act on.
+    /// All edits: what was changed, and links to what leaves.
     fn edits(&self, work: &Work<'_, '_>, plan: &Plan, changes: &[Change]) -> Vec<Edit> {
         let transcript = &work.transcript;
         let mut edits = apply::edits(transcript, changes);
         edits.extend(apply::relinked(&plan.dead));
-        for (number, conversation) in (0u32..).zip(&transcript.conversations) {
-            let of_this = changes
-                .iter()
-                .filter(|change| change.conversation == number);
-            let saved = of_this
-                .map(|change| change.tokens_before - change.tokens_after)
-                .sum();
-            let format = work.input.format;
-            edits.extend(apply::refigured(format.corrected_usage(
-                transcript,
-                conversation,
-                saved,
-            )));
-        }
         edits.retain(|edit| !plan.dead.lines.contains(&edit.line));
         edits
     }

@@ -3,7 +3,7 @@
 //! Never decides what is summarised, nor what a summary says. What was to stay is counted afterwards: an agent that meets a
 //! missing link loses the rest without a word, and so would we.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::summarise::Told;
 use super::{Pipeline, Rejected, Work};
@@ -67,14 +67,6 @@ impl Pipeline<'_> {
                 };
                 continue;
             };
-            // Usage that clearing has lowered is not raised again by what a summary tells of the outputs: nobody knows any more
-            // how far below its own figure it is.
-            let saved = now.saturating_sub(summarised.total);
-            edits.extend(apply::refigured(format.corrected_usage(
-                transcript,
-                conversation,
-                saved,
-            )));
             edits.extend(apply::patched(splice.patches));
             for (line, lines) in splice.inserted {
                 all.inserted.entry(line).or_default().extend(lines);
@@ -158,7 +150,6 @@ impl Pipeline<'_> {
         input.format.edit(transcript, revision);
         if let Some(conversation) = transcript.conversations.get(number) {
             let total = sizes.conversation(transcript, conversation);
-            let saved = summarised.total.saturating_sub(total);
             summarised.total = total;
             summarised.target = summarised.target.map(|target| target.after(total));
             summarised.outcome.preserved_messages = conversation
@@ -166,16 +157,6 @@ impl Pipeline<'_> {
                 .iter()
                 .filter(|message| message.role != Role::System)
                 .count() as u64;
-            let figures = input
-                .format
-                .corrected_usage(transcript, conversation, saved);
-            let new = apply::apply(transcript, apply::refigured(figures).collect());
-            let revision = Revision {
-                new,
-                dropped: &BTreeSet::new(),
-                inserted: BTreeMap::new(),
-            };
-            input.format.edit(transcript, revision);
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What a provider counted for the last answer of a conversation, and what it would count now.
 //!
 //! Agents compact again at once when this figure says that the window is full, and a compaction makes it wrong. It is
-//! lowered by what was saved, first where it was read from a cache, then where it was written to one, then in the rest.
+//! lowered by the share that has left, first where it was read from a cache, then where it was written to one, then in the rest.
 
+use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, Marks, Role, Transcript};
 
@@ -24,11 +25,11 @@ const PARTS: [&[u8]; 3] = [
     b"input_tokens",
 ];
 
-/// The figures of the last answer after `saved` tokens have left the window.
+/// The figures of the last answer, where only this share of the window is left.
 pub(in super::super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    saved: u64,
+    share: Share,
 ) -> Vec<Figure> {
     let is_real = |line: &u32| !transcript.links()[*line as usize].marks.has(Marks::UNASKED);
     let last = conversation.messages.iter().rev().find(|message| {
@@ -39,13 +40,14 @@ pub(in super::super) fn corrected(
         .map(|message| conversation.lines(message))
         .unwrap_or_default()
     {
-        let mut left = saved;
         let bytes = transcript.line(*line);
         let mut parts = [None; PARTS.len()];
         // The line was read before; should it fail all the same, nothing is corrected.
         if read(&mut Cursor::new(bytes), &mut parts).is_err() {
             continue;
         }
+        let recorded = parts.iter().flatten().map(|(_, value)| *value);
+        let mut left = share.saved(recorded.fold(0, u64::saturating_add));
         for (span, value) in parts.into_iter().flatten() {
             let lowered = left.min(value);
             left -= lowered;

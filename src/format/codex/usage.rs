@@ -4,6 +4,7 @@
 //! it. Its sums over the whole session are never looked at.
 
 use super::super::claude_code::Figure;
+use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Span};
 use crate::transcript::{Conversation, Marks, Message, Role, Transcript};
 
@@ -15,8 +16,8 @@ struct Counted {
     total: Option<(Span, u64)>,
 }
 
-/// The last count after `saved` tokens have left the window.
-pub(in super::super) fn corrected(transcript: &Transcript<'_>, saved: u64) -> Vec<Figure> {
+/// The last count, where only this share of the window is left.
+pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Figure> {
     let links = (0u32..).zip(transcript.links());
     let counts = links.filter(|(_, link)| link.marks.has(Marks::COUNT));
     let Some((line, link)) = counts.last() else {
@@ -27,6 +28,8 @@ pub(in super::super) fn corrected(transcript: &Transcript<'_>, saved: u64) -> Ve
         input,
         total,
     } = counted(transcript.line(line), link.content);
+    let whole = total.or(input).map_or(0, |(_, value)| value);
+    let saved = share.saved(whole);
     let lowered = |(span, value): (Span, u64)| {
         let by = saved.min(value);
         (by > 0).then_some(Figure {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::apply::{apply, patched, refigured, relinked};
-use crate::format::{Format, Revision, Splice, Summary, Warnings};
+use crate::format::{Format, Revision, Share, Splice, Summary, Warnings};
 use crate::ids::IdSet;
 use crate::transcript::{BlockKind, Role, Transcript, Typed};
 
@@ -445,7 +445,11 @@ fn stale_usage_is_lowered_from_the_last_answer_on() {
     };
     let text = lines(&usage(90, 20, 5, 123), &usage(0, 0, 7, 15));
     let mut transcript = read(&text);
-    let figures = Format::Pi.corrected_usage(&transcript, &transcript.conversations[0], 100);
+    let share = Share {
+        before: 123,
+        after: 23,
+    };
+    let figures = Format::Pi.corrected_usage(&transcript, &transcript.conversations[0], share);
     let revision = Revision {
         new: apply(&transcript, refigured(figures).collect()),
         dropped: &Default::default(),
@@ -454,6 +458,6 @@ fn stale_usage_is_lowered_from_the_last_answer_on() {
     Format::Pi.edit(&mut transcript, revision);
     assert_eq!(
         written(&transcript),
-        lines(&usage(0, 10, 5, 23), &usage(0, 0, 0, 0))
+        lines(&usage(0, 10, 5, 23), &usage(0, 0, 0, 2))
     );
 }

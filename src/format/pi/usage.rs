@@ -1,10 +1,11 @@
 //! What a provider counted for the last answer, and what it would count now.
 //!
 //! The agent compacts again at once when this figure says that the window is full, and a compaction makes it wrong. It is
-//! lowered by what was saved: first where it was read from a cache, then where it was written to one, then in the rest, and
+//! lowered by the share that has left: first where it was read from a cache, then where it was written to one, then in the rest, and
 //! in the total. Costs are history and stay as they are written.
 
 use super::super::claude_code::Figure;
+use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, Marks, Role, Transcript};
 
@@ -14,19 +15,17 @@ const NAMES: [&[u8]; 4] = [b"cacheRead", b"cacheWrite", b"input", b"totalTokens"
 /// Where the numbers of a usage stand, and what they are.
 type Numbers = [Option<(Span, u64)>; NAMES.len()];
 
-/// The figures of the last answer, and of those behind it that broke off, after `saved` tokens have left the window.
+/// The figures of the last answer, and of those behind it that broke off, where only this share of the window is left.
 pub(in super::super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    saved: u64,
+    share: Share,
 ) -> Vec<Figure> {
     let mut figures = Vec::new();
     let link = |line: u32| &transcript.links()[line as usize];
     let lines = conversation.path.iter().rev().copied();
     for line in lines.filter(|line| link(*line).role == Some(Role::Assistant)) {
-        if saved > 0 {
-            lowered(transcript, line, saved, &mut figures);
-        }
+        lowered(transcript, line, share, &mut figures);
         if !link(line).marks.has(Marks::UNASKED) {
             break;
         }
@@ -35,8 +34,13 @@ pub(in super::super) fn corrected(
 }
 
 /// Adds the figures of one answer.
-fn lowered(transcript: &Transcript<'_>, line: u32, saved: u64, figures: &mut Vec<Figure>) {
+fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut Vec<Figure>) {
     let [parts @ .., total] = numbers(transcript.line(line));
+    let sum = || {
+        let parts = parts.iter().flatten().map(|(_, value)| *value);
+        parts.fold(0, u64::saturating_add)
+    };
+    let saved = share.saved(total.map_or_else(sum, |(_, total)| total));
     let mut left = saved;
     let mut lower = |(span, value): (Span, u64), by: u64| {
         if by.min(value) > 0 {

@@ -1,0 +1,88 @@
+//! What a provider counted becomes what it would count now: an agent that believes its window to be full compacts again at
+//! once, and our summary with it.
+//!
+//! One correction for all that a policy has done, by the share of the window that is left. A policy that counts only a part
+//! of what a model reads would see only a part of that: there the whole is counted besides.
+
+use std::collections::BTreeMap;
+
+use super::round::Round;
+use super::{Pipeline, Work};
+use crate::apply;
+use crate::error::Result;
+use crate::format::{Format, Revision, Share};
+use crate::policy::{Scope, Tokens};
+use crate::tokens::{Estimator, Sizes};
+use crate::transcript::ConversationId;
+
+/// The tokens of each conversation, all of it.
+pub(super) type Windows = BTreeMap<ConversationId, u64>;
+
+/// Counts all that a model reads, where a policy's own estimator does not.
+pub(super) fn whole(settings: &Tokens) -> Result<Option<Estimator>> {
+    match settings.scope {
+        Scope::Content | Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => Ok(None),
+        Scope::Strings => {
+            let all = Tokens {
+                scope: Scope::Content,
+                ..settings.clone()
+            };
+            Estimator::new(&all).map(Some)
+        }
+    }
+}
+
+impl Pipeline<'_> {
+    /// How large the conversations are.
+    pub(super) fn windows(&self, work: &mut Work<'_, '_>) -> Windows {
+        let acts_on_usage = match work.input.format {
+            Format::ClaudeCode | Format::Codex | Format::Pi => true,
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
+        };
+        if !acts_on_usage {
+            return Windows::new();
+        }
+        let totals = match &self.whole {
+            None => work.totals(),
+            Some(estimator) => {
+                let mut sizes = Sizes::new(estimator.clone());
+                let transcript = &work.transcript;
+                let each = transcript.conversations.iter();
+                each.map(|c| sizes.conversation(transcript, c)).collect()
+            }
+        };
+        let ids = work.transcript.conversations.iter().map(|c| c.id.clone());
+        ids.zip(totals).collect()
+    }
+
+    /// Corrects recorded figures that an agent would act on, after a round that began with windows of these sizes.
+    pub(super) fn correct(&self, work: &mut Work<'_, '_>, before: &Windows, round: &Round) {
+        let after = self.windows(work);
+        let told = &round.telling.told;
+        let renamed: BTreeMap<&str, &ConversationId> = told
+            .iter()
+            .map(|told| (told.id_after.as_str(), &told.id))
+            .collect();
+        let format = work.input.format;
+        let mut figures = Vec::new();
+        for conversation in &work.transcript.conversations {
+            let id = conversation.id.to_string();
+            let id = renamed.get(id.as_str()).copied();
+            let was = before.get(id.unwrap_or(&conversation.id));
+            if let (Some(before), Some(after)) = (was, after.get(&conversation.id)) {
+                let (before, after) = (*before, *after);
+                let share = Share { before, after };
+                figures.extend(format.corrected_usage(&work.transcript, conversation, share));
+            }
+        }
+        if figures.is_empty() {
+            return;
+        }
+        let revision = Revision {
+            new: apply::apply(&work.transcript, apply::refigured(figures).collect()),
+            dropped: &Default::default(),
+            inserted: BTreeMap::new(),
+        };
+        format.edit(&mut work.transcript, revision);
+    }
+}
