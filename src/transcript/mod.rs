@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use conversation::{Conversation, ConversationId, Message, Typed};
 pub use records::{BlockMark, Record, TextMark};
 
-use crate::scan::{Eol, Oddities, Span, Text};
+use crate::scan::{BOM, Eol, Oddities, Span, Text};
 
 /// One input: a file, standard input, or one line of a conversation-per-line file.
 #[derive(Debug)]
@@ -436,9 +436,26 @@ impl<'a> Transcript<'a> {
             Presence::Kept | Presence::Inserted => slot.start + slot.len as usize,
             Presence::Dropped => slot.start + slot.len as usize + slot.eol.bytes().len(),
         });
-        touched
+        [self.guard()]
+            .into_iter()
+            .chain(touched)
             .chain([&self.base[rest..]])
             .filter(|piece| !piece.is_empty())
+    }
+
+    /// What keeps a line with a byte order mark from becoming the first one, where the mark would be the file's and the line
+    /// would be read: a blank line.
+    fn guard(&self) -> &'static [u8] {
+        let is_there = |line: &&Line| line.presence != Presence::Dropped;
+        let first = self.lines.iter().position(|line| is_there(&line));
+        let Some(first) = first.filter(|_| !self.base.starts_with(BOM)) else {
+            return b"";
+        };
+        match self.lines[first].eol {
+            _ if !self.line(first as u32).starts_with(BOM) => b"",
+            Eol::CrLf => Eol::CrLf.bytes(),
+            Eol::Lf | Eol::None => Eol::Lf.bytes(),
+        }
     }
 
     /// What the line before an inserted one lacks: the last line of the input may have no end.

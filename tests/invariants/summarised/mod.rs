@@ -18,7 +18,8 @@ use ctxpack::policy::{History, OnFailure, Source, TargetKind, UserWords};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 
-use super::case::{Case, Kind};
+use super::case::{Case, Kind, split};
+use super::known::Known;
 use super::policies;
 
 /// A test of a property for each format.
@@ -74,12 +75,39 @@ every_format! {
     a_target_is_reached_or_out_of_reach: Valid
     outputs_give_way_to_a_target: Valid
     nothing_is_invented: Any
+    a_skipped_line_stays_skipped: Valid
 }
 
 /// Invariant 3, as far as a result has to be thrown away or has new findings.
 fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     super::no_rule_is_broken(case)
 }
+
+/// A line with a byte order mark is skipped wherever it stands: that all before it leaves does not make it the first one,
+/// where the mark would be the file's.
+fn a_skipped_line_stays_skipped(case: &Case) -> TestCaseResult {
+    let (mark, lines) = split(&case.bytes);
+    prop_assume!(mark.is_empty() && case.layout == Layout::File && lines.len() > 1);
+    // Early ones are first soonest.
+    let chosen = 1 + case.bytes.len() % (lines.len() - 1).min(4);
+    let before: usize = lines[..chosen]
+        .iter()
+        .map(|(l, end)| l.len() + end.len())
+        .sum();
+    let skipped = [BOM, lines[chosen].0].concat();
+    let mut case = case.clone();
+    drop(case.bytes.splice(before..before, BOM.iter().copied()));
+    // Nothing is known of a window that lacks a line.
+    case.known = Known::default();
+    let run = case.compact();
+    let is_there = split(&run.bytes).1.iter().any(|(line, _)| *line == skipped);
+    prop_assert!(is_there && !run.bytes.starts_with(BOM));
+    super::no_rule_is_broken(&case)?;
+    a_second_run_changes_nothing(&case)
+}
+
+/// The UTF-8 byte order mark.
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// Invariant 6.
 fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
