@@ -1,19 +1,20 @@
 //! What an earlier compaction has left in a conversation: its summary, and the answer that only acknowledges it.
 //!
-//! A format may mark a summary; else it is known by how it begins, in the words of the policy at work or of any that
-//! ships with the program. Never says what a summary tells.
+//! A summary is known by its record: a format's own mark, or, where a summary is a message like any other, by its place. There
+//! it is the first message of its window, said by whom the policy has say it, and begins as the policy at work has it or
+//! any that ships with the program. Words alone make no summary: anybody may write them. Never says what a summary tells.
 
 use crate::error::Result;
 use crate::format::SUMMARY_BEGINS;
-use crate::policy::{Policy, Template, presets};
-use crate::transcript::{BlockKind, Conversation, Marks, Message, Transcript};
+use crate::policy::{self, Policy, Template, presets};
+use crate::transcript::{BlockKind, Conversation, Marks, Message, Role, Transcript};
 
 use super::said;
 
 /// How summaries begin, and what acknowledges them.
 #[derive(Debug, Clone, Default)]
 pub struct Earlier {
-    summaries: Vec<Template>,
+    summaries: Vec<(Template, Role)>,
     acknowledgements: Vec<String>,
 }
 
@@ -77,7 +78,11 @@ impl Earlier {
         let shipped = presets()?;
         for summary in shipped.iter().chain([policy]).map(|policy| &policy.summary) {
             if !summary.text.prefix().trim().is_empty() {
-                earlier.summaries.push(summary.text.clone());
+                let role = match summary.role {
+                    policy::Role::User => Role::User,
+                    policy::Role::Assistant => Role::Assistant,
+                };
+                earlier.summaries.push((summary.text.clone(), role));
             }
             if !summary.ack.trim().is_empty() {
                 earlier.acknowledgements.push(summary.ack.clone());
@@ -89,9 +94,14 @@ impl Earlier {
     /// What each message of a conversation is.
     pub fn left(&self, transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Left> {
         let mut left: Vec<Left> = Vec::with_capacity(conversation.messages.len());
-        for message in &conversation.messages {
+        // System messages stay before whatever is summarised.
+        let mut messages = conversation.messages.iter();
+        let first = messages.position(|message| message.role != Role::System);
+        for (number, message) in conversation.messages.iter().enumerate() {
             let is_behind = left.last() == Some(&Left::Summary);
-            left.push(if self.is_summary(transcript, conversation, message) {
+            let is_summary = is_marked(transcript, conversation, message)
+                || first == Some(number) && self.begins(transcript, conversation, message);
+            left.push(if is_summary {
                 Left::Summary
             } else if is_behind && self.is_acknowledgement(transcript, conversation, message) {
                 Left::Acknowledgement
@@ -130,7 +140,10 @@ impl Earlier {
     /// A summary's text without what stands around it.
     fn inside<'t>(&self, text: &'t str) -> &'t str {
         let told = |text: &'t str| {
-            let found = self.summaries.iter().filter_map(|own| own.matches(text));
+            let found = self
+                .summaries
+                .iter()
+                .filter_map(|(own, _)| own.matches(text));
             found.map(|values| values.summary).min_by_key(|s| s.len())
         };
         // What ends the summary stands before what was put back behind it.
@@ -139,33 +152,29 @@ impl Earlier {
         told(text)
             .or_else(|| headers.map(|at| &text[..at]).find_map(told))
             .or_else(|| {
-                let prefixes = self.summaries.iter().map(Template::prefix);
+                let prefixes = self.summaries.iter().map(|(own, _)| own.prefix());
                 let rest = prefixes.filter_map(|prefix| text.strip_prefix(prefix));
                 rest.min_by_key(|rest| rest.len())
             })
             .unwrap_or(text)
     }
 
-    fn is_summary(
+    /// Whether the first message of a window is a summary that was written as a message.
+    fn begins(
         &self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
         message: &Message,
     ) -> bool {
-        let line = conversation.first_line(message);
-        let link = transcript.links().get(line as usize);
-        if link.is_some_and(|link| link.marks.has(Marks::SUMMARY)) {
-            return true;
-        }
-        let Some(first) = conversation.blocks(message).first() else {
-            return false;
-        };
-        let block = transcript.block(*first);
-        block.kind == BlockKind::Text && {
-            let said = said(transcript, block);
-            let is_ours = self.summaries.iter().any(|s| said.starts_with(s.prefix()));
-            is_ours || said.starts_with(SUMMARY_BEGINS)
-        }
+        // Where lines form a tree, a summary is a record of its own.
+        let is_tree = transcript.units().is_empty();
+        let words = first_words(transcript, conversation, message).filter(|_| !is_tree);
+        words.is_some_and(|words| {
+            let is_by = |role: Role| message.role == Role::User || message.role == role;
+            let mut own = self.summaries.iter();
+            own.any(|(text, role)| is_by(*role) && words.starts_with(text.prefix()))
+                || message.role == Role::User && words.starts_with(SUMMARY_BEGINS)
+        })
     }
 
     fn is_acknowledgement(
@@ -184,6 +193,30 @@ impl Earlier {
                 .iter()
                 .any(|ack| said(transcript, block) == *ack)
     }
+}
+
+/// Whether the format itself says that a message is a summary.
+fn is_marked(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> bool {
+    let line = conversation.first_line(message);
+    let Some(link) = transcript.links().get(line as usize) else {
+        return false;
+    };
+    // Codex puts a summary behind the words of the user that it keeps, all in one record.
+    let is_listed = link.marks.has(Marks::BOUNDARY.and(Marks::ROOT));
+    let is_behind = || {
+        let words = first_words(transcript, conversation, message);
+        message.role == Role::User && words.is_some_and(|words| words.starts_with(SUMMARY_BEGINS))
+    };
+    link.marks.has(Marks::SUMMARY) || is_listed && is_behind()
+}
+
+fn first_words(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+) -> Option<String> {
+    let block = transcript.block(*conversation.blocks(message).first()?);
+    (block.kind == BlockKind::Text).then(|| said(transcript, block).into_owned())
 }
 
 #[cfg(test)]
