@@ -176,7 +176,7 @@ class Codex(Writer):
     def calls(self, calls):
         for call in calls:
             name, input = self.tool(call.tool), call.input
-            if call.tool == "Read":
+            if "file_path" in call.input and call.tool == "Read":
                 name, input = "shell", {"command": ["cat", call.input["file_path"]]}
             self.item(type="function_call", name=name, arguments=dumps(input), call_id=call.id)
         for call in calls:
