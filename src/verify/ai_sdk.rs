@@ -15,6 +15,7 @@ pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
         f,
         conversation,
         open: Vec::new(),
+        open_ids: IdSet::default(),
         answered: IdSet::default(),
         waiting: IdSet::default(),
         known: IdSet::default(),
@@ -44,6 +45,8 @@ struct Check<'c, 't, 'a> {
     conversation: &'c Conversation,
     /// The calls since somebody else spoke.
     open: Vec<(&'t Block, Cow<'t, [u8]>)>,
+    /// The ids of `open`.
+    open_ids: IdSet<Cow<'t, [u8]>>,
     /// The ids of these that have a result.
     answered: IdSet<Cow<'t, [u8]>>,
     /// The ids of these that wait for an approval.
@@ -76,19 +79,21 @@ impl<'t> Check<'_, 't, '_> {
     /// Opens the calls of a message.
     fn calls(&mut self, message: &Message) {
         self.open.retain(|(_, id)| !self.answered.contains(id));
+        self.open_ids.retain(|id| !self.answered.contains(id));
         self.answered.clear();
         for block in self.blocks(message) {
             let id = self.f.call_id(block);
             match block.kind {
                 BlockKind::Call if id.is_empty() => self.f.call_error(Rule::InvalidId, block),
                 BlockKind::Call => {
-                    if self.open.iter().any(|(_, open)| *open == id) {
+                    if self.open_ids.contains(&id) {
                         self.f.call_error(Rule::DuplicateCall, block);
                     } else if !self.known.insert(id.clone()) {
                         // Some models count their calls from 0 in every answer; not every provider minds.
                         let raw = self.f.id_of(block);
                         self.f.warning(Rule::DuplicateCall, block.line, raw);
                     }
+                    self.open_ids.insert(id.clone());
                     self.open.push((block, id));
                 }
                 // What asks for an approval of a call names it.
@@ -113,7 +118,7 @@ impl<'t> Check<'_, 't, '_> {
                 continue;
             }
             let id = self.f.call_id(block);
-            if !self.open.iter().any(|(_, open)| *open == id) {
+            if !self.open_ids.contains(&id) {
                 self.f.call_error(Rule::OrphanResult, block);
             } else if !self.answered.insert(id) {
                 self.f.call_error(Rule::DuplicateResult, block);
@@ -128,6 +133,7 @@ impl<'t> Check<'_, 't, '_> {
                 self.f.call_error(Rule::MissingResult, call);
             }
         }
+        self.open_ids.clear();
         self.answered.clear();
         self.waiting.clear();
     }

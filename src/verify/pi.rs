@@ -43,7 +43,7 @@ pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
             } else if !known.insert(id.clone()) {
                 f.call_error(Rule::DuplicateCall, block);
             }
-            open.calls.push((block, id));
+            open.call(block, id);
         }
     }
     open.close(f);
@@ -73,13 +73,20 @@ fn of_kind<'t>(
 #[derive(Default)]
 struct Open<'t> {
     calls: Vec<(&'t Block, Cow<'t, [u8]>)>,
+    /// The ids of `calls`.
+    ids: IdSet<Cow<'t, [u8]>>,
     answered: IdSet<Cow<'t, [u8]>>,
 }
 
 impl<'t> Open<'t> {
+    fn call(&mut self, block: &'t Block, id: Cow<'t, [u8]>) {
+        self.ids.insert(id.clone());
+        self.calls.push((block, id));
+    }
+
     fn result(&mut self, f: &mut Findings<'t, '_>, block: &'t Block) {
         let id = f.call_id(block);
-        if !self.calls.iter().any(|(_, call)| *call == id) {
+        if !self.ids.contains(&id) {
             f.call_error(Rule::OrphanResult, block);
         } else if !self.answered.insert(id) {
             f.call_error(Rule::DuplicateResult, block);
@@ -92,6 +99,7 @@ impl<'t> Open<'t> {
                 f.call_error(Rule::MissingResult, call);
             }
         }
+        self.ids.clear();
         self.answered.clear();
     }
 }
