@@ -25,6 +25,7 @@ mod summarised;
 mod systems;
 mod tape;
 mod text;
+mod typed;
 mod view;
 
 use ctxpack::format::{Format, Layout, Warnings};

@@ -1,0 +1,383 @@
+//! Conversations of any length, as each agent writes them; what the user typed is known word for word.
+//!
+//! Written through `serde_json`: how a line is written is for other generators. Texts are parts of two that are made once,
+//! so that a conversation of a million characters costs little.
+
+use std::sync::LazyLock;
+
+use ctxpack::format::Format;
+use serde_json::{Value, json};
+
+use super::super::tape::Tape;
+
+/// A conversation.
+#[derive(Debug)]
+pub(super) struct Chat {
+    pub(super) format: Format,
+    /// What stands for the system, where the format has a place for it.
+    pub(super) system: String,
+    /// What was typed, in order, and what followed.
+    pub(super) turns: Vec<Turn>,
+}
+
+/// What the user typed, and what the agent did then.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) typed: String,
+    /// What calls brought.
+    outputs: Vec<String>,
+    /// What the agent said in the end; none where it has not answered yet.
+    answer: Option<String>,
+}
+
+/// A conversation as a file.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) bytes: Vec<u8>,
+    /// The line (from 1) of each typed message.
+    pub(super) typed: Vec<u64>,
+    /// The line of each message that is no system message.
+    pub(super) messages: Vec<u64>,
+}
+
+/// Letters that agents, people and logs write, without a line that is worth a name twice.
+static PLAIN: LazyLock<String> = LazyLock::new(|| {
+    const WORDS: [&str; 24] = [
+        "the",
+        "gauge",
+        "at",
+        "alder-quay",
+        "lags",
+        "by",
+        "an",
+        "hour",
+        "so",
+        "look",
+        "into",
+        "src/tide.rs",
+        "and",
+        "keep",
+        "what",
+        "was",
+        "measured",
+        "before",
+        "March;",
+        "see",
+        "tests/lag_test.py",
+        "line",
+        "or",
+        "ask",
+    ];
+    many(&WORDS, " ", 48_000)
+});
+
+/// Letters of three bytes, each about a token.
+static WIDE: LazyLock<String> = LazyLock::new(|| {
+    many(
+        &["水位", "站", "延迟", "一小时", "请", "检查", "日志"],
+        "",
+        48_000,
+    )
+});
+
+fn many(words: &[&str], between: &str, bytes: usize) -> String {
+    let mut text = String::with_capacity(bytes + 32);
+    let mut seed = 7_u64;
+    while text.len() < bytes {
+        text.push_str(words[dice(&mut seed, words.len())]);
+        text.push_str(between);
+    }
+    text
+}
+
+/// A number below `n`.
+fn dice(seed: &mut u64, n: usize) -> usize {
+    *seed = seed
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
+    ((*seed >> 33) as usize) % n.max(1)
+}
+
+fn within((least, end): (usize, usize), seed: &mut u64) -> usize {
+    least + dice(seed, end - least)
+}
+
+/// About so many tokens.
+fn plain(tokens: usize, seed: &mut u64) -> &'static str {
+    let length = (tokens * 4).min(PLAIN.len() / 2);
+    let from = dice(seed, PLAIN.len() - length);
+    &PLAIN[from..from + length]
+}
+
+fn wide(tokens: usize, seed: &mut u64) -> &'static str {
+    let length = tokens.min(WIDE.len() / 6);
+    let from = dice(seed, WIDE.len() / 3 - length);
+    &WIDE[from * 3..(from + length) * 3]
+}
+
+impl Chat {
+    pub(super) fn of(tape: &mut Tape) -> Chat {
+        let format = tape.pick(&Format::ALL);
+        let mut seed = tape.below(1 << 16) as u64;
+        // Most are small, and the ends of what there is are there.
+        let system = tape.pick(&[0, 0, 10, 200, 200, 3_000, 9_900, 30_000, 100_000]);
+        let count = match tape.below(40) {
+            0..20 => 1 + tape.below(8),
+            20..34 => 5 + tape.below(40),
+            34..39 => 40 + tape.below(120),
+            _ => tape.between(200, 500),
+        };
+        let sizes = match count {
+            ..9 => tape.pick(&[
+                (10, 60),
+                (10, 600),
+                (10, 60),
+                (1_000, 5_000),
+                (1_900, 2_100),
+            ]),
+            9..45 => tape.pick(&[(10, 60), (10, 400), (10, 60), (10, 1_500), (1_000, 5_000)]),
+            _ => tape.pick(&[(10, 60), (10, 60), (10, 60), (10, 300)]),
+        };
+        let outputs = match count {
+            ..9 => tape.pick(&[(0, 2), (0, 6), (0, 40), (3, 4)]),
+            _ => tape.pick(&[(0, 1), (0, 2), (0, 6)]),
+        };
+        let size_of_output = tape.pick(&[(1, 40), (1, 400), (200, 2_000), (1, 40)]);
+        let is_answered = !tape.one_in(3);
+        let mut turns: Vec<Turn> = Vec::with_capacity(count);
+        for number in 1..=count {
+            let size = within(sizes, &mut seed);
+            let more = within(outputs, &mut seed);
+            let more = (0..more).map(|n| {
+                let size = within(size_of_output, &mut seed);
+                format!("output {number}.{n}: {}", plain(size, &mut seed))
+            });
+            let outputs = more.collect();
+            let answer = format!(
+                "Done {number}: {}",
+                plain(within((5, 80), &mut seed), &mut seed)
+            );
+            turns.push(Turn {
+                typed: typed(number, size, &mut seed),
+                outputs,
+                answer: Some(answer),
+            });
+        }
+        if let Some(last) = turns.last_mut().filter(|_| !is_answered) {
+            last.answer = None;
+            if dice(&mut seed, 2) == 0 {
+                last.outputs.clear();
+            }
+        }
+        let system = (0..system / 4_000 + 1)
+            .map(|n| plain((system - n * 4_000).min(4_000), &mut seed))
+            .collect();
+        Chat {
+            format,
+            system,
+            turns,
+        }
+    }
+
+    /// The conversation as its agent writes it.
+    pub(super) fn written(&self) -> Written {
+        let mut lines = Lines::new(self.format);
+        if !self.system.trim().is_empty() {
+            lines.system(&self.system);
+        }
+        let mut written = Written {
+            bytes: Vec::new(),
+            typed: Vec::new(),
+            messages: Vec::new(),
+        };
+        for turn in &self.turns {
+            let user = lines.user(&turn.typed);
+            written.typed.push(user);
+            written.messages.push(user);
+            for (n, output) in turn.outputs.iter().enumerate() {
+                let id = format!("call_{user}_{n}");
+                written.messages.push(lines.call(&id));
+                written.messages.push(lines.result(&id, output));
+            }
+            if let Some(answer) = &turn.answer {
+                written.messages.push(lines.answer(answer));
+            }
+        }
+        written.bytes = lines.bytes;
+        written
+    }
+}
+
+/// A message of about so many tokens: plain words, lines, what looks like a part of a summary, letters of others.
+fn typed(number: usize, tokens: usize, seed: &mut u64) -> String {
+    let text = match dice(seed, 8) {
+        0 => wide(tokens, seed).to_owned(),
+        1 => plain(tokens, seed).replace(" so ", "\n\n  "),
+        2 => format!("~~~\n{}\n~~~", plain(tokens, seed)),
+        3 => format!("see\n## Files\n[L1] read: a.rs\n{}", plain(tokens, seed)),
+        4 => format!("{{\"a\": \"{}\\n\"}}", plain(tokens, seed)),
+        _ => plain(tokens, seed).to_owned(),
+    };
+    let blank = ["", "", "", " ", "\n"][dice(seed, 5)];
+    format!("Request {number}: {text} (end of request {number}){blank}")
+}
+
+/// The lines of a file as they are written.
+struct Lines {
+    format: Format,
+    bytes: Vec<u8>,
+    count: u64,
+    /// How the last line is called.
+    last: Option<String>,
+}
+
+impl Lines {
+    fn new(format: Format) -> Self {
+        let mut lines = Lines {
+            format,
+            bytes: Vec::new(),
+            count: 0,
+            last: None,
+        };
+        match format {
+            Format::Codex => {
+                let payload = json!({"id": "019a", "timestamp": TIME, "cwd": "/w", "originator": "codex_cli_rs",
+                    "cli_version": "0.169.0", "source": "cli", "model_provider": "openai"});
+                lines.push(json!({"timestamp": TIME, "type": "session_meta", "payload": payload}));
+            }
+            Format::Pi => {
+                lines.push(json!({"type": "session", "version": 3, "id": "ffae", "timestamp": TIME, "cwd": "/w"}));
+            }
+            Format::Anthropic | Format::OpenAi | Format::ClaudeCode | Format::AiSdk => {}
+        }
+        lines
+    }
+
+    /// Appends a line; gives its number.
+    fn push(&mut self, line: Value) -> u64 {
+        serde_json::to_writer(&mut self.bytes, &line).unwrap();
+        self.bytes.push(b'\n');
+        self.count += 1;
+        self.count
+    }
+
+    /// Appends a message, in the form of its format.
+    fn message(&mut self, role: &str, content: Value) -> u64 {
+        let message = json!({"role": role, "content": content});
+        match self.format {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => self.push(message),
+            Format::Codex => {
+                let payload = json!({"type": "message", "role": role, "content": content});
+                self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
+            }
+            Format::ClaudeCode | Format::Pi => self.entry(message),
+        }
+    }
+
+    /// Appends a line that hangs on the one before.
+    fn entry(&mut self, mut message: Value) -> u64 {
+        let id = format!("e{}", self.count);
+        let parent = self.last.replace(id.clone());
+        let role = message["role"].clone();
+        if role == "assistant" {
+            message["model"] = json!("claude-test-1");
+        }
+        if self.format == Format::Pi {
+            return self.push(json!({"type": "message", "id": id, "parentId": parent, "timestamp": TIME, "message": message}));
+        }
+        if role == "assistant" {
+            message["id"] = json!(format!("msg_{}", self.count));
+        }
+        self.push(json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/w",
+            "sessionId": "5c0375b4", "version": "2.1.330", "type": role, "message": message, "uuid": id, "timestamp": TIME}))
+    }
+
+    fn system(&mut self, text: &str) {
+        let (role, content) = match self.format {
+            Format::Codex => ("developer", json!([{"type": "input_text", "text": text}])),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => ("system", json!(text)),
+            // They keep none.
+            Format::ClaudeCode | Format::Pi => return,
+        };
+        self.message(role, content);
+    }
+
+    fn user(&mut self, text: &str) -> u64 {
+        let content = match self.format {
+            Format::Codex => json!([{"type": "input_text", "text": text}]),
+            Format::Pi | Format::AiSdk => json!([{"type": "text", "text": text}]),
+            Format::Anthropic | Format::OpenAi | Format::ClaudeCode => json!(text),
+        };
+        self.message("user", content)
+    }
+
+    fn answer(&mut self, text: &str) -> u64 {
+        let content = match self.format {
+            Format::Codex => json!([{"type": "output_text", "text": text}]),
+            Format::OpenAi => json!(text),
+            Format::Anthropic | Format::ClaudeCode | Format::Pi | Format::AiSdk => {
+                json!([{"type": "text", "text": text}])
+            }
+        };
+        self.message("assistant", content)
+    }
+
+    fn call(&mut self, id: &str) -> u64 {
+        let input = json!({"command": format!("look {id}")});
+        match self.format {
+            Format::Anthropic | Format::ClaudeCode => {
+                let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": input});
+                self.message("assistant", json!([call]))
+            }
+            Format::OpenAi => {
+                let function = json!({"name": "bash", "arguments": input.to_string()});
+                let call = json!({"id": id, "type": "function", "function": function});
+                self.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}))
+            }
+            Format::AiSdk => {
+                let call = json!({"type": "tool-call", "toolCallId": id, "toolName": "bash", "input": input});
+                self.message("assistant", json!([call]))
+            }
+            Format::Codex => {
+                let arguments =
+                    json!({"command": ["bash", "-lc", format!("look {id}")]}).to_string();
+                let payload = json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id});
+                self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
+            }
+            Format::Pi => {
+                let call =
+                    json!({"type": "toolCall", "id": id, "name": "bash", "arguments": input});
+                self.message("assistant", json!([call]))
+            }
+        }
+    }
+
+    fn result(&mut self, id: &str, text: &str) -> u64 {
+        match self.format {
+            Format::Anthropic | Format::ClaudeCode => {
+                let result = json!({"type": "tool_result", "tool_use_id": id, "content": text});
+                self.message("user", json!([result]))
+            }
+            Format::OpenAi => {
+                self.push(json!({"role": "tool", "tool_call_id": id, "content": text}))
+            }
+            Format::AiSdk => {
+                let output = json!({"type": "text", "value": text});
+                let result = json!({"type": "tool-result", "toolCallId": id, "toolName": "bash", "output": output});
+                self.message("tool", json!([result]))
+            }
+            Format::Codex => {
+                let payload =
+                    json!({"type": "function_call_output", "call_id": id, "output": text});
+                self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
+            }
+            Format::Pi => {
+                let content = json!([{"type": "text", "text": text}]);
+                self.entry(json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content,
+                    "isError": false, "timestamp": 1_765_233_665_294_u64}))
+            }
+        }
+    }
+}
+
+const TIME: &str = "2026-01-02T00:00:00.000Z";
