@@ -16,6 +16,7 @@ mod input;
 mod numbered;
 mod patch;
 mod path;
+mod pictures;
 mod reads;
 mod shell;
 mod skills;
@@ -37,6 +38,7 @@ pub use files::{
     At, Content, Done, Effort, File, Known, Operation, Replacement, What, files, with_attached,
 };
 pub use path::{folder, is_relative, spelled};
+pub use pictures::{Picture, is_told_picture, picture};
 pub use reads::{Lines, Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};

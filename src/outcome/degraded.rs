@@ -68,6 +68,8 @@ pub enum WarningKind {
     Unsupported,
     /// Words of the user that the policy keeps are not all there.
     UserWords,
+    /// A picture or a document that the user put beside words is not there any more.
+    Pictures,
     /// The model was not given all that its summary stands for.
     NotSummarised,
     /// A file was not put back from below the files' folder.
@@ -93,6 +95,7 @@ impl WarningKind {
             WarningKind::Line(kind) => kind.name(),
             WarningKind::Unsupported => "unsupported",
             WarningKind::UserWords => "user_words",
+            WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
             WarningKind::FileNotRead => "file_not_read",
             WarningKind::FileWithheld => "file_withheld",
@@ -110,6 +113,7 @@ impl WarningKind {
             // The first with what became of the file.
             WarningKind::Unsupported | WarningKind::Line(_) | WarningKind::Redacted => false,
             WarningKind::UserWords
+            | WarningKind::Pictures
             | WarningKind::NotSummarised
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld
@@ -127,6 +131,7 @@ impl WarningKind {
             WarningKind::Line(_)
             | WarningKind::Unsupported
             | WarningKind::UserWords
+            | WarningKind::Pictures
             | WarningKind::NotSummarised
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld

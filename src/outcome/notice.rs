@@ -123,21 +123,13 @@ impl Notices {
         notices
     }
 
-    /// Aims that were missed, and typed messages that a policy has less than whole.
+    /// Aims that were missed.
     fn about_conversations(&mut self, outcome: &Outcome) {
         let input = outcome.input.as_str();
         let targets = outcome.conversations.iter().filter_map(|c| c.target);
         for missed in targets.filter_map(|target| target.reason) {
             let message = missed.message();
             self.add(Weight::Warning, TARGET, message, None, (input, None));
-        }
-        let summaries = outcome.conversations.iter();
-        let summaries = summaries.filter_map(|c| c.summary.as_ref());
-        let clipped: u64 = summaries.map(|summary| summary.user_clipped).sum();
-        let words = WarningKind::UserWords;
-        let told = outcome.warnings.iter().filter(|w| w.kind == words);
-        if clipped > told.count() as u64 {
-            self.add(Weight::Warning, words.name(), IN_PART, None, (input, None));
         }
     }
 
@@ -220,6 +212,3 @@ fn format_of(outcome: &Outcome) -> &str {
 
 /// The name of the notice of an aim that was missed.
 const TARGET: &str = "target_missed";
-
-/// Of typed messages that a summary tells less than whole because its policy asks for no more.
-const IN_PART: &str = "typed messages are told in part or not at all, as the policy has it (summary.user_clipped in the report)";

@@ -450,7 +450,7 @@ fn unread(input: Input<'_, '_>, reply: &Reply) -> Option<Warning> {
     })
 }
 
-/// The lines of typed messages that are not all there. Where the policy asks for no more than that, the report's count says so.
+/// The lines of typed messages that are not all there, and of pictures that are not there.
 fn unsaid(input: Input<'_, '_>, summarised: &Summarised) -> Vec<Warning> {
     let (lines, why) = &summarised.lost;
     let message = match why {
@@ -460,15 +460,25 @@ fn unsaid(input: Input<'_, '_>, summarised: &Summarised) -> Vec<Warning> {
         Lost::Target => {
             "typed messages are clipped or left out: the target leaves no room for them"
         }
-        Lost::Policy => return Vec::new(),
+        Lost::Policy => {
+            "typed messages are told in part or not at all, as the policy has it (summary.user_words)"
+        }
     };
-    let warning = |line: &u32| Warning {
-        kind: WarningKind::UserWords,
+    let warning = |kind, message: &str, line: &u32| Warning {
+        kind,
         line: Some(u64::from(*line) + input.first_line),
         message: message.to_owned(),
     };
-    lines.iter().map(warning).collect()
+    let words = lines
+        .iter()
+        .map(|line| warning(WarningKind::UserWords, message, line));
+    let pictures = summarised.pictures.iter();
+    let pictures = pictures.map(|line| warning(WarningKind::Pictures, PICTURES, line));
+    words.chain(pictures).collect()
 }
+
+/// What is said of pictures that left.
+const PICTURES: &str = "pictures or documents beside typed messages left with what was summarised";
 
 fn not_read((path, why): Unread) -> Warning {
     let (kind, what) = match why {

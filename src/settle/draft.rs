@@ -18,7 +18,7 @@ pub(super) const TAIL: u64 = 30;
 const LEAST: u64 = 50;
 
 /// Sizes of the smallest summaries that say something.
-const SMALLEST: [u64; 5] = [32, 64, 128, 256, 512];
+const SMALLEST: [u64; 9] = [8, 12, 16, 24, 32, 64, 128, 256, 512];
 
 /// One way to do it.
 pub(super) struct Draft {
@@ -297,7 +297,7 @@ impl Summing<'_> {
                 false => (0, most),
             };
             let excess = written.total.saturating_sub(fits);
-            if size == 0 && written.is_empty() {
+            if written.is_empty() && (size == 0 || excess == 0) {
                 // It has to say something, or what it replaces would only be gone.
                 let more = SMALLEST.into_iter().map(draft);
                 return more.into_iter().find(|d| !d.is_empty()).unwrap_or(written);

@@ -118,6 +118,8 @@ pub struct Summarised {
     pub outcome: SummaryOutcome,
     /// The lines (from 0) of typed messages that are not there word for word, and why.
     pub lost: (Vec<u32>, Lost),
+    /// The lines (from 0) of pictures and documents that left with typed messages.
+    pub pictures: Vec<u32>,
     /// What was put back.
     pub restored: Vec<Restored>,
     /// The cap, if there is one.
@@ -261,7 +263,7 @@ impl Summing<'_> {
         let stays = (0..count).filter(|n| *n >= cut.tail || self.is_system(*n));
         let total = self.estimator.total(stays.map(|n| self.sizes[n]));
         let counts = |n: &usize| !self.is_system(*n);
-        let Words { lost, .. } = self.words_in(cut.tail, "");
+        let Words { lost, pictures, .. } = self.words_in(cut.tail, "");
         let fallback = match kept {
             Kept::Whole => "last_turns",
             Kept::Pruned => "prune",
@@ -283,6 +285,7 @@ impl Summing<'_> {
                 ..self.tried()
             },
             lost: (lost, Lost::Policy),
+            pictures,
             restored: Vec::new(),
             target: self.stays_at(total),
         })))
@@ -378,7 +381,11 @@ impl Summing<'_> {
     fn finish(&self, draft: Draft) -> Summarised {
         let told = draft.summary.tokens.saturating_sub(draft.summary.counted);
         let words = told + self.typed(draft.cut.tail..self.sizes.len());
-        let Words { whole, lost } = self.words_in(draft.cut.tail, &draft.text);
+        let Words {
+            whole,
+            lost,
+            pictures,
+        } = self.words_in(draft.cut.tail, &draft.text);
         let why = match (draft.words, self.policy.summary.user_words) {
             (UserWords::Verbatim, _) => Lost::TooLong,
             (UserWords::Budget, UserWords::Verbatim) => Lost::Target,
@@ -435,6 +442,7 @@ impl Summing<'_> {
             total,
             outcome,
             lost: (lost, why),
+            pictures,
             restored,
             target,
         }

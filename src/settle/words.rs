@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use memchr::memmem;
 
 use super::summary::Summing;
-use crate::facts::{Left, said};
+use crate::facts::{Left, is_told_picture, picture, said};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};
 
@@ -19,6 +19,8 @@ pub struct Words {
     /// The lines (from 0) of those that are there in part or not at all. What an earlier summary told of such messages counts,
     /// too, with its line.
     pub lost: Vec<u32>,
+    /// The lines of the pictures and documents beside them, which are gone.
+    pub pictures: Vec<u32>,
 }
 
 impl Summing<'_> {
@@ -36,7 +38,12 @@ impl Summing<'_> {
             let line = self.conversation.first_line(message);
             match (message.typed, left) {
                 (Typed::Yes, Left::Nothing) => {
-                    if self.texts(message).all(|said| is_there(&said)) {
+                    let pictures = self.pictures(message);
+                    words.pictures.extend(std::iter::repeat_n(line, pictures));
+                    let mut texts = self.texts(message).peekable();
+                    if texts.peek().is_none() {
+                        // A picture alone.
+                    } else if texts.all(|said| is_there(&said)) {
                         words.whole += 1;
                     } else {
                         words.lost.push(line);
@@ -46,7 +53,8 @@ impl Summing<'_> {
                     for said in self.texts(message) {
                         let rows = parse(self.earlier.told(&said)).rows;
                         let requests = rows.iter().filter(|row| row.section == Section::Requests);
-                        let lost = requests.filter(|row| !is_there(&row.text));
+                        let words_of = requests.filter(|row| !is_told_picture(&row.text));
+                        let lost = words_of.filter(|row| !is_there(&row.text));
                         words.lost.extend(lost.map(|_| line));
                     }
                 }
@@ -54,6 +62,14 @@ impl Summing<'_> {
             }
         }
         words
+    }
+
+    /// How many pictures and documents a message holds.
+    fn pictures(&self, message: &Message) -> usize {
+        let blocks = self.conversation.blocks(message).iter();
+        let blocks = blocks.map(|block| self.transcript.block(*block));
+        let pictures = blocks.filter_map(|block| picture(self.transcript, block));
+        pictures.count()
     }
 
     /// The texts of a message without what an agent put beside them.

@@ -197,12 +197,18 @@ impl<'c> Choice<'c> {
         for (number, unit) in self.units() {
             let is_last = |request| self.extract.found.last_request == Some(request);
             let counts = match (unit.claim, words) {
-                (Claim::Request(_), UserWords::Verbatim) => Counts::No,
-                (Claim::Request(request), UserWords::Budget) if is_last(request) => {
+                (Claim::Request(_) | Claim::Picture(_), UserWords::Verbatim) => Counts::No,
+                (Claim::Request(request) | Claim::Picture(request), UserWords::Budget)
+                    if is_last(request) =>
+                {
                     Counts::ButStays
                 }
-                (Claim::Sentence(request), UserWords::Budget) if !is_last(request) => continue,
-                (Claim::Request(_) | Claim::Sentence(_), _) => {
+                (Claim::Sentence(request) | Claim::Picture(request), UserWords::Budget)
+                    if !is_last(request) =>
+                {
+                    continue;
+                }
+                (Claim::Request(_) | Claim::Sentence(_) | Claim::Picture(_), _) => {
                     self.is_settled[number] = true;
                     continue;
                 }

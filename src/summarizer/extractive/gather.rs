@@ -147,7 +147,9 @@ impl Gather<'_, '_> {
         let blocks = conversation.blocks(message);
         if message.typed == Typed::Yes {
             let text = requests::words(transcript, blocks);
-            requests::add(self, &text, number, conversation.first_line(message));
+            let line = conversation.first_line(message);
+            requests::add(self, &text, number, line);
+            requests::add_pictures(self, blocks, number, line);
             return;
         }
         for block in blocks.iter().map(|block| transcript.block(*block)) {

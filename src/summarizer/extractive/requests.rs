@@ -9,7 +9,7 @@ use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
-use crate::facts::{Left, said, sentences};
+use crate::facts::{Left, is_told_picture, picture, said, sentences};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
 /// What the user's words are worth besides their names.
@@ -83,9 +83,49 @@ pub(super) fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u
     push(gather, text, message, mark, Origin::Span);
 }
 
-/// Adds a message that an earlier summary tells of.
+/// Adds the pictures of a message whose words were added before.
+pub(super) fn add_pictures(gather: &mut Gather<'_, '_>, blocks: &[u32], message: u32, line: u32) {
+    let mark = gather.mark(line);
+    for block in blocks {
+        let block = gather.transcript.block(*block);
+        if let Some(picture) = picture(gather.transcript, block) {
+            push_picture(
+                gather,
+                &picture.told(mark.line),
+                message,
+                mark,
+                Origin::Span,
+            );
+        }
+    }
+}
+
+/// Adds a message that an earlier summary tells of, or the pictures of one.
 pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
-    push(gather, text, message, mark, Origin::Earlier);
+    if is_told_picture(text) {
+        push_picture(gather, text, message, mark, Origin::Earlier);
+    } else {
+        push(gather, text, message, mark, Origin::Earlier);
+    }
+}
+
+/// Adds what is told of a picture: it goes with the words before it, where the same message has some.
+fn push_picture(gather: &mut Gather<'_, '_>, told: &str, message: u32, mark: Mark, origin: Origin) {
+    let requests = &mut gather.found.requests;
+    if requests
+        .last()
+        .is_none_or(|request| request.message != message)
+    {
+        requests.push(Request { message, origin });
+    }
+    let number = requests.len() as u32 - 1;
+    let row = Row {
+        section: Section::Requests,
+        mark,
+        label: String::new(),
+        text: told.to_owned(),
+    };
+    gather.add(row, message, Claim::Picture(number), BASE);
 }
 
 fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origin: Origin) {

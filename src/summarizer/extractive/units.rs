@@ -32,6 +32,8 @@ pub(super) enum Claim {
     Request(u32),
     /// A sentence of that message.
     Sentence(u32),
+    /// A picture beside the words of that message.
+    Picture(u32),
     /// What was said and done last.
     State,
     /// What is to be done.

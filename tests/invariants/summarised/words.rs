@@ -187,7 +187,10 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
 }
 
 /// The words that stand around those of a transcript.
-const OURS: [&str; 34] = [
+const OURS: [&str; 37] = [
+    "picture",
+    "document",
+    "bytes",
     "Original",
     "searched",
     "search",

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::*;
+use crate::facts::is_told_picture;
 use crate::format::{Detected, Detector, Layout};
 use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
@@ -102,6 +103,17 @@ impl<'t, 'a> Source<'t, 'a> {
     fn trace(&mut self, row: &Row) {
         let marks = [Some(row.mark.line), row.mark.and].into_iter().flatten();
         let marks: Vec<u64> = marks.collect();
+        if row.section == Section::Requests && is_told_picture(&row.text) {
+            // Its kind stands there; its size and its line are counted.
+            let kinds = row
+                .text
+                .split([' ', ',', '\n'])
+                .filter(|word| word.contains('/'));
+            let said = self.line(row.mark.line);
+            let holds = |part: &str| said.readings.iter().any(|text| text.contains(part));
+            assert!(kinds.into_iter().all(holds), "invented in {row:?}");
+            return;
+        }
         let numbers = row.label.split(|c: char| !c.is_ascii_digit());
         let pieces = words(&row.text).flat_map(|word| word.split(clip::CUT));
         let pieces: Vec<&str> = pieces
