@@ -31,7 +31,8 @@ use crate::store::atomic::{
 };
 use crate::store::{self, Missing, Spot, Store, archive_name, manifest, open_transcript};
 
-/// Of a file with more conversations no record says how large each was: their summaries do.
+/// Of a file with more conversations, and of one with a conversation a line, whose hash is known too late, no record is asked how
+/// large each was: their summaries say it.
 const MOST_NOTED: usize = 1_000;
 
 /// What all inputs of a run share.
@@ -138,10 +139,7 @@ impl<'r> Run<'r> {
             input.copy = Some(archive);
         }
         let detected = detect(&mut input, self.options.format)?;
-        let originals = match self.goal.is_share() {
-            true => target.originals()?,
-            false => BTreeMap::new(),
-        };
+        let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
         match &detected {
@@ -166,6 +164,9 @@ impl<'r> Run<'r> {
                     Naming::Named => Some(archive_name(&input.hash().0)),
                     Naming::Unnamed => None,
                 };
+                if self.goal.is_share() {
+                    originals = target.originals(&input.hash().0)?;
+                }
                 let part = pipeline::Input {
                     format,
                     bytes: &input.buffer,
@@ -385,7 +386,7 @@ impl<'r> Run<'r> {
             &written,
             archive,
             (&sum.offloads, cleaned),
-            self.originals(&sum, originals),
+            self.originals(&detected, &sum, originals),
         )?;
         let lost = sink.commit()?;
         if !lost.is_empty() {
@@ -437,8 +438,14 @@ impl<'r> Run<'r> {
 
     /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier
     /// run has written down.
-    fn originals(&self, sum: &Sum, mut known: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-        if !self.goal.is_share() || sum.conversations.len() > MOST_NOTED {
+    fn originals(
+        &self,
+        detected: &Detected,
+        sum: &Sum,
+        mut known: BTreeMap<String, u64>,
+    ) -> BTreeMap<String, u64> {
+        let is_file = matches!(detected, Detected::Known(_, Layout::File));
+        if !is_file || !self.goal.is_share() || sum.conversations.len() > MOST_NOTED {
             return known;
         }
         for conversation in &sum.conversations {

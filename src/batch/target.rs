@@ -13,7 +13,7 @@ use crate::pipeline::Place;
 use crate::store::atomic::{Durability, remove_leftover};
 use crate::store::folder::Folder;
 use crate::store::manifest::{Ledger, Record};
-use crate::store::{FOLDER, Missing, Spot, Store, hash_of, open_transcript};
+use crate::store::{FOLDER, Missing, Spot, Store};
 use crate::text::shown_path;
 
 /// Where outputs go.
@@ -104,26 +104,18 @@ impl Target {
         }
     }
 
-    /// The live tokens that the conversations of the input had before anything was compacted, as far as the store knows it
-    /// for its own output.
+    /// The live tokens that the conversations of an input of this hash had before anything was compacted, as far as the store
+    /// knows it for its own output.
     ///
     /// # Errors
-    /// Where the store or the input cannot be read.
-    pub(super) fn originals(&self) -> Result<BTreeMap<String, u64>> {
-        let (Some(kept), Source::File(source)) = (&self.store, &self.source) else {
-            return Ok(BTreeMap::new());
-        };
-        let ledger = kept.ledger()?;
-        if ledger.records().is_empty() {
-            return Ok(BTreeMap::new());
-        }
-        let (mut file, _) = open_transcript(&source.path)?;
-        let hash = hash_of(&mut file).map_err(|e| Error::io(&source.path, "read", e))?;
+    /// Where the store cannot be read.
+    pub(super) fn originals(&self, hash: &str) -> Result<BTreeMap<String, u64>> {
         let mut originals = BTreeMap::new();
-        for (id, tokens) in ledger
-            .with_output(&hash)
-            .flat_map(|record| &record.originals)
-        {
+        let Some(kept) = &self.store else {
+            return Ok(originals);
+        };
+        let records = kept.ledger()?.with_output(hash);
+        for (id, tokens) in records.flat_map(|record| &record.originals) {
             let most = originals.entry(id.clone()).or_insert(0);
             *most = *tokens.max(most);
         }

@@ -33,6 +33,7 @@ mod replay;
 
 mod reports;
 mod secrets;
+mod shares;
 mod signals;
 mod stats;
 mod streams;
