@@ -2,7 +2,9 @@
 
 use memchr::memmem;
 
-use super::commands::status;
+use super::commands::{self, status};
+use super::input::Input;
+use super::shell::only_shows;
 use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
@@ -39,7 +41,9 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             return None;
         }
         // Most commands go well, and most outputs say nothing of errors anywhere.
-        if outcome == Outcome::Fine && !may_say(transcript, block, &ALWAYS) {
+        if outcome == Outcome::Fine
+            && (!may_say(transcript, block, &ALWAYS) || shows_files(transcript, exchange))
+        {
             return None;
         }
         let said = said(transcript, block);
@@ -89,6 +93,12 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
         Outcome::Fine if !is_status() && !is_tagged() => Outcome::Fine,
         Outcome::Fine | Outcome::Failed => Outcome::Failed,
     }
+}
+
+/// Whether a command only shows what is in files.
+fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
+    let input = Input::of(transcript, transcript.block(exchange.call.block));
+    commands::text(&input).is_some_and(|command| only_shows(&command))
 }
 
 /// Whether a result may say one of these words, by how it is written.
@@ -164,6 +174,34 @@ mod tests {
 "#;
         let found = in_main(&read_as(Format::Anthropic, lines), failures);
         assert_eq!(found[0].lines, ["error: no input"]);
+    }
+
+    #[test]
+    fn a_line_of_source_that_a_command_shows_is_no_error() {
+        let source =
+            "fn main() {\n    eprintln!(\"error: {e}\");\n    panic!(\"Error: {e}\");\n}\n";
+        let shown = |command: &str| {
+            let input = serde_json::json!({"command": command}).to_string();
+            let transcript = anthropic(&[("Bash", &input, Said::Fine(source))]);
+            !in_main(&transcript, failures).is_empty()
+        };
+        for command in [
+            "cat src/main.rs",
+            "cd /w && sed -n 1,20p src/main.rs",
+            "grep -rn 'error:' src | head -5",
+            "git diff HEAD~1 2>&1",
+            "rg \"error: |Error:\" src",
+        ] {
+            assert!(!shown(command), "{command}");
+        }
+        for command in [
+            "make",
+            "cat a; make",
+            "cargo build 2>&1 | tail -5",
+            "./cat x",
+        ] {
+            assert!(shown(command), "{command}");
+        }
     }
 
     #[test]

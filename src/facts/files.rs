@@ -7,9 +7,11 @@ use std::borrow::Cow;
 use std::cell::Cell;
 
 use super::attached::{self, attached};
+use super::commands::status;
 use super::input::Input;
 use super::numbered::{Numbered, Style};
 use super::reads::{Lines, Reading, cut_off, says_that_there_is_more};
+use super::refused::{may_say_why_not, says_unchanged};
 use super::shell::{Look, is_shell, look};
 use super::{Exchange, Place, beginning, patch, path, said};
 use crate::ids::IdMap;
@@ -169,13 +171,13 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
             operation,
         )
     };
-    let done = done(transcript, exchange);
+    let answered = answered(transcript, exchange);
     let (written, reading) = match exchange.kind {
         ToolKind::Shell => match look(transcript, exchange, &input) {
             Some(Look::At { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
             // No match is no failure, and shows nothing.
-            Some(Look::For { .. }) if done == Done::Failed => return Vec::new(),
-            Some(Look::For { path }) => return vec![operation(&path, What::Search, done)],
+            Some(Look::For { .. }) if answered == Done::Failed => return Vec::new(),
+            Some(Look::For { path }) => return vec![operation(&path, What::Search, answered)],
             None => (None, Reading::asking(Lines::ALL)),
         },
         ToolKind::Read
@@ -185,13 +187,14 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
         | ToolKind::Web
         | ToolKind::Other => (path::of(&input).map(|(_, path)| path), Reading::of(&input)),
     };
+    let done = || done(transcript, exchange, answered);
     let Some(written) = written else {
         let patch = patch::of(&input);
         let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
         return parts
             .into_iter()
             .map(|part| {
-                let (path, mut operation) = operation(part.path, part.what, done);
+                let (path, mut operation) = operation(part.path, part.what, done());
                 operation.patch = Some(part.body.to_owned());
                 (path, operation)
             })
@@ -199,30 +202,33 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
     };
     let what = what(exchange.kind, &input);
     if !matches!(what, What::Read(_)) {
-        return vec![operation(&written, what, done)];
+        return vec![operation(&written, what, done())];
     }
-    let shown = exchange.result.filter(|_| done == Done::Yes).map(|result| {
-        let block = transcript.block(result.block);
-        // A picture is shown whole.
-        let is_picture = block.images > 0 || block.documents > 0;
-        let said = said(transcript, block);
-        let shown = reading.shown(&said, result.block);
-        shown
-            .map(|shown| match exchange.kind {
-                ToolKind::Shell => shown.lines().up_to_the_end(&said),
-                ToolKind::Read
-                | ToolKind::Write
-                | ToolKind::Edit
-                | ToolKind::Search
-                | ToolKind::Web
-                | ToolKind::Other => shown.lines(),
-            })
-            .or(is_picture.then_some(Lines::ALL))
-    });
+    let shown = exchange
+        .result
+        .filter(|_| answered == Done::Yes)
+        .map(|result| {
+            let block = transcript.block(result.block);
+            // A picture is shown whole.
+            let is_picture = block.images > 0 || block.documents > 0;
+            let said = said(transcript, block);
+            let shown = reading.shown(&said, result.block);
+            shown
+                .map(|shown| match exchange.kind {
+                    ToolKind::Shell => shown.lines().up_to_the_end(&said),
+                    ToolKind::Read
+                    | ToolKind::Write
+                    | ToolKind::Edit
+                    | ToolKind::Search
+                    | ToolKind::Web
+                    | ToolKind::Other => shown.lines(),
+                })
+                .or(is_picture.then_some(Lines::ALL))
+        });
     vec![match shown {
-        Some(Some(lines)) => operation(&written, What::Read(lines), done),
+        Some(Some(lines)) => operation(&written, What::Read(lines), answered),
         Some(None) => operation(&written, What::Read(reading.lines()), Done::Failed),
-        None => operation(&written, What::Read(reading.lines()), done),
+        None => operation(&written, What::Read(reading.lines()), answered),
     }]
 }
 
@@ -237,8 +243,23 @@ fn what(kind: ToolKind, input: &Input<'_>) -> What {
     }
 }
 
-/// Whether the result of a call says that it failed.
-fn done(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
+/// Whether there is a result, and whether it says by a flag or a status that the call failed.
+fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
+    let Some(result) = exchange.result else {
+        return Done::Unanswered;
+    };
+    let block = transcript.block(result.block);
+    let is_shell = exchange.kind == ToolKind::Shell;
+    let has_failed = || is_shell && status(transcript, block).is_some_and(|status| status != 0);
+    match block.outcome {
+        Outcome::Fine if !has_failed() => Done::Yes,
+        Outcome::Fine | Outcome::Failed => Done::Failed,
+    }
+}
+
+/// Whether the result of a call that changes a file says that it failed, flag or none. What a call shows may begin with any
+/// words; of that, nobody asks here.
+fn done(transcript: &Transcript<'_>, exchange: &Exchange, answered: Done) -> Done {
     /// How results begin that have no flag for it.
     const BEGINNINGS: [&str; 10] = [
         "<tool_use_error>",
@@ -254,12 +275,12 @@ fn done(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
     ];
     /// No shorter than the longest of them, in characters.
     const LONGEST: usize = 20;
-    let Some(result) = exchange.result else {
-        return Done::Unanswered;
+    let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
+        return answered;
     };
     let block = transcript.block(result.block);
     let beginning = beginning(transcript, block, LONGEST).to_lowercase();
-    if block.outcome == Outcome::Failed || BEGINNINGS.iter().any(|b| beginning.starts_with(b)) {
+    if BEGINNINGS.iter().any(|b| beginning.starts_with(b)) {
         Done::Failed
     } else {
         Done::Yes
@@ -306,6 +327,20 @@ impl Operation {
         }
     }
 
+    /// Whether its result is flagged as that of a call that failed: then the file is what it was. A text that only looks like
+    /// the reason may be what the file holds now.
+    fn is_flagged(&self, transcript: &Transcript<'_>) -> bool {
+        let result = self.result.map(|result| transcript.block(result.block));
+        result.is_some_and(|block| block.outcome == Outcome::Failed)
+    }
+
+    /// Whether a read shows no content because nothing has changed, or because it only names the file.
+    fn shows_nothing_new(&self, transcript: &Transcript<'_>) -> bool {
+        let is_named = transcript.block(self.call.block).kind == BlockKind::Attachment;
+        let result = self.result.map(|result| transcript.block(result.block));
+        is_named || result.is_some_and(|block| says_unchanged(&said(transcript, block)))
+    }
+
     /// What the result of a read shows, without line numbers.
     fn shown(&self, transcript: &Transcript<'_>, lines: Lines) -> Option<Content> {
         /// How an agent marks a line that it has cut.
@@ -332,6 +367,8 @@ impl Operation {
             }
             // This tool always numbers a file's lines; what it shows without numbers is no file's text.
             None if tool == b"Read" || said.starts_with("<file") => return None,
+            // A log of errors, or an error with its log.
+            None if may_say_why_not(&said) => return None,
             // The agent says so where it has left out a part of what a command printed.
             None if result.header > 0 && says_that_there_is_more(&said) => return None,
             None => cut_off(&said).0.to_owned(),
@@ -393,14 +430,16 @@ impl File {
         let mut known: Option<Known> = None;
         for operation in &self.operations {
             known = match (operation.what, operation.done) {
+                (What::Read(_), Done::Failed) => known.filter(|_| operation.is_flagged(transcript)),
                 (_, Done::Failed) | (What::Read(_), Done::Unanswered) | (What::Search, _) => known,
-                (What::Read(lines), Done::Yes) => {
-                    let shown = operation.shown(transcript, lines).map(|content| Known {
-                        content,
-                        shown_by: operation.result,
-                    });
-                    after_read(known, shown, effort)
-                }
+                (What::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
+                    Some(content) => {
+                        let shown_by = operation.result;
+                        after_read(known, Known { content, shown_by }, effort)
+                    }
+                    // It showed something else than is known, or the same: nobody can tell, unless it says so.
+                    None => known.filter(|_| operation.shows_nothing_new(transcript)),
+                },
                 (What::Write, Done::Yes) => operation.content(transcript).map(|text| Known {
                     content: Content::whole(text),
                     shown_by: Some(operation.call),
@@ -464,11 +503,9 @@ impl Default for Effort {
 }
 
 /// A part that is as it was known to be leaves the whole file known.
-fn after_read(known: Option<Known>, shown: Option<Known>, effort: &Effort) -> Option<Known> {
-    match (known, shown) {
-        (Some(known), Some(shown))
-            if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL =>
-        {
+fn after_read(known: Option<Known>, shown: Known, effort: &Effort) -> Option<Known> {
+    match known {
+        Some(known) if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL => {
             let part = &shown.content;
             let skipped = usize::try_from(part.lines.first - 1).unwrap_or(usize::MAX);
             let mut rest = known.content.text.split('\n').skip(skipped);
@@ -476,8 +513,7 @@ fn after_read(known: Option<Known>, shown: Option<Known>, effort: &Effort) -> Op
                 && part.text.split('\n').all(|line| rest.next() == Some(line));
             Some(if is_same { known } else { shown })
         }
-        (known, None) => known,
-        (_, shown) => shown,
+        Some(_) | None => Some(shown),
     }
 }
 

@@ -18,6 +18,7 @@ mod patch;
 mod path;
 mod pictures;
 mod reads;
+mod refused;
 mod shell;
 mod skills;
 mod todos;

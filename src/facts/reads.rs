@@ -5,6 +5,7 @@
 
 use super::input::Input;
 use super::numbered::Numbered;
+use super::refused::says_why_not;
 use super::shell::{Look, look};
 use super::{Exchange, Place, path, said};
 use crate::policy::ToolKind;
@@ -329,37 +330,6 @@ pub(super) fn says_that_there_is_more(text: &str) -> bool {
         "more lines",
     ];
     HINTS.iter().any(|hint| text.contains(hint))
-}
-
-/// Whether a result without line numbers speaks of an error, or is nothing but a hint where the content is.
-fn says_why_not(text: &str) -> bool {
-    const BEGINNINGS: [&str; 5] = [
-        "<tool_use_error>",
-        "<system-reminder>",
-        "<persisted-output>",
-        "<error",
-        "{\"error\"",
-    ];
-    const WORDS: [&str; 11] = [
-        "error",
-        "exception",
-        "traceback",
-        "not found",
-        "no such file",
-        "not exist",
-        "permission denied",
-        "failed to",
-        "cannot",
-        "could not",
-        "unable to",
-    ];
-    let text = text.trim();
-    let first_line = text.lines().next().unwrap_or_default().to_lowercase();
-    text.is_empty()
-        || BEGINNINGS
-            .iter()
-            .any(|beginning| text.starts_with(beginning))
-        || WORDS.iter().any(|word| first_line.contains(word))
 }
 
 #[cfg(test)]

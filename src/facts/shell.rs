@@ -55,6 +55,31 @@ pub(super) fn look(
     Some(look)
 }
 
+/// Whether a command does no more than show files, or lines of them: what it prints are their words.
+pub(super) fn only_shows(command: &str) -> bool {
+    /// What shows files, chooses lines or goes to a folder.
+    const VIEWERS: [&str; 22] = [
+        "cat", "nl", "head", "tail", "sed", "awk", "less", "more", "bat", "grep", "egrep", "fgrep",
+        "rg", "ag", "find", "ls", "tree", "wc", "sort", "uniq", "cut", "cd",
+    ];
+    /// Of git, what shows it.
+    const OF_GIT: [&str; 5] = ["diff", "show", "log", "grep", "blame"];
+    let is_one = |command: &str| {
+        let mut words = command.split_whitespace();
+        match words.next() {
+            Some("git") => words.next().is_some_and(|word| OF_GIT.contains(&word)),
+            Some(word) => VIEWERS.contains(&word),
+            None => true,
+        }
+    };
+    if words(command).is_some() {
+        return is_one(command);
+    }
+    // A pattern may hold the same signs: then its rest is no viewer, and nothing is said.
+    let command = command.replace("2>&1", "").replace("2>/dev/null", "");
+    command.split(['|', '&', ';', '\n']).all(is_one)
+}
+
 /// A path below the folder that a call names.
 fn below_folder(input: &Input<'_>, path: &str) -> String {
     match input.text(&["workdir", "cwd", "working_directory"]) {

@@ -199,6 +199,60 @@ fn after_an_edit_that_does_not_fit_nobody_knows() {
     assert_eq!(content(&[aaa, aa]), None);
 }
 
+/// What was shown before a newer read is current only where that one says so, by a flag of its format or in so many words.
+#[test]
+fn what_is_not_the_newest_that_was_shown_is_not_told() {
+    fn read(said: Said<'_>) -> (&'static str, &'static str, Said<'_>) {
+        ("read_file", r#"{"path":"/w/a.rs"}"#, said)
+    }
+    let old = read(Said::Fine("use a;\nfn old() {}\n"));
+    for first in [
+        "from app.errors import AppError",
+        "use crate::error::Exception; // cannot",
+        "error_chain! {",
+        "errors = 'permission denied'",
+    ] {
+        let text = format!("{first}\nfn new() {{}}\n");
+        let new = read(Said::Fine(&text));
+        assert_eq!(whole(&[old, new]).as_deref(), Some(&*text), "{first}");
+    }
+    // Nobody flags these: they say why, or are what the file holds.
+    for said in [
+        "Error: ENOENT: no such file or directory",
+        "Error: no carrier\n1\n2\n3\n4\n5",
+        "",
+    ] {
+        assert_eq!(content(&[old, read(Said::Fine(said))]), None, "{said}");
+    }
+    // What this tool shows without numbers, or cut, is no file's text.
+    let numbered = |said| ("Read", r#"{"file_path":"/w/a.rs"}"#, Said::Fine(said));
+    let old = numbered("     1→fn old() {}");
+    assert_eq!(content(&[old, numbered("a picture")]), None);
+    assert_eq!(
+        content(&[old, numbered("     1→fn n... [truncated]")]),
+        None
+    );
+    let same =
+        "File unchanged since last read. The content from the earlier Read is still current.";
+    assert_eq!(
+        whole(&[old, numbered(same)]).as_deref(),
+        Some("fn old() {}")
+    );
+    let flagged = (
+        "Read",
+        r#"{"file_path":"/w/a.rs"}"#,
+        Said::Failed("Exit code 1"),
+    );
+    assert_eq!(whole(&[old, flagged]).as_deref(), Some("fn old() {}"));
+    // It is a read that was done, all the same, unless it says why not.
+    let done = |said| {
+        let files = in_main(&anthropic(&[read(Said::Fine(said))]), files);
+        files[0].operations[0].done
+    };
+    assert_eq!(done("from app.errors import AppError"), Done::Yes);
+    assert_eq!(done("cat: a: No such file or directory"), Done::Failed);
+}
+
 #[test]
 fn a_part_is_known_as_a_part() {
     let part = |said| {

@@ -1,0 +1,206 @@
+//! Results that say why there is nothing to show, as tools write that.
+//!
+//! A file may begin with any words, and its first line may speak of errors: only a text that is such a message as a whole is
+//! one. Never looks at flags; who has one need not ask here.
+
+/// Whether a result without line numbers says why it does not show a file: it is empty, a message of its tool, or a hint
+/// where the content is.
+pub(super) fn says_why_not(text: &str) -> bool {
+    let text = text.trim();
+    text.is_empty() || is_hint(text) || is_message(text)
+}
+
+/// Whether a result says that a file is as it was when it was shown last.
+pub(super) fn says_unchanged(text: &str) -> bool {
+    text.starts_with("File unchanged since last read.")
+}
+
+/// What agents put in the place of a content.
+fn is_hint(text: &str) -> bool {
+    const BEGINNINGS: [&str; 3] = [
+        "<tool_use_error>",
+        "<system-reminder>",
+        "<persisted-output>",
+    ];
+    BEGINNINGS.iter().any(|begin| text.starts_with(begin))
+}
+
+/// A message is no longer than that, in lines; what a tool adds to it included.
+const LINES: usize = 4;
+
+fn is_message(text: &str) -> bool {
+    let is_record = text.starts_with("{\"error\"") && text.ends_with('}')
+        || text.starts_with("<error") && text.ends_with("</error>");
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let first = text.lines().next().unwrap_or_default().trim();
+    if first == "Traceback (most recent call last):" {
+        // Its last line is what was raised.
+        return text.lines().next_back().is_some_and(is_raised);
+    }
+    let is_short = lines <= LINES || text.lines().skip(1).all(is_of_a_stack);
+    is_short && (is_record || may_be_one(first))
+}
+
+/// Whether a result without line numbers begins as such a message does, whatever follows: a log may, too. Nobody can tell
+/// then, and it is not taken for what a file holds.
+pub(super) fn may_say_why_not(text: &str) -> bool {
+    may_be_one(text.trim().lines().next().unwrap_or_default().trim())
+}
+
+fn may_be_one(line: &str) -> bool {
+    begins_a_message(line) || ends_a_message(line) || is_raised(line)
+}
+
+/// Whether a line says where something was raised.
+fn is_of_a_stack(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with("at ")
+}
+
+/// Whether a line begins as tools and programs begin what went wrong.
+fn begins_a_message(line: &str) -> bool {
+    const BEGINNINGS: [&str; 24] = [
+        "Error: ",
+        "error: ",
+        "ERROR: ",
+        "Error reading ",
+        "Error opening ",
+        "Error accessing ",
+        "Error executing ",
+        "Error calling ",
+        "Failed to ",
+        "failed to ",
+        "Cannot read ",
+        "Cannot open ",
+        "Cannot access ",
+        "Could not read ",
+        "Could not open ",
+        "Could not find ",
+        "Unable to read ",
+        "Unable to open ",
+        "Unable to access ",
+        "Permission denied",
+        "Access denied",
+        "No such file",
+        "File not found",
+        "File does not exist",
+    ];
+    BEGINNINGS.iter().any(|begin| line.starts_with(begin)) || has_code(line)
+}
+
+/// Whether a line begins with what a system calls an error: `ENOENT: no such file …`, `[Errno 2] …`.
+fn has_code(line: &str) -> bool {
+    const CODES: [&str; 6] = [
+        "ENOENT:", "EACCES:", "EISDIR:", "ENOTDIR:", "EPERM:", "[Errno ",
+    ];
+    CODES.iter().any(|code| line.starts_with(code))
+}
+
+/// Whether a line ends as programs end what went wrong with a file: `cat: a: No such file or directory`, `File a does not
+/// exist.`
+fn ends_a_message(line: &str) -> bool {
+    const OF_SYSTEMS: [&str; 5] = [
+        ": No such file or directory",
+        ": Permission denied",
+        ": Is a directory",
+        ": Not a directory",
+        ": no such file or directory",
+    ];
+    const OF_TOOLS: [&str; 4] = [
+        " does not exist",
+        " not found",
+        " is a directory",
+        " is not readable",
+    ];
+    const SUBJECTS: [&str; 5] = ["File ", "The file ", "Path ", "The path ", "Directory "];
+    let line = line.trim_end_matches(['.', '!']);
+    OF_SYSTEMS.iter().any(|end| line.ends_with(end))
+        || SUBJECTS.iter().any(|begin| line.starts_with(begin))
+            && OF_TOOLS.iter().any(|end| line.ends_with(end))
+}
+
+/// Whether a line is an exception with its message: `FileNotFoundError: a`.
+fn is_raised(line: &str) -> bool {
+    let Some((name, _)) = line.split_once(": ") else {
+        return false;
+    };
+    let is_name = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "._".contains(c))
+    };
+    (name.ends_with("Error") || name.ends_with("Exception"))
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && is_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_tools_and_programs_say_why() {
+        for text in [
+            "",
+            " \n",
+            "Error: ENOENT: no such file or directory, open '/a'",
+            "Error: ENOENT: no such file\n    at Object.openSync (node:fs:601:3)\n    at a\n    at b\n    at c\n    at d",
+            "<tool_use_error>File does not exist.</tool_use_error>",
+            "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>",
+            "<persisted-output>\nOutput too large\n1\n2\n3\n4",
+            "{\"error\":\"EACCES\"}",
+            "<error>cannot read</error>",
+            "File not found: a",
+            "File does not exist.",
+            "The file src/a.rs does not exist",
+            "cat: a.rs: No such file or directory",
+            "sed: can't read a: Permission denied",
+            "cat: src: Is a directory",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'a'",
+            "[Errno 13] Permission denied: 'a'",
+            "Traceback (most recent call last):\n  File \"r.py\", line 1\n    x\n  y\n  z\nos.error.OSError: no",
+            "Failed to read file: offset is beyond the end",
+            "Permission denied",
+        ] {
+            assert!(says_why_not(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn first_lines_of_source_say_nothing() {
+        for line in [
+            "from app.errors import AppError",
+            "use crate::error::{Error, Result};",
+            "//! Error types; see [`Exception`].",
+            "// Cannot be used outside of the crate.",
+            "/* Copyright; permission denied to nobody, not found elsewhere */",
+            "import { HttpException } from './errors';",
+            "const error = require('./error');",
+            "class NotFoundError(Exception): pass",
+            "error_chain! {",
+            "errors = []",
+            "ERROR_CODES = {",
+            "<errors>",
+            "# Error handling",
+            "\"\"\"What could not be done: an unable to connect page.\"\"\"",
+            "#[error(\"could not open\")]",
+            "raise ValueError",
+            "FAILED = 1",
+            "failed_to_read = True",
+            "{\"errors\": []}",
+            "{\"error\": 1,",
+            "ENOENT_CODE = 2",
+        ] {
+            assert!(!says_why_not(line), "{line}");
+            let file = format!(
+                "{line}\n\nfn one() {{}}\nfn two() {{}}\nfn three() {{}}\nfn four() {{}}\n"
+            );
+            assert!(!says_why_not(&file) && !may_say_why_not(&file), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_long_may_be_either() {
+        let log = "Error: no carrier\n08:01 up\n08:02 down\n08:03 up\n08:04 down\n";
+        assert!(!says_why_not(log) && may_say_why_not(log));
+    }
+}
