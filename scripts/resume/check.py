@@ -118,9 +118,10 @@ def judged(job, base, made, done):
     original, before = job.path.read_bytes(), base.request
     found = [] if done.prefix_kept else ["the agent changed the bytes of the compacted file"]
     if judge.summary_requests(done.requests):
-        # A window that is still too full may be compacted, but not by the figures of before.
-        stale = made.data != original and sessions.last_usage(made.data) >= sessions.last_usage(original)
-        if stale or not base.compacts:
+        # A window that is still too full may be compacted, but not by figures that say more than is left.
+        recorded, now = sessions.last_usage(original), sessions.last_usage(made.data)
+        stale = judge.is_stale(recorded, now, before["messages"], done.requests[0].get("messages"))
+        if made.data != original and stale or not base.compacts:
             return [*found, "the agent compacts the compacted file again"], ""
         return found, "still so full that the agent compacts it, as it does the original"
     after = judge.main_request(done.requests, agents.PROMPT)

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from . import agents, sessions
+from . import agents, judge, sessions
 from .agents import CannotInstall
 from .endpoint import Endpoint
 
@@ -129,10 +129,11 @@ def session_of(data):
 
 @dataclass
 class Baseline:
-    """What the agent sends for the original, and whether it compacts it by itself."""
+    """What the agent sends for the original, whether it compacts it by itself, and what it sent first."""
 
     items: list
     compacts: bool
+    whole: list
 
 
 def run(job):
@@ -177,14 +178,16 @@ def baseline(job, endpoint):
         sent.append(items)
     if sent[0] != sent[1]:
         raise Skip("two runs of it send different items")
-    return Baseline(sent[0], any(asks_for_summary(request) for request in runs[0].requests))
+    compacts = any(asks_for_summary(request) for request in runs[0].requests)
+    return Baseline(sent[0], compacts, said_in(runs[0].requests[0]))
 
 
 def judged(original, base, made, done):
     """What came of a run of the compacted file: findings, and a note for when there are none."""
     found = [] if done.prefix_kept else ["the agent changed the bytes of the compacted file"]
     if any(asks_for_summary(request) for request in done.requests):
-        if base.compacts and last_count(made.data) < last_count(original):
+        counted = last_count(original), last_count(made.data)
+        if base.compacts and not judge.is_stale(*counted, base.whole, said_in(done.requests[0])):
             return found, "still so full that the agent compacts it, as it does the original"
         return [*found, "the agent compacts the compacted file again"], ""
     items = main_items(done.requests)
@@ -205,10 +208,15 @@ def judged(original, base, made, done):
 def main_items(requests):
     """What is sent of the conversation with the prompt, without what the agent says of itself; None if nothing is."""
     for request in reversed(requests):
-        items = [norm(item) for item in request.get("input", []) if is_said(item)]
+        items = said_in(request)
         if items and items[-1].get("role") == "user" and agents.PROMPT in text_of(items[-1]):
             return items
     return None
+
+
+def said_in(request):
+    """The items of the conversation in a request."""
+    return [norm(item) for item in request.get("input", []) if is_said(item)]
 
 
 def asks_for_summary(request):

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from . import codex
+from . import codex, judge
 from .endpoint import Endpoint
 from .sessions import Compacted
 
@@ -65,8 +65,13 @@ def pure():
         ([call("a")], ["call a has no output"]),
         ([output("a", "x")], ["output a has no call"]),
     ]
-    return [f"pairs of {items}: {came}, not {expected}" for items, expected in table
-            if (came := codex.pairs(items)) != expected]
+    found = [f"pairs of {items}: {came}, not {expected}" for items, expected in table
+             if (came := codex.pairs(items)) != expected]
+    # A tenth of the items is left: what was counted for the whole, less what a policy counted of it, is stale.
+    whole, left = ["x" * 1_000_000], ["x" * 100_000]
+    figures = [(289_781, True), (40_000, True), (30_000, False), (29_660, False)]
+    return found + [f"{now} of {FULL_WINDOW}: stale is not {expected}" for now, expected in figures
+                    if judge.is_stale(FULL_WINDOW, now, whole, left) != expected]
 
 
 def rollout():

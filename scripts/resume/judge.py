@@ -24,6 +24,18 @@ def summary_requests(requests):
     return sum(ASKS_FOR_SUMMARY in json.dumps(request.get("messages", [])[-1:]) for request in requests)
 
 
+# How much more than its share a figure may be: requests hold more than the conversation.
+LEEWAY = 1.1
+
+
+def is_stale(recorded, now, before, after):
+    """Whether a recorded figure is higher than what is left accounts for: an agent would compact by it for nothing.
+
+    `before`, `after`: what was sent, of the original and of the compacted file.
+    """
+    return now > LEEWAY * recorded * len(json.dumps(after)) / max(1, len(json.dumps(before)))
+
+
 def results(request):
     """Each tool result that was sent, by the id of its call."""
     sent = {}

