@@ -300,7 +300,10 @@ impl<'p> Evaluator<'p> {
             .flat_map(|event| [unmarked(&event.text), Cow::Borrowed(&event.body[..])])
             .collect();
         let mut scores = self.score(session, at, budget, &passages, tokens.unwrap_or(0), &left);
-        let is_own = |name: &String| candidate.words.contains(&name[..]);
+        // A summary notes how many tokens the budget is a share of.
+        let original = compacted.conversations.first().map(|c| c.tokens_before);
+        let original = original.unwrap_or_default().to_string();
+        let is_own = |name: &String| candidate.words.contains(&name[..]) || *name == original;
         scores.examples.retain(|name| !is_own(name));
         scores.invented = scores.examples.len() as u64;
         let target = compacted.conversations.first().and_then(|c| c.target);
