@@ -3,10 +3,11 @@
 //! Claude Code writes an attachment as a line of its own, with the file as it is, without line numbers. Also what a line
 //! repeats of a read beside the message: the same text, from which the numbers need not be taken away.
 
+use super::Place;
 use super::files::{Content, Done, Operation, What};
 use super::input::Input;
+use super::path::{self, Folders};
 use super::reads::Lines;
-use super::{Place, path};
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
 /// The files that are attached in a conversation, each with its path in one spelling, in its order.
@@ -14,6 +15,7 @@ pub(super) fn attached(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
 ) -> Vec<(String, Operation)> {
+    let folders = Folders::new(transcript);
     let one = |(message, number): (usize, u32)| {
         let block = transcript.block(number);
         if block.kind != BlockKind::Attachment {
@@ -35,10 +37,7 @@ pub(super) fn attached(
             done: Done::Yes,
             patch: None,
         };
-        Some((
-            path::in_one_spelling(transcript, place.line, &written),
-            operation,
-        ))
+        Some((folders.in_one_spelling(place.line, &written), operation))
     };
     conversation.all_blocks().filter_map(one).collect()
 }
@@ -61,8 +60,8 @@ pub(super) fn repeated(
     let file = repeated.object("file")?;
     // A line may hold several results, and repeats one.
     let (_, path) = path::of(&file)?;
-    let [own, asked] =
-        [&*path, written].map(|path| path::in_one_spelling(transcript, result.line, path));
+    let folders = Folders::new(transcript);
+    let [own, asked] = [&*path, written].map(|path| folders.in_one_spelling(result.line, path));
     (own == asked).then_some(())?;
     shown_by(&line, "toolUseResult")
 }

@@ -10,10 +10,11 @@ use super::attached::{self, attached};
 use super::commands::status;
 use super::input::Input;
 use super::numbered::{Numbered, Style};
+use super::path::{self, Folders};
 use super::reads::{Lines, Reading, cut_off, says_that_there_is_more};
 use super::refused::{may_say_why_not, says_unchanged};
 use super::shell::{Look, is_shell, look};
-use super::{Exchange, Place, beginning, patch, path, said};
+use super::{Exchange, Place, beginning, patch, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
@@ -105,8 +106,9 @@ pub struct Content {
 pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
     let mut files: Vec<File> = Vec::new();
     let mut by_path: IdMap<String, usize> = IdMap::default();
+    let folders = Folders::new(transcript);
     for exchange in exchanges {
-        for (path, operation) in operations(transcript, exchange) {
+        for (path, operation) in operations(transcript, &folders, exchange) {
             push(&mut files, &mut by_path, path, operation);
         }
     }
@@ -147,7 +149,11 @@ fn push(
 }
 
 /// What one call does to files: to one of them, but for a patch, which may change many.
-fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, Operation)> {
+fn operations(
+    transcript: &Transcript<'_>,
+    folders: &Folders<'_, '_>,
+    exchange: &Exchange,
+) -> Vec<(String, Operation)> {
     let is_known = match exchange.kind {
         ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
         ToolKind::Shell => is_shell(transcript, exchange),
@@ -167,7 +173,7 @@ fn operations(transcript: &Transcript<'_>, exchange: &Exchange) -> Vec<(String, 
             patch: None,
         };
         (
-            path::in_one_spelling(transcript, exchange.call.line, written),
+            folders.in_one_spelling(exchange.call.line, written),
             operation,
         )
     };

@@ -4,6 +4,7 @@
 //! folder which nobody recorded.
 
 use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 
 use super::input::Input;
 use super::lossy;
@@ -28,12 +29,87 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
         .filter(|(_, path)| !path.is_empty())
 }
 
-/// A path that a line names, in the spelling that all names of the file share.
-pub(super) fn in_one_spelling(transcript: &Transcript<'_>, line: u32, path: &str) -> String {
-    let folder = is_relative(path)
-        .then(|| folder(transcript, line))
-        .flatten();
-    spelled(path, folder.as_deref())
+/// The folders that an agent worked in, for many questions in the order of the lines: a line may name many files.
+pub(super) struct Folders<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    /// The lines that say a folder for those after them.
+    saying: OnceCell<Vec<u32>>,
+    /// The line that was asked for last, and its folder.
+    last: RefCell<Option<(u32, Option<String>)>>,
+}
+
+impl<'t, 'a> Folders<'t, 'a> {
+    pub(super) fn new(transcript: &'t Transcript<'a>) -> Self {
+        Folders {
+            transcript,
+            saying: OnceCell::new(),
+            last: RefCell::new(None),
+        }
+    }
+
+    /// A path that a line names, in the spelling that all names of the file share.
+    pub(super) fn in_one_spelling(&self, line: u32, path: &str) -> String {
+        if !is_relative(path) {
+            return spelled(path, None);
+        }
+        let mut last = self.last.borrow_mut();
+        if last.as_ref().is_none_or(|(asked, _)| *asked != line) {
+            *last = Some((line, self.of(line)));
+        }
+        let folder = last.as_ref().and_then(|(_, folder)| folder.as_deref());
+        spelled(path, folder)
+    }
+
+    /// The folder that the agent worked in when it wrote a line, where its format records that.
+    fn of(&self, line: u32) -> Option<String> {
+        if self.transcript.links().is_empty() {
+            return None;
+        }
+        self.recorded(line).or_else(|| {
+            // A session may say it once, in its header.
+            let first = self.transcript.lines().first()?;
+            let is_header = first.kind == LineKind::Session && line != 0;
+            is_header.then(|| self.recorded(0)).flatten()
+        })
+    }
+
+    /// The folder that stands on a line, or on the nearest line before it that says one.
+    fn recorded(&self, line: u32) -> Option<String> {
+        let transcript = self.transcript;
+        let mut folder = Span::default();
+        let mut cursor = Cursor::new(transcript.line(line));
+        let read = cursor.object(|key, c| {
+            if key == b"cwd" {
+                folder = c
+                    .string_or_skip()?
+                    .map(|text| text.span)
+                    .unwrap_or_default();
+            } else {
+                c.skip()?;
+            }
+            Ok(())
+        });
+        let folder = match folder {
+            folder if !folder.is_empty() => transcript.bytes(line, folder),
+            _ => self.said_before(line)?,
+        };
+        let folder = lossy(unescape(folder));
+        (read.is_ok() && !folder.is_empty()).then(|| folder.into_owned())
+    }
+
+    /// The folder that the nearest line before says, in formats that have lines for that.
+    fn said_before(&self, line: u32) -> Option<&'t [u8]> {
+        let transcript = self.transcript;
+        let links = transcript.links();
+        let saying = self.saying.get_or_init(|| {
+            let links = (0..).zip(links);
+            let saying = links.filter(|(_, link)| link.marks.has(Marks::PLACE));
+            saying.map(|(line, _)| line).collect()
+        });
+        let before = saying.partition_point(|saying| *saying < line);
+        let at = *saying.get(before.checked_sub(1)?)?;
+        Some(transcript.bytes(at, links[at as usize].content))
+    }
 }
 
 /// `path` without `.` and doubled slashes, below `folder` where it is relative.
@@ -61,47 +137,7 @@ pub fn is_relative(path: &str) -> bool {
 
 /// The folder that the agent worked in when it wrote a line, where its format records that.
 pub fn folder(transcript: &Transcript<'_>, line: u32) -> Option<String> {
-    if transcript.links().is_empty() {
-        return None;
-    }
-    recorded(transcript, line).or_else(|| {
-        // A session may say it once, in its header.
-        let first = transcript.lines().first()?;
-        (first.kind == LineKind::Session)
-            .then(|| recorded(transcript, 0))
-            .flatten()
-    })
-}
-
-/// The folder that stands on a line.
-fn recorded(transcript: &Transcript<'_>, line: u32) -> Option<String> {
-    let mut folder = Span::default();
-    let mut cursor = Cursor::new(transcript.line(line));
-    let read = cursor.object(|key, c| {
-        if key == b"cwd" {
-            folder = c
-                .string_or_skip()?
-                .map(|text| text.span)
-                .unwrap_or_default();
-        } else {
-            c.skip()?;
-        }
-        Ok(())
-    });
-    let folder = match folder {
-        folder if !folder.is_empty() => transcript.bytes(line, folder),
-        _ => said_above(transcript, line)?,
-    };
-    let folder = lossy(unescape(folder));
-    (read.is_ok() && !folder.is_empty()).then(|| folder.into_owned())
-}
-
-/// The folder that the nearest line above says, in formats that have lines for that.
-fn said_above<'t>(transcript: &'t Transcript<'_>, line: u32) -> Option<&'t [u8]> {
-    let links = transcript.links();
-    let mut above = (0..line.min(links.len() as u32)).rev();
-    let at = above.find(|at| links[*at as usize].marks.has(Marks::PLACE))?;
-    Some(transcript.bytes(at, links[at as usize].content))
+    Folders::new(transcript).of(line)
 }
 
 #[cfg(test)]

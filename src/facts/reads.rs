@@ -5,9 +5,10 @@
 
 use super::input::Input;
 use super::numbered::Numbered;
+use super::path::{self, Folders};
 use super::refused::says_why_not;
 use super::shell::{Look, look};
-use super::{Exchange, Place, path, said};
+use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
 
@@ -147,6 +148,7 @@ pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
 
 /// The reads of a conversation whose results are text and do not say that they failed, in its order.
 pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
+    let folders = Folders::new(transcript);
     let read = |exchange: &Exchange| {
         let result = exchange.result?;
         let block = transcript.block(result.block);
@@ -168,7 +170,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
             return Some(Read {
                 call: exchange.call,
                 result,
-                path: path::in_one_spelling(transcript, exchange.call.line, &path),
+                path: folders.in_one_spelling(exchange.call.line, &path),
                 options: Vec::new(),
                 reading: Reading::asking(lines),
             });
@@ -186,7 +188,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         Some(Read {
             call: exchange.call,
             result,
-            path: path::in_one_spelling(transcript, exchange.call.line, &written),
+            path: folders.in_one_spelling(exchange.call.line, &written),
             options: input.others(is_no_option),
             reading,
         })
