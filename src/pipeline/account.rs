@@ -132,13 +132,18 @@ impl Pipeline<'_> {
             };
             told.report(first_line, outcome);
         }
+        let mut why: BTreeMap<String, &Told> = BTreeMap::new();
+        for told in &telling.told {
+            why.entry(told.id.to_string()).or_insert(told);
+        }
         for outcome in outcomes.iter_mut() {
             let what = in_words(&outcome.actions);
-            let why = telling
-                .told
-                .iter()
-                .find(|told| told.id.to_string() == outcome.id || only)
-                .map(Told::in_words);
+            let told = if only {
+                telling.told.first()
+            } else {
+                why.get(&outcome.id).copied()
+            };
+            let why = told.map(Told::in_words);
             let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
                 .into_iter()
                 .flatten()

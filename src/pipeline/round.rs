@@ -10,7 +10,7 @@ use super::{Input, Pipeline};
 use crate::apply::{self, Edit};
 use crate::artifacts;
 use crate::format::{Revision, Warnings};
-use crate::ids::IdSet;
+use crate::ids::{IdMap, IdSet};
 use crate::outcome::{Action, ActionKind, Degraded, DegradedKind, Warning, WarningKind};
 use crate::plan::{self, Demote, Keeping, Plan};
 use crate::policy::Layer;
@@ -145,18 +145,29 @@ impl Round {
             }
         };
         let is_again = changes.first().is_some_and(is_for_target);
+        if !is_again {
+            self.actions.extend(actions);
+            self.changes.extend(changes);
+            return;
+        }
+        let place =
+            |(of, a): &(u32, Action)| (*of, a.line, a.message, a.tool.clone(), a.tokens_after);
+        let mut known: IdMap<_, usize> = IdMap::default();
+        for (at, earlier) in self.actions.iter().enumerate() {
+            known.entry(place(earlier)).or_insert(at);
+        }
         for (number, action) in actions {
-            let same = self.actions.iter_mut().find(|(of, earlier)| {
-                let place = |a: &Action| (a.line, a.message, a.tool.clone());
-                is_again
-                    && *of == number
-                    && place(earlier) == place(&action)
-                    && earlier.tokens_after == action.tokens_before
-            });
-            match same {
-                Some((_, earlier)) => {
-                    let tokens_before = earlier.tokens_before;
-                    *earlier = Action {
+            let wanted = (
+                number,
+                action.line,
+                action.message,
+                action.tool.clone(),
+                action.tokens_before,
+            );
+            match known.get(&wanted) {
+                Some(at) => {
+                    let tokens_before = self.actions[*at].1.tokens_before;
+                    self.actions[*at].1 = Action {
                         tokens_before,
                         ..action
                     };
@@ -164,15 +175,20 @@ impl Round {
                 None => self.actions.push((number, action)),
             }
         }
+        let place = |c: &Change| (c.conversation, c.message, c.named_by, c.tokens_after);
+        let mut known: IdMap<_, usize> = IdMap::default();
+        for (at, earlier) in self.changes.iter().enumerate() {
+            known.entry(place(earlier)).or_insert(at);
+        }
         for change in changes {
-            let place = |c: &Change| (c.conversation, c.message, c.named_by);
-            let same = self.changes.iter_mut().find(|earlier| {
-                is_again
-                    && place(earlier) == place(&change)
-                    && earlier.tokens_after == change.tokens_before
-            });
-            match same {
-                Some(earlier) => earlier.become_smaller(change),
+            let wanted = (
+                change.conversation,
+                change.message,
+                change.named_by,
+                change.tokens_before,
+            );
+            match known.get(&wanted) {
+                Some(at) => self.changes[*at].become_smaller(change),
                 None => self.changes.push(change),
             }
         }
@@ -242,6 +258,12 @@ impl<'a, 's> Work<'a, 's> {
         let ids = self.transcript.conversations.iter().map(|c| c.id.clone());
         self.before = ids.zip(totals).collect();
         self.first_blocks.clear();
+    }
+
+    /// The live tokens of a conversation.
+    pub fn total(&mut self, number: usize) -> u64 {
+        let conversation = &self.transcript.conversations[number];
+        self.sizes.conversation(&self.transcript, conversation)
     }
 
     /// The live tokens of each conversation.

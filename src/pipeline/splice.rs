@@ -9,6 +9,7 @@ use super::summarise::Told;
 use super::{Pipeline, Rejected, Work};
 use crate::apply;
 use crate::format::{self, Revision, Splice};
+use crate::ids::IdMap;
 use crate::outcome::Rejection;
 use crate::plan::prunable;
 use crate::policy::History;
@@ -84,7 +85,11 @@ impl Pipeline<'_> {
                 inserted: all.inserted,
             },
         );
-        let rejected = made.iter().find_map(|made| made.check(transcript));
+        let beginnings = Beginnings::of(transcript);
+        let rejected = made.iter().find_map(|made| {
+            let found = beginnings.find(made, transcript);
+            made.check(found)
+        });
         for made in &mut made {
             self.prune(work, made);
         }
@@ -104,8 +109,9 @@ impl Pipeline<'_> {
             );
         }
         // A sidechain takes its name from its first line, which may have left.
+        let beginnings = Beginnings::of(transcript);
         for made in &mut made {
-            if let Some(conversation) = made.conversation(transcript) {
+            if let Some(conversation) = beginnings.find(made, transcript) {
                 made.told.id_after = conversation.id.to_string();
             }
         }
@@ -114,26 +120,23 @@ impl Pipeline<'_> {
 
     /// Takes reasoning, calls and results out of what stays of a conversation, where that was settled.
     fn prune(&self, work: &mut Work<'_, '_>, made: &mut Made) {
-        let Settled::Summarised(summarised) = &mut made.told.settled else {
+        let is_whole = |summarised: &Summarised| summarised.kept == Kept::Whole;
+        match &made.told.settled {
+            Settled::Summarised(summarised) if !is_whole(summarised) => {}
+            Settled::Summarised(_) | Settled::Stays { .. } => return,
+        }
+        let number = Beginnings::of(&work.transcript).number(made);
+        let number = number.filter(|number| *number < work.transcript.conversations.len());
+        let (Settled::Summarised(summarised), Some(number)) = (&mut made.told.settled, number)
+        else {
             return;
         };
-        if summarised.kept == Kept::Whole {
-            return;
-        }
         let Work {
             input,
             transcript,
             sizes,
             ..
         } = work;
-        let find = |transcript: &Transcript<'_>| {
-            let found = conversation_of(&made.begins, made.number, transcript)?;
-            let same = |c: &Conversation| std::ptr::eq(c, found);
-            transcript.conversations.iter().position(same)
-        };
-        let Some(number) = find(transcript) else {
-            return;
-        };
         let conversation = &transcript.conversations[number];
         let blocks = prunable(transcript, conversation);
         let Splice {
@@ -173,39 +176,45 @@ pub(super) fn messages_after(conversation: &Conversation, summarised: &Summarise
         - summarised.tail
 }
 
-/// A conversation by the id of the line that it begins with, else by its number.
-fn conversation_of<'c>(
-    begins: &Option<String>,
-    number: usize,
-    transcript: &'c Transcript<'_>,
-) -> Option<&'c Conversation> {
-    let Some(id) = begins else {
-        return transcript.conversations.get(number);
-    };
-    let begins = |c: &&Conversation| {
-        let first = c.path.first().copied();
-        first.is_some_and(|line| {
-            let link = transcript.links()[line as usize];
-            transcript.bytes(line, link.id) == id.as_bytes()
-        })
-    };
-    transcript.conversations.iter().find(begins)
+/// The conversations of a transcript by the id of the line that they begin with.
+struct Beginnings<'c>(IdMap<&'c [u8], usize>);
+
+impl<'c> Beginnings<'c> {
+    fn of(transcript: &'c Transcript<'_>) -> Self {
+        let mut found = IdMap::default();
+        for (number, conversation) in transcript.conversations.iter().enumerate() {
+            let first = conversation.path.first().map(|line| *line as usize);
+            if let Some((line, link)) =
+                first.and_then(|line| Some((line, transcript.links().get(line)?)))
+            {
+                let id = transcript.bytes(line as u32, link.id);
+                found.entry(id).or_insert(number);
+            }
+        }
+        Beginnings(found)
+    }
+
+    /// The conversation with this summary in it: by its number, where lines have no ids.
+    fn number(&self, made: &Made) -> Option<usize> {
+        match &made.begins {
+            Some(id) => self.0.get(id.as_bytes()).copied(),
+            None => Some(made.number),
+        }
+    }
+
+    fn find(&self, made: &Made, transcript: &'c Transcript<'_>) -> Option<&'c Conversation> {
+        transcript.conversations.get(self.number(made)?)
+    }
 }
 
 impl Made {
-    /// The conversation in the transcript with the summary in it.
-    fn conversation<'c>(&self, transcript: &'c Transcript<'_>) -> Option<&'c Conversation> {
-        conversation_of(&self.begins, self.number, transcript)
-    }
-
     /// Whether what was to stay is still there: an agent that meets a missing link loses the rest without a word, and so
     /// would we.
-    fn check(&self, transcript: &Transcript<'_>) -> Option<Rejected> {
+    fn check(&self, found: Option<&Conversation>) -> Option<Rejected> {
         let Settled::Summarised(_) = self.told.settled else {
             return None;
         };
-        let conversation = self.conversation(transcript);
-        let there = conversation.map_or(0, |c| c.messages.len());
+        let there = found.map_or(0, |c| c.messages.len());
         (there != self.messages).then(|| Rejected {
             why: Rejection::LostMessages,
             message: format!(

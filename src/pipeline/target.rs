@@ -6,6 +6,7 @@
 use super::summarise::Told;
 use super::{Pipeline, Round, Work};
 use crate::artifacts::{self, Output};
+use crate::ids::IdMap;
 use crate::outcome::TargetOutcome;
 use crate::plan::{Cutter, Plan, ResultPlan, outputs};
 use crate::policy::TargetKind;
@@ -78,15 +79,15 @@ impl Pipeline<'_> {
     /// a summary, or was to have one and has none, is left alone.
     pub(super) fn hold_targets(&self, work: &mut Work<'_, '_>, round: &mut Round) {
         let mut told = std::mem::take(&mut round.telling.told);
+        // Smaller outputs change no conversation's name.
+        let ids = work.transcript.conversations.iter();
+        let mut numbers = IdMap::default();
+        for (number, conversation) in ids.enumerate() {
+            numbers.entry(conversation.id.to_string()).or_insert(number);
+        }
         for told in &mut told {
             let is_missed = told.target().is_some_and(|target| !target.reached);
-            let ids = || {
-                work.transcript
-                    .conversations
-                    .iter()
-                    .map(|c| c.id.to_string())
-            };
-            let number = ids().position(|id| id == told.id_after);
+            let number = numbers.get(&told.id_after).copied();
             if let (true, Some(target), Some(number)) = (is_missed, told.target(), number) {
                 let total = self.fit_all(work, number, *target, round);
                 *target = target.after(total);
@@ -106,7 +107,7 @@ impl Pipeline<'_> {
     ) -> u64 {
         let cap = target.cap();
         for rounds_left in (0..ROUNDS).rev() {
-            let total = work.totals()[number];
+            let total = work.total(number);
             if total <= cap {
                 return total;
             }
@@ -131,7 +132,7 @@ impl Pipeline<'_> {
                 return total;
             }
         }
-        work.totals()[number]
+        work.total(number)
     }
 
     fn outputs(&self, work: &Work<'_, '_>, number: usize, from: usize) -> Vec<Output> {
