@@ -39,7 +39,7 @@
 //! | [`cli`] | the commands |
 //!
 //! Imports go strictly downward: cli, batch, report, eval and replay, pipeline and stats, then settle, apply, http, artifacts and verify, then
-//! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, redact, error and text. A test enforces it, and that
+//! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, redact and error, text. A test enforces it, and that
 //! pure rooms stay pure.
 //!
 //! # What always holds

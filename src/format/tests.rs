@@ -129,6 +129,69 @@ fn every_shape_is_told_by_its_content() {
     }
 }
 
+#[test]
+fn what_is_left_alone_says_why() {
+    let said = |lines: &[&str]| {
+        let mut detector = Detector::default();
+        detector.look(lines.join("\n").as_bytes());
+        match detector.decide() {
+            Detected::Known(format, _) => format.name().to_owned(),
+            Detected::Unsupported(why) => why.to_string(),
+        }
+    };
+    let user = r#"{"role":"user","content":"hi"}"#;
+    let call =
+        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}"#;
+    let result = r#"{"role":"tool","tool_call_id":"a","content":"x"}"#;
+    let entry = r#"{"type":"message","id":"a","message":{"role":"user","content":"hi"}}"#;
+    let note = r#"{"type":"usage","tokens":3}"#;
+    let bad = "not json";
+    assert_eq!(said(&[user, bad, note, note, note, note]), "anthropic");
+    assert_eq!(
+        said(&[entry, bad, note, note, note, note, note, note]),
+        "pi"
+    );
+    assert_eq!(
+        said(&[user, call, note, note, note, note, note]),
+        "looks like anthropic, but has 5 lines without a message that no reader knows"
+    );
+    assert_eq!(
+        said(&[user, call, call, result]),
+        "formats joined in one file: 2 lines of anthropic and 1 line of openai"
+    );
+    assert_eq!(
+        said(&[entry, user, user]),
+        "formats joined in one file: 1 line of pi and 2 lines of anthropic"
+    );
+    let odd = [
+        r#"{"type":"tool_use","tool":"f","input":{}}"#,
+        r#"{"role":"model","content":"x"}"#,
+        r#"{"role":"user","content":[{"text":"typeless"}]}"#,
+        r#"{"role":"user","content":{"text":"x"}}"#,
+        r#"{"role":"assistant","content":"x","toolInvocations":[]}"#,
+    ];
+    assert_eq!(
+        said(&[&[user], &odd[..]].concat()),
+        "looks like anthropic, but has 1 line of type tool_use, 1 message by the role model, \
+         1 message whose content is an object and 1 message with a block without a type that no reader knows"
+    );
+    let kinds: Vec<String> = (0..99)
+        .map(|n| format!(r#"{{"type":"tool_{n}","input":1}}"#))
+        .collect();
+    let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+    let many = said(&kinds);
+    assert!(
+        many.contains("91 lines of other kinds, 1 line of type tool_0"),
+        "{many}"
+    );
+    let evil = format!(
+        "{{\"type\":\"tool_\\u001b[2J{}\",\"input\":1}}",
+        "x".repeat(99)
+    );
+    let evil = said(&[&evil]);
+    assert!(evil.len() < 120 && !evil.contains('\u{1b}'), "{evil}");
+}
+
 fn kinds(format: Format, text: &str) -> Vec<(Role, Typed, Vec<BlockKind>)> {
     let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
     let conversation = &transcript.conversations[0];

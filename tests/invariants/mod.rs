@@ -15,6 +15,7 @@ mod detect;
 mod history;
 mod json;
 mod known;
+mod newest;
 mod openai;
 mod pi;
 mod policies;

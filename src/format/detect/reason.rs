@@ -41,7 +41,7 @@ pub(super) type Kinds = BTreeMap<String, u64>;
 pub(super) fn add(kinds: &mut Kinds, unread: Unread<'_>) {
     let mut kind = unread.to_string();
     if kinds.len() >= KINDS && !kinds.contains_key(&kind) {
-        kind = "other line".to_owned();
+        kind = "line of other kinds".to_owned();
     }
     *kinds.entry(kind).or_default() += 1;
 }

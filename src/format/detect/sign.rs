@@ -442,7 +442,9 @@ impl<'a> Line<'a> {
     /// What is left: a line that looks like a part of a conversation, or one of no weight.
     fn other(&self) -> Sign<'a> {
         let says = self.message.as_ref().is_some_and(Said::is_message);
-        if says || self.own.is_message() || is_call(self.kind) && self.has(CALLED_KEY) {
+        // What names its session and is no message is a note that an agent has put beside its chain.
+        let is_called = is_call(self.kind) && self.has(CALLED_KEY) && !self.has(SESSION_ID);
+        if says || self.own.is_message() || is_called {
             return Sign::stray(self.kind);
         }
         if self.has(SOURCE) && self.own.role.is_empty() {
