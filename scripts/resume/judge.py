@@ -150,10 +150,11 @@ def summarised(original, compacted, noise, cleared, summary, tail):
 
 
 def without_reminders(messages):
-    """The messages, the last one without what the agent says there to itself: that depends on the history's length."""
+    """The messages without what the agent says to itself in the end: that depends on what the history has announced."""
     def is_reminder(block):
         return block.get("type") == "text" and block["text"].startswith("<system-reminder>")
 
+    messages = [message for message in messages if message["role"] != "system"]
     last = messages[-1]
     return [*messages[:-1], {**last, "content": [block for block in blocks(last) if not is_reminder(block)]}]
 
