@@ -7,7 +7,7 @@
 
 use super::prune::prunable;
 use crate::facts::Left;
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdSet};
 use crate::policy::Summary;
 use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 
@@ -32,6 +32,8 @@ pub struct Cutter<'c> {
     counted: Vec<usize>,
     /// The last place in the order of the lines up to each message, and the first one from it on.
     reach: Vec<(usize, usize)>,
+    /// Blocks that leave what stays, and hold nothing together.
+    gone: IdSet<u32>,
 }
 
 impl<'c> Cutter<'c> {
@@ -52,6 +54,17 @@ impl<'c> Cutter<'c> {
             left,
             counted,
             reach: reach(conversation),
+            gone: IdSet::default(),
+        }
+    }
+
+    /// The same conversation, to be pruned once it is cut: a pair that leaves moves no cut, as it would not once it has left.
+    pub fn pruned(&self) -> Cutter<'c> {
+        Cutter {
+            counted: self.counted.clone(),
+            reach: self.reach.clone(),
+            gone: prunable(self.transcript, self.conversation),
+            ..*self
         }
     }
 
@@ -67,15 +80,14 @@ impl<'c> Cutter<'c> {
         })
     }
 
-    /// The cut that `keep` asks for once the conversation is pruned: a user's words beside a result are a turn of their own
+    /// The cut that `keep` asks for where the conversation is pruned: a user's words beside a result are a turn of their own
     /// then.
     pub fn by_pruned(&self, keep: &Summary, tokens: &[u64]) -> Cut {
-        let blocks = prunable(self.transcript, self.conversation);
         let end = self.conversation.messages.len();
         self.by_rules(end, keep, tokens, |n| {
             let message = &self.conversation.messages[n];
             let stay = self.conversation.blocks(message).iter().copied();
-            let stay: Vec<u32> = stay.filter(|block| !blocks.contains(block)).collect();
+            let stay: Vec<u32> = stay.filter(|block| !self.gone.contains(block)).collect();
             let is_less = stay.len() < self.conversation.blocks(message).len();
             message.typed == Typed::Yes
                 || is_less && self.transcript.is_typed(message.role, &stay) == Typed::Yes
@@ -224,7 +236,8 @@ impl<'c> Cutter<'c> {
         let earlier = &self.conversation.messages[before];
         let thinks = |n: &u32| {
             let kind = self.transcript.block(*n).kind;
-            matches!(kind, BlockKind::Thinking | BlockKind::Redacted)
+            let is_thinking = matches!(kind, BlockKind::Thinking | BlockKind::Redacted);
+            is_thinking && !self.gone.contains(n)
         };
         is_mixed
             || is_answer(message.role)
@@ -239,13 +252,14 @@ impl<'c> Cutter<'c> {
     }
 
     /// The ids of a message's blocks of these kinds; the older calls, which have none, go by "".
-    fn ids(
-        &self,
+    fn ids<'s>(
+        &'s self,
         number: usize,
         kinds: &'static [BlockKind],
-    ) -> impl Iterator<Item = &'c [u8]> + use<'c> {
+    ) -> impl Iterator<Item = &'c [u8]> + use<'c, 's> {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let blocks = conversation.blocks(&conversation.messages[number]).iter();
+        let blocks = blocks.filter(|b| !self.gone.contains(b));
         let blocks = blocks.map(|b| transcript.block(*b));
         blocks
             .filter(|block| kinds.contains(&block.kind))

@@ -246,18 +246,22 @@ impl Summing<'_> {
     /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
     fn last_turns(&self, asked: Cut, kept: Kept) -> Option<Settled> {
         let count = self.sizes.len();
-        let asked = match kept {
-            Kept::Whole => asked,
-            Kept::Pruned => self.cutter.by_pruned(&self.policy.summary, &self.tokens()),
+        let pruned = self.cutter.pruned();
+        let (cutter, asked) = match kept {
+            Kept::Whole => (self.cutter, asked),
+            Kept::Pruned => {
+                let asked = pruned.by_pruned(&self.policy.summary, &self.tokens());
+                (&pruned, asked)
+            }
         };
         // A policy that keeps nothing would leave nothing; and no summary tells the last words of the user.
         let cut = if asked.tail < count {
             asked
         } else {
-            self.cutter.least()
+            cutter.least()
         };
-        let cut = self.cutter.with_last_words(cut);
-        if !self.cutter.has_span(cut) {
+        let cut = cutter.with_last_words(cut);
+        if !cutter.has_span(cut) {
             return None;
         }
         let stays = (0..count).filter(|n| *n >= cut.tail || self.is_system(*n));
