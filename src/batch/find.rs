@@ -171,9 +171,13 @@ impl Named {
         } else if let Some((folder, matcher)) = pattern(path) {
             // Our outputs are found only by who asks for them.
             let ours = path.to_string_lossy().contains(COMPACT);
-            let walked = walk(&folder, skip, |path, name| {
-                matcher.is_match(path) && (ours || !is_output(name))
-            });
+            let wanted =
+                |path: &Path, name: &str| matcher.is_match(path) && (ours || !is_output(name));
+            // Where the folder is not there, nothing in it matches.
+            let walked = match folder.as_os_str().is_empty() || folder.exists() {
+                true => walk(&folder, skip, wanted),
+                false => Walked::default(),
+            };
             let nothing = || {
                 Error::new(ErrorKind::NoInput, "no file matches this pattern")
                     .at(path)
