@@ -66,6 +66,8 @@ fn config_of(default: u32) -> ProptestConfig {
         // A failure is shown whole; it becomes a test of its own where it is mended.
         failure_persistence: None,
         max_shrink_iters: 20_000,
+        // In milliseconds: a failure of CI is said while somebody waits.
+        max_shrink_time: 60_000,
         ..own
     }
 }
