@@ -45,7 +45,7 @@ def install(version, cache):
 
 
 def output(command, env=None):
-    """What a step of an installation prints."""
+    """What a step of an installation prints: on which stream an agent names its version is its own affair."""
     name = " ".join(str(word) for word in command)
     try:
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=env, timeout=600)
@@ -53,7 +53,7 @@ def output(command, env=None):
         raise CannotInstall(f"{name}: {error}") from error
     if done.returncode != 0:
         raise CannotInstall(f"{name}: exit {done.returncode}: {done.stderr.strip()[-500:]}")
-    return done.stdout.strip()
+    return f"{done.stdout.strip()}\n{done.stderr.strip()}".strip()
 
 
 def command_in(folder):
