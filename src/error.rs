@@ -84,11 +84,10 @@ impl Error {
     }
 
     /// A system error at `path`; `doing` completes "cannot …" ("read", "create", "rename"). Has a
-    /// hint for what users meet.
+    /// hint for what users meet. Never [`ErrorKind::Interrupted`]: that is the user's wish, and no call's failure.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
-            io::ErrorKind::Interrupted => ErrorKind::Interrupted,
             _ => ErrorKind::Io,
         };
         Error {
@@ -163,5 +162,16 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_ref().map(|e| e as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_a_signal_broke_off_is_a_failure_and_no_wish_to_end() {
+        let broken = io::ErrorKind::Interrupted.into();
+        assert_eq!(Error::io("a.jsonl", "open", broken).kind, ErrorKind::Io);
     }
 }

@@ -101,7 +101,8 @@ impl Compact {
         let bar = Bar::new(found.sources.len() as u64, context.voice);
         let outcomes = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
-        if context.interrupted().is_some() {
+        let interrupted = context.interrupted();
+        if interrupted.is_some() {
             let left = (found.sources.len() + found.missing.len()).saturating_sub(outcomes.len());
             let message = format!(
                 "interrupted: {} done, {left} left",
@@ -127,7 +128,7 @@ impl Compact {
             context.error(&error);
             exit = Exit::Partial;
         }
-        Ok(exit.code())
+        Ok(interrupted.unwrap_or(exit.code()))
     }
 
     fn options(&self, context: &Context, policy: &Policy, replies: Replies) -> Result<Options> {

@@ -304,7 +304,11 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         stop,
     };
     let result = match cli.command {
-        Command::Compact(args) => args.run(&context),
+        Command::Compact(args) => match args.run(&context) {
+            // It has said what is left; a signal that comes when all is done changes nothing.
+            Ok(code) => return code,
+            failed => failed,
+        },
         Command::Stats(args) => args.run(&context),
         Command::Replay(args) => args.run(&context),
         Command::Eval(args) => args.run(&context),

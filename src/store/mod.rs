@@ -221,7 +221,14 @@ impl Store {
         if in_use.is_none() {
             look_over(&folder)?;
             let file = lock_file(&folder)?;
-            match file.lock_shared() {
+            let locked = loop {
+                match file.lock_shared() {
+                    // A signal came while it waited.
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    locked => break locked,
+                }
+            };
+            match locked {
                 // Without locks in the file system the runs still do not disturb each other; only a sweep could.
                 Err(e) if e.kind() != io::ErrorKind::Unsupported => {
                     return Err(Error::io(&self.root, "lock the store", e));

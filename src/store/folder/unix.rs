@@ -3,14 +3,15 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, statat};
+use rustix::io::{Errno, retry_on_intr};
+use rustix::path::Arg;
 
 use super::{Access, NotPlain};
 
@@ -40,7 +41,8 @@ pub(super) fn open_resolved(path: &Path) -> io::Result<Handle> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
-        let opened = openat2(CWD, path, FOLDER, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        let how = ResolveFlags::NO_SYMLINKS;
+        let opened = retry_on_intr(|| openat2(CWD, path, FOLDER, Mode::empty(), how));
         match opened {
             Err(Errno::LOOP) => return Err(NotPlain::Link.into()),
             // An old kernel, or a sandbox that does not know the call.
@@ -169,6 +171,16 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     Ok(File::from(unheld(|| {
         openat(CWD, path, flags, Mode::empty())
     })?))
+}
+
+/// Opens a name in a folder, once more where a signal came between: that is no fault of the file.
+fn openat(
+    folder: impl AsFd,
+    name: impl Arg + Copy,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
+    retry_on_intr(|| rustix::fs::openat(&folder, name, flags, mode))
 }
 
 fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
