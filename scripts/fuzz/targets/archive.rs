@@ -1,7 +1,7 @@
 #![no_main]
 
 #[path = "../../../tests/fuzz/targets.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "each target is a program of its own")]
 mod targets;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::archive(data));
