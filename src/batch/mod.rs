@@ -113,17 +113,26 @@ pub trait Progress: Sync {
     fn waiting(&self, summaries: usize);
 }
 
+/// What came of a run.
+#[derive(Debug)]
+pub struct Ran {
+    /// Of each input that was found, in their order.
+    pub outcomes: Vec<Outcome>,
+    /// What failed when all were done, and concerns none of them alone.
+    pub faults: Vec<Error>,
+}
+
 /// Compacts what was found, in parallel; outcomes are in the order of inputs.
 ///
 /// # Errors
-/// What stops the run before its first input, or in its end: contradictory options, a policy that asks for what is not
-/// built in, a manifest that cannot be written, a reader of the output that has gone ([`ErrorKind::ClosedPipe`]).
+/// What stops the run: contradictory options, a policy that asks for what is not built in, a reader of the output that has
+/// gone ([`ErrorKind::ClosedPipe`]).
 pub fn run(
     found: &Found,
     effective: &Effective,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Vec<Outcome>> {
+) -> Result<Ran> {
     let targets = Targets::new(&found.sources, options)?;
     if options.effect == Effect::Write {
         targets.sweep();
@@ -210,7 +219,7 @@ pub fn run(
             Err(_) => {}
         }
     }
-    targets.finish(options.effect)?;
+    let faults = targets.finish(options.effect);
     for (path, warning) in run.clean_up() {
         let of_this = |outcome: &&mut Outcome| outcome.input == path;
         if let Some(outcome) = outcomes.iter_mut().find(of_this) {
@@ -226,7 +235,7 @@ pub fn run(
         Outcome::failed(&path, error)
     }));
     outcomes.sort_by(|a, b| a.input.cmp(&b.input));
-    Ok(outcomes)
+    Ok(Ran { outcomes, faults })
 }
 
 /// Threads that run: what they reserve of the address space is no longer free.

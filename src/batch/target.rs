@@ -10,7 +10,7 @@ use super::find::{COMPACT, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Place;
-use crate::store::atomic::{Durability, remove_leftover};
+use crate::store::atomic::{Durability, sweep};
 use crate::store::folder::Folder;
 use crate::store::manifest::{Ledger, Record};
 use crate::store::{FOLDER, Missing, Spot, Store};
@@ -310,33 +310,30 @@ impl Targets {
             .iter()
             .filter_map(|path| Folder::open(path).ok())
         {
-            for name in folder.names().into_iter().flatten() {
-                let _ = remove_leftover(&folder, &name);
-            }
+            sweep(&folder);
         }
         for kept in self.stores.values() {
             kept.store.sweep();
         }
     }
 
-    /// Ends the run: records become manifests, and the names of new files are flushed to the disk.
-    ///
-    /// # Errors
-    /// Where a manifest cannot be written.
-    pub fn finish(&self, effect: Effect) -> Result<()> {
+    /// Ends the run: records become manifests, and the names of new files are flushed to the disk. Gives what of it could not
+    /// be done; `undo` finds the records all the same, in the journal of the run.
+    pub fn finish(&self, effect: Effect) -> Vec<Error> {
         if effect == Effect::DryRun {
-            return Ok(());
+            return Vec::new();
         }
-        for kept in self.stores.values() {
-            kept.store.finish()?;
-        }
+        let stores = self.stores.values();
+        let unfinished = stores
+            .filter_map(|kept| kept.store.finish().err())
+            .collect();
         if self.durability == Durability::Durable {
             for folder in self.folders() {
                 // At worst a power cut brings the originals back.
                 let _ = Folder::open(&folder).and_then(|folder| folder.sync());
             }
         }
-        Ok(())
+        unfinished
     }
 
     /// The folders in which this run writes outputs.

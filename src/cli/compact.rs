@@ -17,7 +17,7 @@ use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
 use crate::artifacts::Replies;
-use crate::batch::{self, Destination, Effect, Found, Options, Overwrite};
+use crate::batch::{self, Destination, Effect, Found, Options, Overwrite, Ran};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
@@ -95,11 +95,14 @@ impl Compact {
             // Better said before hours of work than after.
             if let Ok(spot) = Spot::named(&path, Missing::Refuse) {
                 self.existing_report(&spot, format)?;
+                if !self.dry_run {
+                    spot.sweep();
+                }
             }
         }
         let found = self.find(context)?;
         let bar = Bar::new(found.sources.len() as u64, context.voice);
-        let outcomes = batch::run(&found, &effective, &options, &bar)?;
+        let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
         let interrupted = context.interrupted();
         if interrupted.is_some() {
@@ -124,7 +127,8 @@ impl Compact {
         let mut notices = Notices::of(report.files());
         passed_by(&found, &mut notices);
         context.notices(notices);
-        for error in self.write_reports(report, &formats, &found) {
+        let unwritten = self.write_reports(report, &formats, &found);
+        for error in faults.into_iter().chain(unwritten) {
             context.error(&error);
             exit = Exit::Partial;
         }

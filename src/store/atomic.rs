@@ -322,6 +322,13 @@ pub fn remove_leftover(_: &Folder, _: &OsStr) -> io::Result<bool> {
     Ok(false)
 }
 
+/// Removes what killed runs have left half written in a folder. What cannot be listed or removed harms nobody.
+pub fn sweep(folder: &Folder) {
+    for name in folder.names().into_iter().flatten() {
+        let _ = remove_leftover(folder, &name);
+    }
+}
+
 /// Takes the name of a file away that was opened by it, if it still is that file's; says whether it did.
 pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::Result<bool> {
     let Some(seen) = folder.look(name)? else {

@@ -254,9 +254,7 @@ impl Store {
         let parts = PARTS.iter().map(|part| self.part(part));
         let folders = std::iter::once(self.opened()).chain(parts);
         for folder in folders.filter_map(|folder| folder.ok().flatten()) {
-            for name in folder.names().into_iter().flatten() {
-                let _ = atomic::remove_leftover(&folder, &name);
-            }
+            atomic::sweep(&folder);
         }
     }
 

@@ -4,9 +4,10 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::atomic::Durability;
+use super::atomic::{self, Durability};
 use super::folder::{Access, Folder, NotPlain, folder_of};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -41,9 +42,19 @@ impl Spot {
             Missing::Refuse => {
                 Folder::open(above).map_err(|e| Error::io(path, "open its folder", e))?
             }
-            Missing::Make => Folder::open_or_make(above, Durability::Lazy)?,
+            Missing::Make => match Folder::open(above) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    Folder::open_or_make(above, Durability::Lazy)?
+                }
+                opened => opened.map_err(|e| Error::io(path, "open its folder", e))?,
+            },
         };
         Spot::in_folder(folder, path)
+    }
+
+    /// Removes what killed runs have left half written in its folder.
+    pub fn sweep(&self) {
+        atomic::sweep(&self.folder);
     }
 
     /// A path that was found or made below a folder of the user's, `base`: below it there is no link on the way.

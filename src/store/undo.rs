@@ -258,8 +258,12 @@ impl Found {
         };
         let mode = Mode::Like(self.rights.clone());
         let mut file = match dest {
-            Dest::InPlace if matches!(self.state, State::AlreadyOriginal(_)) => return Ok(done),
             Dest::InPlace => {
+                // A run that was killed may have left its file where there is nothing to undo any more.
+                self.spot.sweep();
+                if matches!(self.state, State::AlreadyOriginal(_)) {
+                    return Ok(done);
+                }
                 let existing = Existing::IfUnchanged(self.stamp.clone());
                 let spot = self.spot.clone();
                 let mut file = Replace::create(spot, existing, mode, Durability::Durable)?;
@@ -268,6 +272,7 @@ impl Found {
             }
             Dest::Path(path, existing) => {
                 let spot = Spot::named(path, Missing::Refuse)?;
+                spot.sweep();
                 Replace::create(spot, existing, mode, Durability::Durable)?
             }
             Dest::Writer(to) => {
