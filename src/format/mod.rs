@@ -240,6 +240,15 @@ impl Format {
         kind
     }
 
+    /// Adds the messages of lines that were pushed since to the conversations; where every line is a message of its own, no
+    /// more than these are looked at.
+    pub fn extend(self, transcript: &mut Transcript<'_>) {
+        match self {
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => transcript.extend_by_units(),
+            Format::ClaudeCode | Format::Codex | Format::Pi => self.link(transcript),
+        }
+    }
+
     /// Forms the conversations of the lines that are there.
     pub fn link(self, transcript: &mut Transcript<'_>) {
         transcript.conversations = match self {

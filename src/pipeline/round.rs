@@ -67,6 +67,8 @@ pub enum Summaries {
     Due,
     /// Even below the policy's trigger.
     Forced,
+    /// Only where the transcript itself asks for it, whatever the policy's trigger.
+    Asked,
     /// Not now.
     Never,
 }
@@ -234,7 +236,7 @@ impl<'a, 's> Work<'a, 's> {
         work
     }
 
-    /// Appends the next lines of the input, and counts what is there then as the input of the next round.
+    /// Appends the next lines of the input.
     pub fn append(&mut self, lines: impl IntoIterator<Item = RawLine>) {
         // What is odd about a line is the business of those who read the whole.
         let mut warnings = Warnings::default();
@@ -243,12 +245,11 @@ impl<'a, 's> Work<'a, 's> {
                 .format
                 .push(&mut self.transcript, line, &mut warnings);
         }
-        self.input.format.link(&mut self.transcript);
-        self.begin();
+        self.input.format.extend(&mut self.transcript);
     }
 
-    /// From now on the transcript as it is counts as the input.
-    pub(super) fn begin(&mut self) {
+    /// From now on the transcript as it is counts as the input of the next round.
+    pub fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());
         self.numbers = ids().zip(0..).collect();
         self.moved = (0..self.transcript.conversations.len() as u32)
@@ -333,6 +334,39 @@ impl<'a, 's> Work<'a, 's> {
 }
 
 impl Pipeline<'_> {
+    /// Whether a round could do anything to a transcript of one conversation, of `total` live tokens, that the round before
+    /// has left as it was, and to which nothing but words has been added since.
+    ///
+    /// A live agent asks before each request. Without new results the layers that look at results find what they found, so
+    /// that only what counts tokens, or hears how an answer ended, can have changed its mind.
+    pub fn may_act(&self, work: &Work<'_, '_>, total: u64, gates: Gates) -> bool {
+        let is_broken = || {
+            let conversation = work.transcript.conversations.first();
+            conversation.is_some_and(|conversation| {
+                plan::broke_off(
+                    work.input.format,
+                    self.policy,
+                    &work.transcript,
+                    conversation,
+                )
+                .is_some()
+            })
+        };
+        let may_summarise = match gates.summaries {
+            Summaries::Never => false,
+            Summaries::Asked => is_broken(),
+            Summaries::Due => plan::may_be_due(self.policy, total, &plan::Force::No) || is_broken(),
+            Summaries::Forced => true,
+        };
+        may_summarise || plan::may_offload(self.policy, total)
+    }
+
+    /// Whether a round leaves any conversation alone because of what it is.
+    pub fn skips(&self, work: &Work<'_, '_>) -> bool {
+        let mut conversations = work.transcript.conversations.iter();
+        conversations.any(|c| plan::is_skipped(self.policy, &work.transcript, c))
+    }
+
     /// Runs the layers once, to where another run would change nothing.
     pub fn round(&self, work: &mut Work<'_, '_>, gates: Gates) -> Round {
         let mut round = Round::default();

@@ -163,8 +163,13 @@ impl Pipeline<'_> {
                 }
                 let force = match outside {
                     Summaries::Forced => Force::Outside("the last answer broke off".to_owned()),
-                    Summaries::Due | Summaries::Never => self.forced(work, conversation),
+                    Summaries::Due | Summaries::Asked | Summaries::Never => {
+                        self.forced(work, conversation)
+                    }
                 };
+                if outside == Summaries::Asked && force == Force::No {
+                    continue;
+                }
                 let total = work.sizes.conversation(&work.transcript, conversation);
                 if !may_be_due(self.policy, total, &force) {
                     continue;

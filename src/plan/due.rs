@@ -42,17 +42,28 @@ pub fn forced(
     if !policy.has(Layer::Summarize) || policy.summary.when == SummaryWhen::Never {
         return Force::No;
     }
-    let trigger = &policy.trigger;
-    if !trigger.force_on_finish.is_empty()
-        && let Some(reason) = format.finish_reason(transcript, conversation)
-        && trigger.force_on_finish.contains(&reason)
-    {
+    if let Some(reason) = broke_off(format, policy, transcript, conversation) {
         return Force::Broke(reason);
     }
-    match asked_for(transcript, conversation, &trigger.manual_tool) {
+    match asked_for(transcript, conversation, &policy.trigger.manual_tool) {
         Some(asked) => Force::Asked(asked),
         None => Force::No,
     }
+}
+
+/// The reason that the last answer gives for its end, where it is one that makes the conversation due.
+pub fn broke_off(
+    format: Format,
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> Option<String> {
+    let reasons = &policy.trigger.force_on_finish;
+    if reasons.is_empty() || !policy.has(Layer::Summarize) {
+        return None;
+    }
+    let reason = format.finish_reason(transcript, conversation)?;
+    reasons.contains(&reason).then_some(reason)
 }
 
 /// Whether a conversation is left alone as a request of an agent to itself.
@@ -75,7 +86,8 @@ pub fn may_be_due(policy: &Policy, total: u64, force: &Force) -> bool {
         }
 }
 
-fn is_over(policy: &Policy, total: u64) -> bool {
+/// Whether so many live tokens are over a policy's trigger.
+pub fn is_over(policy: &Policy, total: u64) -> bool {
     let threshold = policy.threshold();
     threshold.is_some_and(|threshold| policy.trigger.compare.holds(total, threshold))
 }

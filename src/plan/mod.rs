@@ -23,9 +23,9 @@ use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
 pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
-pub use due::{Due, Force, Live, due, forced, is_skipped, may_be_due};
+pub use due::{Due, Force, Live, broke_off, due, forced, is_over, is_skipped, may_be_due};
 pub use goal::Goal;
-pub use offload::offload;
+pub use offload::{may_offload, offload};
 pub use outputs::outputs;
 pub use prune::prunable;
 pub use restore::{Placeholders, PutBack, Recent, Recents, Section, recent};

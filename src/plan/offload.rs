@@ -7,15 +7,19 @@ use super::{Clear, Demote, Offload, Plan, ResultPlan, Superseded, calls, is_skip
 use crate::policy::{Layer, Policy};
 use crate::transcript::{BlockKind, Role, Transcript};
 
+/// Whether a conversation of so many live tokens is large enough for results to be offloaded.
+pub fn may_offload(policy: &Policy, total: u64) -> bool {
+    policy.has(Layer::Offload) && policy.trigger.compare.holds(total, policy.offload.tokens)
+}
+
 /// Plans the offload of a transcript whose conversations have so many live tokens. It takes a store to do it.
 pub fn offload(transcript: &Transcript<'_>, policy: &Policy, totals: &[u64]) -> Plan {
     let mut plan = Plan::default();
     if !policy.has(Layer::Offload) {
         return plan;
     }
-    let large = |total: u64| policy.trigger.compare.holds(total, policy.offload.tokens);
     for ((number, conversation), total) in (0..).zip(&transcript.conversations).zip(totals) {
-        if !large(*total) || is_skipped(policy, transcript, conversation) {
+        if !may_offload(policy, *total) || is_skipped(policy, transcript, conversation) {
             continue;
         }
         let all = 0..conversation.messages.len();

@@ -1,10 +1,12 @@
 //! What a policy still allows in a session: what depends on the turns before.
 //!
 //! `trigger.max_compactions` bounds the compactions that were made, `summary.breaker` the failures in a row; where a failure
-//! has something in its place, that goes on. Nothing is counted in tokens here.
+//! has something in its place, that goes on. An aim that a summary has missed (what a person typed stays, whatever the aim)
+//! is tried for again when the window has grown by an eighth: until then every request would summarise the same words again.
 
 use super::round::Asked;
-use crate::policy::{OnFailure, Policy};
+use crate::plan::is_over;
+use crate::policy::{OnFailure, Policy, TargetKind};
 use crate::summarizer::retry::Breaker;
 
 /// The gates of a session.
@@ -13,7 +15,12 @@ pub(super) struct Gates<'p> {
     policy: &'p Policy,
     compactions: u64,
     breaker: Breaker,
+    /// Nothing over the trigger is summarised below so many live tokens.
+    resume: u64,
 }
+
+/// A missed aim is tried for again when the window has grown by one part in so many.
+const GROWTH: u64 = 8;
 
 impl<'p> Gates<'p> {
     /// All open.
@@ -22,6 +29,7 @@ impl<'p> Gates<'p> {
             policy,
             compactions: 0,
             breaker: Breaker::new(policy.summary.breaker),
+            resume: 0,
         }
     }
 
@@ -37,6 +45,23 @@ impl<'p> Gates<'p> {
             OnFailure::Extractive | OnFailure::Prune => false,
         };
         is_held.then(|| format!("summary.breaker = {}", summary.breaker))
+    }
+
+    /// The aim that holds a summary of so many live tokens back, if one does; not one that the session itself asks for.
+    pub(super) fn waits(&self, total: u64) -> Option<String> {
+        let aim = self.policy.target.tokens;
+        (total < self.resume).then(|| format!("target.tokens = {aim}, an aim that was missed"))
+    }
+
+    /// A summary was tried, and so many live tokens are left.
+    pub(super) fn left(&mut self, total: u64) {
+        let target = &self.policy.target;
+        let is_aim = target.kind == TargetKind::Aim && target.tokens > 0;
+        self.resume = if is_aim && is_over(self.policy, total) {
+            total + total / GROWTH + 1
+        } else {
+            0
+        };
     }
 
     /// A compaction was made.

@@ -10,7 +10,7 @@ use super::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay,
 use crate::artifacts::Replies;
 use crate::error::Result;
 use crate::pipeline::{Gates as Open, Pipeline, Summaries};
-use crate::plan::Keeping;
+use crate::plan::{Keeping, is_over};
 use crate::policy::{Layer, Policy, preset};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Transcript, Typed};
@@ -142,13 +142,14 @@ impl Play<'_, '_> {
         let closed = self.gates.closed();
         let freed = policy.trigger.offload_freed_below;
         let gates = Open {
-            summaries: match closed {
-                Some(_) => Summaries::Never,
-                None => Summaries::Due,
+            summaries: match (&closed, self.gates.waits(before)) {
+                (Some(_), _) => Summaries::Never,
+                (None, Some(_)) => Summaries::Asked,
+                (None, None) => Summaries::Due,
             },
             freed: (freed > 0).then_some(freed),
         };
-        let round = self.player.pipeline.round(&mut self.window.work, gates);
+        let round = self.window.round(&self.player.pipeline, gates);
         let (mut events, asked) = told(&round, policy.offload.share);
         let after = self.window.total();
         self.gates.asked(asked);
@@ -169,8 +170,11 @@ impl Play<'_, '_> {
                 Layer::Drop | Layer::Restore => {}
             }
         }
-        let is_over = |threshold| policy.trigger.compare.holds(after, threshold);
-        if closed != self.held && policy.threshold().is_some_and(is_over) {
+        if round.tried().next().is_some() {
+            self.gates.left(after);
+        }
+        let closed = closed.or_else(|| self.gates.waits(before));
+        if closed != self.held && is_over(policy, after) {
             events.extend(closed.as_ref().map(|gate| Event {
                 layer: Layer::Summarize,
                 result: Verdict::Held,

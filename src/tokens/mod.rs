@@ -32,6 +32,15 @@ pub struct Size {
     flat: u32,
 }
 
+/// A window to which one message after the other is added.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Growing {
+    sum: Size,
+    /// The tokens of each message, added up.
+    tokens: u64,
+    count: u64,
+}
+
 impl AddAssign for Size {
     fn add_assign(&mut self, other: Size) {
         self.measure += other.measure;
@@ -177,17 +186,31 @@ impl Estimator {
 
     /// The tokens of a conversation whose messages have these sizes.
     pub fn total(&self, sizes: impl IntoIterator<Item = Size>) -> u64 {
-        let last = self.growing(sizes).last();
-        last.unwrap_or_else(|| self.window(Size::default(), 0, 0))
+        let mut growing = Growing::default();
+        for size in sizes {
+            self.add(&mut growing, size);
+        }
+        self.grown(growing)
+    }
+
+    /// Adds a message to a window.
+    pub fn add(&self, growing: &mut Growing, size: Size) {
+        growing.sum += size;
+        growing.tokens += self.tokens(size);
+        growing.count += 1;
+    }
+
+    /// The tokens of a window as it is now.
+    pub fn grown(&self, growing: Growing) -> u64 {
+        self.window(growing.sum, growing.tokens, growing.count)
     }
 
     /// The tokens of such a conversation after each of its messages.
     fn growing(&self, sizes: impl IntoIterator<Item = Size>) -> impl Iterator<Item = u64> {
-        let (mut sum, mut tokens) = (Size::default(), 0);
-        sizes.into_iter().zip(1..).map(move |(size, count)| {
-            sum += size;
-            tokens += self.tokens(size);
-            self.window(sum, tokens, count)
+        let mut growing = Growing::default();
+        sizes.into_iter().map(move |size| {
+            self.add(&mut growing, size);
+            self.grown(growing)
         })
     }
 
@@ -424,8 +447,8 @@ fn commas(transcript: &Transcript<'_>, conversation: &Conversation, message: &Me
 pub struct Sizes {
     estimator: Estimator,
     blocks: Vec<Option<Size>>,
-    /// Of messages that are more than the sum of their blocks, by these.
-    joined: IdMap<Vec<u32>, Size>,
+    /// Of messages that are more than the sum of their blocks, by these. Blocks that are read again get new numbers.
+    messages: IdMap<Vec<u32>, Size>,
 }
 
 impl Sizes {
@@ -434,7 +457,7 @@ impl Sizes {
         Sizes {
             estimator,
             blocks: Vec::new(),
-            joined: IdMap::default(),
+            messages: IdMap::default(),
         }
     }
 
@@ -473,32 +496,43 @@ impl Sizes {
         message: &Message,
     ) -> Size {
         let blocks = conversation.blocks(message);
-        if let Some(size) = self.joined.get(blocks) {
+        let is_sum = match self.estimator.settings.scope {
+            Scope::Content | Scope::Strings => true,
+            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => false,
+        };
+        if is_sum {
+            return self.sum(transcript, blocks);
+        }
+        if let Some(size) = self.messages.get(blocks) {
             return *size;
         }
-        let joined = self.estimator.joined(transcript, conversation, message);
-        if let Some(measure) = joined {
-            let flat = blocks
-                .iter()
-                .map(|b| self.estimator.flat(transcript.block(*b)));
-            let size = Size {
-                measure,
-                flat: flat.fold(0, u32::saturating_add),
-            };
-            // Blocks that are read again get new numbers. Messages without any could be anybody's.
-            if !blocks.is_empty() {
-                self.joined.insert(blocks.to_vec(), size);
+        let size = match self.estimator.joined(transcript, conversation, message) {
+            Some(measure) => {
+                let flat = blocks
+                    .iter()
+                    .map(|b| self.estimator.flat(transcript.block(*b)));
+                Size {
+                    measure,
+                    flat: flat.fold(0, u32::saturating_add),
+                }
             }
-            return size;
-        }
-        let mut size = Size {
-            measure: self.estimator.around(transcript, conversation, message),
-            flat: 0,
+            None => {
+                let around = self.estimator.around(transcript, conversation, message);
+                let mut size = self.sum(transcript, blocks);
+                size.measure += around;
+                size
+            }
         };
-        for block in blocks {
-            size += self.block(transcript, *block);
+        // Messages without blocks could be anybody's.
+        if !blocks.is_empty() {
+            self.messages.insert(blocks.to_vec(), size);
         }
         size
+    }
+
+    fn sum(&mut self, transcript: &Transcript<'_>, blocks: &[u32]) -> Size {
+        let sizes = blocks.iter().map(|block| self.block(transcript, *block));
+        sizes.sum()
     }
 
     /// The tokens of a live window.

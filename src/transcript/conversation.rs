@@ -149,7 +149,22 @@ impl Transcript<'_> {
     /// The conversation of all messages that stand whole on their lines: every one of them is live.
     pub fn conversation_of_units(&self, id: ConversationId) -> Conversation {
         let mut conversation = Conversation::new(id);
-        for unit in self.units() {
+        self.push_units(&mut conversation, 0);
+        conversation
+    }
+
+    /// Adds the messages that it does not have yet to the conversation of all that stand whole on their lines.
+    pub fn extend_by_units(&mut self) {
+        let mut conversations = std::mem::take(&mut self.conversations);
+        match conversations.first_mut() {
+            Some(conversation) => self.push_units(conversation, conversation.messages.len()),
+            None => conversations.push(self.conversation_of_units(ConversationId::Main)),
+        }
+        self.conversations = conversations;
+    }
+
+    fn push_units(&self, conversation: &mut Conversation, from: usize) {
+        for unit in &self.units()[from..] {
             let blocks: Vec<u32> = (unit.blocks.0..unit.blocks.1).collect();
             let message = conversation.push(unit.role, unit.object, unit.content);
             if !unit.echo.has(Marks::ECHO) {
@@ -157,7 +172,6 @@ impl Transcript<'_> {
             }
             conversation.extend(unit.line, blocks);
         }
-        conversation
     }
 
     /// The message that a byte of a line belongs to: its conversation, and its number in it (from 0).

@@ -92,6 +92,50 @@ fn the_timeline_tells_each_step_at_which_something_happened() {
 }
 
 #[test]
+fn an_aim_that_was_missed_is_tried_for_again_when_the_window_has_grown() {
+    // What a person typed stays verbatim: more of it than the trigger of 20 000 tokens.
+    let typed = |n: usize| {
+        let words: String = (0..600).map(|word| format!("{n}x{word} ")).collect();
+        format!(r#"{{"role":"user","content":"{words}"}}"#)
+    };
+    let answer = r#"{"role":"assistant","content":[{"type":"text","text":"done"}]}"#.to_owned();
+    let mut lines: Vec<String> = (0..20).flat_map(|n| [typed(n), answer.clone()]).collect();
+    lines.extend((0..100).flat_map(|_| {
+        [
+            r#"{"role":"user","content":"go on"}"#.to_owned(),
+            answer.clone(),
+        ]
+    }));
+    let place = Place::with(&[("a.jsonl", lines.join("\n") + "\n")]);
+    let json = json(&place, "replay a.jsonl --policy auto --json");
+    let session = &json["files"][0]["sessions"][0];
+    let played = &session["policies"][0];
+    assert_eq!(session["requests"], 120);
+    let requests: Vec<u64> = made(played).collect();
+    assert!((2..12).contains(&requests.len()), "{requests:?}");
+    // The last hundred turns add next to nothing.
+    assert!(
+        requests.iter().all(|request| *request <= 21),
+        "{requests:?}"
+    );
+    let events = played["steps"].as_array().unwrap().iter();
+    let mut events = events.flat_map(|step| step["events"].as_array().unwrap());
+    let is_told = |event: &Value| {
+        event["result"] == "held"
+            && event["reason"] == "held back by target.tokens = 10000, an aim that was missed"
+    };
+    assert!(events.any(is_told), "{played}");
+}
+
+/// The requests before which a summary was made.
+fn made(played: &Value) -> impl Iterator<Item = u64> {
+    let steps = played["steps"].as_array().unwrap().iter();
+    let is_summary = |event: &Value| event["layer"] == "summarize" && event["result"] == "made";
+    let steps = steps.filter(move |step| step["events"].as_array().unwrap().iter().any(is_summary));
+    steps.map(|step| step["request"].as_u64().unwrap())
+}
+
+#[test]
 fn one_bad_file_never_stops_the_rest() {
     let place = Place::with(&[
         ("a.jsonl", session(2).into_bytes()),
