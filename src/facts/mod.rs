@@ -40,7 +40,7 @@ pub use files::{
 };
 pub use path::{folder, is_relative, spelled};
 pub use pictures::{Picture, is_told_picture, picture};
-pub use reads::{Lines, Read, Shown, reads};
+pub use reads::{EarlierRead, Lines, Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;

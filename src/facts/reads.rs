@@ -3,6 +3,8 @@
 //! Never takes a result for more than it shows: an error, a hint that something was left out, or a number that is not
 //! the next one all make it less.
 
+use memchr::memmem::{self, Finder};
+
 use super::input::Input;
 use super::numbered::Numbered;
 use super::path::{self, Folders};
@@ -100,37 +102,66 @@ impl Shown {
     /// Whether this later result shows all lines that `earlier`, of the same transcript, shows, as they are now.
     ///
     /// What lies between the two does not matter: the later one is the newer state. Lines are those of their own time.
-    pub fn covers(&self, transcript: &Transcript<'_>, earlier: &Shown) -> bool {
+    pub fn covers(&self, transcript: &Transcript<'_>, earlier: &EarlierRead<'_>) -> bool {
         let Some(whole) = self.whole else {
             return false;
         };
-        match (self.known_by, earlier.known_by) {
-            (KnownBy::Numbers, KnownBy::Numbers) => whole.hold(earlier.within),
+        let shown = &earlier.shown;
+        match (self.known_by, shown.known_by) {
+            (KnownBy::Numbers, KnownBy::Numbers) => whole.hold(shown.within),
             // Tools count from 0 or from 1.
             (KnownBy::Numbers, KnownBy::Asking) => whole == Lines::ALL,
             (KnownBy::Asking, KnownBy::Numbers) => false,
             // A text without numbers may say why there is none, in words that nobody here knows.
             (KnownBy::Asking, KnownBy::Asking) => {
-                whole.hold(earlier.within) && holds(transcript, self.block, earlier.block)
+                whole.hold(shown.within) && earlier.is_part_of(transcript, self.block)
             }
         }
     }
 }
 
-/// Whether the text of one result is a part of another one's.
-fn holds(transcript: &Transcript<'_>, later: u32, earlier: u32) -> bool {
-    let [later, earlier] = [later, earlier].map(|block| transcript.block(block));
-    // As they are written first: most are not, and reading the escapes of every pair would cost far more.
-    if let ([whole], [part]) = (transcript.texts(later), transcript.texts(earlier)) {
-        let whole = transcript.bytes(later.line, whole.span);
-        let part = transcript.bytes(earlier.line, part.span);
-        let is_cut = memchr::memmem::find(part, CONTINUE.as_bytes()).is_some();
-        if !is_cut && memchr::memmem::find(whole, part).is_none() {
+/// What an earlier result shows, made ready to be looked for in many later ones.
+#[derive(Debug)]
+pub struct EarlierRead<'t> {
+    shown: Shown,
+    /// Its text as it is written, where a later result that holds it is written the same. Read with its escapes, every pair
+    /// of results would cost far more.
+    written: Option<Finder<'t>>,
+}
+
+impl<'t> EarlierRead<'t> {
+    /// Of a result in this transcript.
+    pub fn new(transcript: &'t Transcript<'_>, shown: Shown) -> Self {
+        let written = match shown.known_by {
+            KnownBy::Numbers => None,
+            KnownBy::Asking => written(transcript, shown.block)
+                .filter(|part| memmem::find(part, CONTINUE.as_bytes()).is_none())
+                .map(Finder::new),
+        };
+        EarlierRead { shown, written }
+    }
+
+    /// Whether its text is a part of a later result's.
+    fn is_part_of(&self, transcript: &Transcript<'_>, later: u32) -> bool {
+        if let (Some(part), Some(whole)) = (&self.written, written(transcript, later))
+            && part.find(whole).is_none()
+        {
             return false;
         }
+        let texts =
+            [later, self.shown.block].map(|block| said(transcript, transcript.block(block)));
+        let [whole, part] = texts.each_ref().map(|text| cut_off(text).0);
+        whole.contains(part)
     }
-    let [later, earlier] = [later, earlier].map(|block| said(transcript, block));
-    cut_off(&later).0.contains(cut_off(&earlier).0)
+}
+
+/// The bytes of a result's text, where it is one.
+fn written<'t>(transcript: &'t Transcript<'_>, block: u32) -> Option<&'t [u8]> {
+    let block = transcript.block(block);
+    let [text] = transcript.texts(block) else {
+        return None;
+    };
+    Some(transcript.bytes(block.line, text.span))
 }
 
 /// How the hint ends that there is more of a file.

@@ -13,7 +13,7 @@ mod summary;
 mod words;
 
 use crate::artifacts::{Artifacts, Stored};
-use crate::facts::Shown;
+use crate::facts::{EarlierRead, Shown};
 use crate::ids::IdMap;
 use crate::plan::{Clear, Plan, ResultPlan, Superseded};
 use crate::policy::{Policy, Substitutions, Unit};
@@ -169,8 +169,9 @@ impl Standing {
             return None;
         };
         let later = self.0.get(&file)?;
+        let earlier = EarlierRead::new(transcript, shows);
         let mut later = later.iter();
-        let covering = later.find(|(later, _)| later.covers(transcript, &shows));
+        let covering = later.find(|(later, _)| later.covers(transcript, &earlier));
         covering.map(|(_, again)| *again)
     }
 }

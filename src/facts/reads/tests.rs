@@ -203,7 +203,11 @@ fn covered<const N: usize>(calls: [(&str, &str, String); N]) -> [[u8; N]; N] {
         .filter_map(|(_, s)| s)
         .collect();
     let all: [Shown; N] = shown.try_into().unwrap();
-    all.map(|later| all.map(|earlier| u8::from(later.covers(&transcript, &earlier))))
+    let earlier = all.map(|shown| EarlierRead::new(&transcript, shown));
+    all.map(|later| {
+        let covers = |earlier: &EarlierRead<'_>| u8::from(later.covers(&transcript, earlier));
+        earlier.each_ref().map(covers)
+    })
 }
 
 #[test]
@@ -335,7 +339,9 @@ fn a_part_with_its_hint_is_held_by_the_whole_file() {
     ]);
     let all = shown(&transcript);
     let [part, whole, other] = [0, 1, 2].map(|n| all[n].1.unwrap());
-    assert!(whole.covers(&transcript, &part));
-    assert!(!other.covers(&transcript, &part));
-    assert!(!part.covers(&transcript, &whole));
+    let covers =
+        |later: Shown, earlier| later.covers(&transcript, &EarlierRead::new(&transcript, earlier));
+    assert!(covers(whole, part));
+    assert!(!covers(other, part));
+    assert!(!covers(part, whole));
 }
