@@ -19,6 +19,9 @@ from growth.writers import WRITERS
 LIMIT = 2.3
 LONG_ENOUGH = 0.06  # CPU seconds of a run at N
 LARGEST = 4 << 20  # bytes at N
+SMALLEST = 1 << 17
+# Below, what doubles is the window of a live agent, which is looked at anew with each result; a policy's trigger ends that.
+SMALLEST_REPLAY = 1 << 20
 TIMEOUT = 120
 RUNS, MORE_RUNS = 3, 5
 
@@ -72,7 +75,7 @@ class Growth:
             file.unlink()
 
     def row(self, name, format, command, before, measured, input):
-        size = 1 << 17
+        size = SMALLEST_REPLAY if command == "replay" else SMALLEST
         try:
             first = self.run(input(size), before, measured)
             while first < LONG_ENOUGH and size < self.largest:

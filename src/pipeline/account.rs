@@ -20,10 +20,12 @@ impl Pipeline<'_> {
         changes: &[Change],
     ) -> Vec<(u32, Action)> {
         let (transcript, first_line) = (&work.transcript, work.input.first_line);
+        let input_lines = transcript.input_lines();
+        let line_of = |line: u32| u64::from(input_lines[line as usize]) + first_line;
         let dropped = runs(&plan.dead.lines).map(|(line, lines)| {
             let action = Action {
                 kind: ActionKind::Drop,
-                line: u64::from(line) + first_line,
+                line: line_of(line),
                 message: 0,
                 tool: None,
                 reason: format!("{} that no model sees any more", count(lines, "line")),
@@ -39,7 +41,7 @@ impl Pipeline<'_> {
                     ActionKind::Clear,
                     format!(
                         "read again at line {}, message {}",
-                        u64::from(line) + first_line,
+                        line_of(line),
                         message + 1
                     ),
                 ),
@@ -65,8 +67,7 @@ impl Pipeline<'_> {
             };
             let action = Action {
                 kind,
-                line: u64::from(transcript.input_line(transcript.block(change.block).line))
-                    + first_line,
+                line: line_of(transcript.block(change.block).line),
                 message: u64::from(message) + 1,
                 tool: Some(tool_named_by(transcript, change.named_by).into_owned()),
                 reason,

@@ -352,11 +352,15 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// The number (from 0) of a line in the input; of one that came later, that of the line behind it.
-    pub fn input_line(&self, line: u32) -> u32 {
-        let before = &self.lines[..line as usize];
-        let is_there = |line: &&Line| line.presence != Presence::Inserted;
-        before.iter().filter(is_there).count() as u32
+    /// The number (from 0) that each line has in the input; of one that came later, that of the line behind it.
+    pub fn input_lines(&self) -> Vec<u32> {
+        let mut next = 0;
+        let number = |line: &Line| {
+            let number = next;
+            next += u32::from(line.presence != Presence::Inserted);
+            number
+        };
+        self.lines.iter().map(number).collect()
     }
 
     /// The bytes of a block's content without quotes that stay when it is replaced.
