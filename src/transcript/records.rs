@@ -220,30 +220,30 @@ impl<'a> Transcript<'a> {
         new: &BTreeMap<u32, Vec<Vec<u8>>>,
         mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
     ) {
-        let before = |line: u32| -> u32 {
-            let earlier = new.range(..=line).map(|(_, lines)| lines.len() as u32);
-            earlier.sum()
-        };
-        // How far each line moves, so that nothing is counted twice.
+        // Where each line goes, so that nothing is counted twice.
+        let (mut new_lines, mut before) = (new.iter().peekable(), 0);
         let moved: Vec<u32> = (0..self.lines.len() as u32)
-            .map(|line| line + before(line))
+            .map(|line| {
+                while let Some((_, lines)) = new_lines.next_if(|(at, _)| **at <= line) {
+                    before += lines.len() as u32;
+                }
+                line + before
+            })
             .collect();
-        let moved = |line: &mut u32| *line = moved[*line as usize];
-        self.blocks
-            .iter_mut()
-            .for_each(|block| moved(&mut block.line));
-        self.mirrors
-            .iter_mut()
-            .for_each(|mirror| moved(&mut mirror.line));
-        self.units.iter_mut().for_each(|unit| moved(&mut unit.line));
-        for (mut line, bytes) in std::mem::take(&mut self.edited) {
-            moved(&mut line);
-            self.edited.insert(line, bytes);
+        let moved = |line: u32| moved[line as usize];
+        for block in &mut self.blocks {
+            block.line = moved(block.line);
         }
-        for mut line in std::mem::take(&mut self.touched) {
-            moved(&mut line);
-            self.touched.insert(line);
+        for mirror in &mut self.mirrors {
+            mirror.line = moved(mirror.line);
         }
+        for unit in &mut self.units {
+            unit.line = moved(unit.line);
+        }
+        let edited = std::mem::take(&mut self.edited).into_iter();
+        self.edited = edited.map(|(line, bytes)| (moved(line), bytes)).collect();
+        let touched = std::mem::take(&mut self.touched).into_iter();
+        self.touched = touched.map(moved).collect();
         if !self.links.is_empty() {
             self.links.resize(self.lines.len(), Link::default());
         }
