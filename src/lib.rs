@@ -7,9 +7,10 @@
 //! ```
 //!
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
-//! is in `artifacts` (and in `http`, for those who ask a server); writing comes last, in `batch`. A line that is edited differs only inside the edited spans, and is
-//! read again before it is written, as is every new line, so that what was verified is what is written. The layers that
-//! cost nothing come first; what is over its trigger then is summarised, from the input as it was before them.
+//! is in `artifacts` (and in `http`, for those who ask a server); writing comes last, in `batch`. A line that is edited
+//! differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
+//! verified is what is written. The layers that cost nothing come first; what is over its trigger then is summarised, from
+//! the input as it was before them.
 //!
 //! # Modules, in reading order
 //!
@@ -38,9 +39,32 @@
 //! | [`batch`] | many inputs in parallel |
 //! | [`cli`] | the commands |
 //!
-//! Imports go strictly downward: cli, batch, report, eval and replay, pipeline and stats, then settle, apply, http, artifacts and verify, then
-//! plan, store and outcome, summarizer, facts, tokens, policy, format, transcript, scan, redact and error, text. A test enforces it, and that
-//! pure rooms stay pure.
+//! Imports go strictly downward, in this order; modules on one line know nothing of each other, and no two files need each
+//! other. `tests/layering.rs` enforces both, and that pure modules stay pure.
+//!
+//! ```text
+//! cli
+//! batch
+//! report
+//! eval, replay
+//! pipeline, stats
+//! apply, verify
+//! settle
+//! http
+//! artifacts
+//! plan, store
+//! outcome
+//! summarizer
+//! facts
+//! tokens
+//! policy
+//! format
+//! transcript
+//! ids
+//! scan
+//! error, redact
+//! text
+//! ```
 //!
 //! # What always holds
 //!

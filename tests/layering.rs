@@ -1,5 +1,7 @@
 //! The house's order: imports go strictly downward, pure rooms do no I/O, every file says what it is for.
 
+mod circles;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -164,6 +166,19 @@ fn imports_go_strictly_downward() {
         }
     }
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+#[test]
+fn the_crate_documents_this_order() {
+    let lib = include_str!("../src/lib.rs");
+    let order: String = FLOORS
+        .iter()
+        .map(|rooms| format!("//! {}\n", rooms.join(", ")))
+        .collect();
+    assert!(
+        lib.contains(&format!("//! ```text\n{order}//! ```\n")),
+        "{order}"
+    );
 }
 
 #[test]

@@ -3,18 +3,21 @@
 //! Only those of files that were replaced, and only once every record of the run is written. A failure is a warning: the
 //! result stands.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Effect;
-use super::one::Run;
 use super::sum::Sum;
 use super::target::{Kept, Target, followed};
 use crate::error::{Error, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
 use crate::store::manifest;
 
+/// What the outputs of a run no longer name in a store, by the names of these outputs there.
+#[derive(Default)]
+pub(super) struct Releases(Mutex<Vec<Released>>);
+
 /// Offloads that the output of one input does not name any more.
-pub(super) struct Released {
+struct Released {
     store: Arc<Kept>,
     /// Its name in the store's records.
     output: String,
@@ -23,14 +26,17 @@ pub(super) struct Released {
     names: Vec<String>,
 }
 
-impl Run<'_> {
+impl Releases {
     /// Copies offloads that only this file named, and names no more, into the archive, for undo; they themselves leave when
-    /// the run is over. Only a file that is replaced gives up what it names: any other stays as it is, and so does what it
-    /// needs.
-    pub(super) fn clean(&self, target: &Target, sum: &mut Sum) -> Result<Vec<manifest::Cleaned>> {
+    /// the run is over. Only for a file that is replaced: any other stays as it is, and so does what it needs.
+    pub(super) fn add(
+        &self,
+        target: &Target,
+        sum: &mut Sum,
+        effect: Effect,
+    ) -> Result<Vec<manifest::Cleaned>> {
         let released = std::mem::take(&mut sum.released);
-        let (Some(kept), true, false) = (&target.store, self.is_in_place(), released.is_empty())
-        else {
+        let Some(kept) = target.store.as_ref().filter(|_| !released.is_empty()) else {
             return Ok(Vec::new());
         };
         let output = kept.store.name_of(&followed(target.input_path()))?;
@@ -41,7 +47,7 @@ impl Run<'_> {
             if !ledger.is_offload_of(&name, &output) {
                 continue;
             }
-            if self.options.effect == Effect::Write {
+            if effect == Effect::Write {
                 let kept_content = kept.store.read_offload(&name);
                 match kept_content.and_then(|content| kept.store.put_archive(&content)) {
                     Ok(archived) => cleaned.push(manifest::Cleaned {
@@ -59,8 +65,8 @@ impl Run<'_> {
         if let Some(conversation) = sum.conversations.first_mut() {
             conversation.deleted_files.clone_from(&names);
         }
-        if self.options.effect == Effect::Write && !names.is_empty() {
-            let mut all = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        if effect == Effect::Write && !names.is_empty() {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             all.push(Released {
                 store: Arc::clone(kept),
                 output,
@@ -74,7 +80,7 @@ impl Run<'_> {
     /// Deletes what was copied into the archive, once every record of the run is written: what another output names in the
     /// meantime stays. Gives a warning for each that could not be deleted, with the input that named it.
     pub(super) fn clean_up(&self) -> Vec<(String, Warning)> {
-        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut released = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut warnings = Vec::new();
         for Released {
             store,

@@ -220,7 +220,7 @@ pub fn run(
         }
     }
     let faults = targets.finish(options.effect);
-    for (path, warning) in run.clean_up() {
+    for (path, warning) in run.releases.clean_up() {
         let of_this = |outcome: &&mut Outcome| outcome.input == path;
         if let Some(outcome) = outcomes.iter_mut().find(of_this) {
             outcome.warnings.push(warning);

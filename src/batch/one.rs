@@ -6,11 +6,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use super::budget::Share;
-use super::clean::Released;
+use super::clean::Releases;
 use super::input::{Codec, Input};
 use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
@@ -26,9 +25,9 @@ use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Redact};
 use crate::store::atomic::{
-    Durability, Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable,
-    lost_of_the_file,
+    Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
 };
+use crate::store::folder::Durability;
 use crate::store::{self, Missing, Spot, Store, archive_name, manifest, open_transcript};
 
 /// Of a file with more conversations, and of one with a conversation a line, whose hash is known too late, no record is asked how
@@ -49,8 +48,7 @@ pub(super) struct Run<'r> {
     goal: &'r policy::Target,
     /// Whether outputs are to have no secrets.
     masks: bool,
-    /// What the outputs of this run no longer name in a store, by the names of these outputs there.
-    pub(super) released: Mutex<Vec<Released>>,
+    pub(super) releases: Releases,
     pub(super) options: &'r Options,
 }
 
@@ -91,7 +89,7 @@ impl<'r> Run<'r> {
             },
             goal: &effective.policy.target,
             masks: effective.policy.redact == Redact::Outputs,
-            released: Mutex::default(),
+            releases: Releases::default(),
             options,
         })
     }
@@ -375,7 +373,11 @@ impl<'r> Run<'r> {
         }
         let written = sink.written()?;
         let archive = self.archive(target, &mut input, &sum)?;
-        let cleaned = self.clean(target, &mut sum)?;
+        let cleaned = if self.is_in_place() {
+            self.releases.add(target, &mut sum, self.options.effect)?
+        } else {
+            Vec::new()
+        };
         if self.is_in_place() {
             // A name that outlives a power cut must not outlive its bytes.
             sink.sync()?;

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
-use super::limits::LimitArgs;
+use super::limits::{LimitArgs, threads};
 use super::progress::Bar;
 use super::reading::passed_by;
 use super::server::ServerArgs;
@@ -22,7 +22,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
 use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, is_report, render, write_table};
-use crate::store::atomic::{Durability, Existing, Mode, Replace};
+use crate::store::atomic::{Existing, Mode, Replace, sweep_beside};
+use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
 use crate::text::{count, printable};
 
@@ -96,7 +97,7 @@ impl Compact {
             if let Ok(spot) = Spot::named(&path, Missing::Refuse) {
                 self.existing_report(&spot, format)?;
                 if !self.dry_run {
-                    spot.sweep();
+                    sweep_beside(&spot);
                 }
             }
         }
@@ -338,14 +339,6 @@ fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
             }
         }
     }
-}
-
-/// `--jobs`; 0 = one for each processor.
-pub(super) fn threads(jobs: usize) -> usize {
-    if jobs > 0 {
-        return jobs;
-    }
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Columns of the terminal.

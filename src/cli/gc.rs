@@ -8,7 +8,7 @@ use clap::Args;
 use super::{Context, Voice, flush, put};
 use crate::error::Result;
 use crate::store::Store;
-use crate::store::atomic::Durability;
+use crate::store::folder::Durability;
 use crate::store::gc::{Sweep, Swept};
 use crate::text::{count, printable};
 

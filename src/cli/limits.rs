@@ -64,6 +64,14 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// `--jobs`; 0 = one for each processor.
+pub(super) fn threads(jobs: usize) -> usize {
+    if jobs > 0 {
+        return jobs;
+    }
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

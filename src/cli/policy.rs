@@ -12,7 +12,8 @@ use super::{Context, Voice, flush, json_line, put};
 use crate::error::Result;
 use crate::outcome::path_text;
 use crate::policy::{self, Policy};
-use crate::store::atomic::{Durability, Existing, Mode, write};
+use crate::store::atomic::{Existing, Mode, write};
+use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
 use crate::text::printable;
 

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::compact::threads;
-use super::limits::LimitArgs;
+use super::limits::{LimitArgs, threads};
 use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named};
 use crate::batch::{self, Found, Job, Over};

@@ -4,10 +4,10 @@
 //! repeats of a read beside the message: the same text, from which the numbers need not be taken away.
 
 use super::Place;
-use super::files::{Content, Done, Operation, What};
 use super::input::Input;
+use super::lines::Lines;
+use super::operation::{Content, Done, Operation, What};
 use super::path::{self, Folders};
-use super::reads::Lines;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
 /// The files that are attached in a conversation, each with its path in one spelling, in its order.

@@ -13,7 +13,9 @@ mod exchanges;
 mod failures;
 mod files;
 mod input;
+mod lines;
 mod numbered;
+mod operation;
 mod patch;
 mod path;
 mod pictures;
@@ -35,12 +37,12 @@ pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, Left, is_put_back, note_of_original};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
-pub use files::{
-    At, Content, Done, Effort, File, Known, Operation, Replacement, What, files, with_attached,
-};
+pub use files::{Effort, File, Known, files, with_attached};
+pub use lines::Lines;
+pub use operation::{At, Content, Done, Operation, Replacement, What};
 pub use path::{folder, is_relative, spelled};
 pub use pictures::{Picture, is_told_picture, picture};
-pub use reads::{EarlierRead, Lines, Read, Shown, reads};
+pub use reads::{EarlierRead, Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;

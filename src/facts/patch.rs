@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use super::files::{At, Replacement, What};
 use super::input::Input;
+use super::operation::{At, Replacement, What};
 
 /// What a patch does to one file.
 #[derive(Debug, PartialEq, Eq)]

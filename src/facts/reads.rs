@@ -6,6 +6,7 @@
 use memchr::memmem::{self, Finder};
 
 use super::input::Input;
+use super::lines::Lines;
 use super::numbered::Numbered;
 use super::path::{self, Folders};
 use super::refused::says_why_not;
@@ -26,43 +27,6 @@ pub struct Read {
     /// What was asked for besides the path and the lines, in one spelling.
     pub options: Vec<u8>,
     reading: Reading,
-}
-
-/// Lines of a file, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lines {
-    /// The first one.
-    pub first: u64,
-    /// The last one; none: up to the end of the file.
-    pub last: Option<u64>,
-}
-
-impl Lines {
-    /// The whole file.
-    pub const ALL: Lines = Lines {
-        first: 1,
-        last: None,
-    };
-
-    /// The same without an end, where a command that was asked for them has printed fewer: there are no more.
-    pub(super) fn up_to_the_end(self, printed: &str) -> Lines {
-        let asked = self.last.map(|last| last.saturating_sub(self.first) + 1);
-        let is_all = asked.is_some_and(|asked| (printed.lines().count() as u64) < asked);
-        Lines {
-            last: self.last.filter(|_| !is_all),
-            ..self
-        }
-    }
-
-    /// Whether all of `other` is among these.
-    pub fn hold(self, other: Lines) -> bool {
-        let to_the_end = match (self.last, other.last) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(last), Some(other)) => last >= other,
-        };
-        self.first <= other.first && to_the_end
-    }
 }
 
 /// What the result of a read shows.

@@ -4,7 +4,7 @@
 //! knows what.
 
 use super::input::Input;
-use super::reads::Lines;
+use super::lines::Lines;
 use super::{Exchange, commands};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;

@@ -1,7 +1,7 @@
 //! What the agent has set out to do: its to-dos and its plan. The last one wins.
 
-use super::files::Done;
 use super::input::Input;
+use super::operation::Done;
 use super::{Exchange, Place};
 use crate::transcript::{Outcome, Transcript};
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::summarise::Told;
+use super::results::Told;
 use super::{Pipeline, Round, Work};
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 use crate::plan::{Plan, tool_named_by};

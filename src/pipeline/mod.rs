@@ -6,12 +6,15 @@
 
 mod account;
 mod asking;
+mod layers;
 mod masking;
 mod recorded;
+mod results;
 mod round;
 mod splice;
 mod summarise;
 mod target;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -29,7 +32,8 @@ use crate::tokens::{Estimator, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 use crate::verify::{Finding, Severity, new_findings, verify};
 
-pub use round::{Gates, Round, Summaries, Work};
+pub use round::{Gates, Round, Summaries};
+pub use work::Work;
 
 /// What stays the same for all transcripts of a run.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::summarise::Told;
+use super::results::Told;
 use super::{Pipeline, Rejected, Work};
 use crate::apply;
 use crate::format::{self, Revision, Splice};

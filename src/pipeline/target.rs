@@ -3,7 +3,7 @@
 //! Twice: before a summary is written, where there would be no room for it; and in the end, where all else has given way.
 //! Never touches what an answer says, nor what a person typed.
 
-use super::summarise::Told;
+use super::results::Told;
 use super::{Pipeline, Round, Work};
 use crate::artifacts::{self, Output};
 use crate::ids::IdMap;

@@ -7,10 +7,12 @@
 //! Never allocates for content, never alters a byte, never panics on any input.
 
 mod cursor;
+mod defects;
 mod lines;
 mod string;
 
-pub use cursor::{Bad, Cursor, Kind, Oddities, Parse};
+pub use cursor::{Cursor, Kind};
+pub use defects::{Bad, Oddities, Parse};
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
 pub use string::{Text, unescape, unescape_into};

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::Span;
-use super::cursor::{Bad, Oddities, Parse};
+use super::defects::{Bad, Oddities, Parse};
 
 /// A JSON string: its bytes between the quotes and its length for a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

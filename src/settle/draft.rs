@@ -2,7 +2,7 @@
 //!
 //! PURE.
 
-use super::summary::{ROUNDS, Summing};
+use super::summing::Summing;
 use crate::facts::{Left, note_of_original};
 use crate::plan::{Cut, Goal};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
@@ -16,6 +16,9 @@ pub(super) const TAIL: u64 = 30;
 /// Kept messages have no more than so many hundredths of what the user's words leave; where the last answer alone takes more,
 /// nothing is kept.
 const LEAST: u64 = 50;
+
+/// So often a summary is asked for again because it came out larger than the room for it.
+pub(super) const ROUNDS: usize = 6;
 
 /// Sizes of the smallest summaries that say something.
 const SMALLEST: [u64; 9] = [8, 12, 16, 24, 32, 64, 128, 256, 512];

@@ -10,6 +10,7 @@ mod draft;
 mod fitting;
 mod room;
 mod summary;
+mod summing;
 mod words;
 
 use crate::artifacts::{Artifacts, Stored};
@@ -21,7 +22,8 @@ use crate::tokens::{Size, Sizes};
 use crate::transcript::{Block, Transcript};
 
 pub use fitting::{Room, fitted};
-pub use summary::{Kept, Lost, Says, Settled, Summarised, Summing};
+pub use summary::{Kept, Lost, Says, Settled, Summarised};
+pub use summing::Summing;
 pub use words::Words;
 
 /// A result's new content.

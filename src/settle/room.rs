@@ -4,7 +4,7 @@
 
 use super::Room;
 use super::draft::TAIL;
-use super::summary::Summing;
+use super::summing::Summing;
 use crate::plan::Cut;
 
 impl Summing<'_> {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-use super::summary::Summing;
+use super::summing::Summing;
 use crate::facts::{Left, is_told_picture, picture, said};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};

@@ -5,7 +5,8 @@
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 
-use super::atomic::{Durability, IfTaken, Mode, Temp};
+use super::atomic::{IfTaken, Mode, Temp};
+use super::folder::Durability;
 use super::folder::{NotPlain, not_plain};
 use super::{Store, content_name, is_content_name};
 use crate::error::{Error, ErrorKind, Result};

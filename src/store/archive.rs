@@ -7,7 +7,8 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 
-use super::atomic::{Durability, IfTaken, Mode, Temp, Written};
+use super::atomic::{IfTaken, Mode, Temp, Written};
+use super::folder::Durability;
 use super::folder::{Folder, NotPlain, not_plain};
 use super::{NAME_DIGITS, Store, content_name, hash_text, is_content_name, pour};
 use crate::error::{Error, ErrorKind, Result};

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::folder::Folder;
+use super::folder::{Durability, Folder};
 use super::spot::Spot;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -20,12 +20,13 @@ mod attributes;
 mod lease;
 #[cfg(unix)]
 mod live;
+mod nameless;
 mod temp;
 
 #[cfg(unix)]
 use live::put;
+pub use nameless::{Halted, halt};
 use temp::Replaced;
-pub use temp::{Halted, halt};
 pub(super) use temp::{IfTaken, Temp};
 
 const TEMP_PREFIX: &str = ".ctxpack-";
@@ -42,15 +43,6 @@ pub enum Existing {
     /// Replace it only while it is still the file that was read, and nobody writes to it: a live agent may be appending
     /// to it. On Linux no line of such an agent is lost, whether it keeps the file open or not.
     IfUnchanged(Stamp),
-}
-
-/// Whether the bytes must survive a power cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// On the disk before the name appears, and the name on the disk before `commit` returns.
-    Durable,
-    /// Left to the system: some 60 times faster for small files. A batch calls [`Folder::sync`] at its end.
-    Lazy,
 }
 
 /// Who may read a file that did not exist before. A file that is replaced keeps its own mode, owner and attributes.
@@ -414,3 +406,8 @@ pub(super) fn place(metadata: &Metadata) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests;
+
+/// Does so in the folder of a spot.
+pub fn sweep_beside(spot: &Spot) {
+    sweep(&spot.folder);
+}

@@ -13,7 +13,6 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::atomic::Durability;
 use crate::error::{Error, ErrorKind, Result};
 
 #[cfg(not(unix))]
@@ -34,6 +33,15 @@ pub struct Folder {
     handle: Arc<Handle>,
     /// For messages.
     path: PathBuf,
+}
+
+/// Whether the bytes must survive a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// On the disk before the name appears, and the name on the disk before `commit` returns.
+    Durable,
+    /// Left to the system: some 60 times faster for small files. A batch calls [`Folder::sync`] at its end.
+    Lazy,
 }
 
 /// Who may use a folder that is made.

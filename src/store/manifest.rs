@@ -19,7 +19,8 @@ use std::sync::{Arc, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::archive::{archive_name, is_archive_name};
-use super::atomic::{Durability, Existing, Mode, write};
+use super::atomic::{Existing, Mode, write};
+use super::folder::Durability;
 use super::folder::{Access, Folder, chance, not_plain};
 use super::offload::{OFFLOADED, is_offload_name};
 use super::spot::Spot;

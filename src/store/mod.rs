@@ -33,7 +33,8 @@ pub use archive::{ArchiveWriter, Archived, archive_name};
 pub use offload::{OffloadHash, is_offload_name, offload_name};
 pub use spot::{Missing, Spot};
 
-use atomic::{Durability, Written};
+use atomic::Written;
+use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
 use manifest::Journal;
 

@@ -6,7 +6,8 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 
-use super::atomic::{Durability, IfTaken, Mode, Temp, remove_opened};
+use super::atomic::{IfTaken, Mode, Temp, remove_opened};
+use super::folder::Durability;
 use super::folder::not_plain;
 use super::{Store, content_name, is_content_name};
 use crate::error::{Error, ErrorKind, Result};

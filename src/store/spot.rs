@@ -7,8 +7,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::atomic::{self, Durability};
-use super::folder::{Access, Folder, NotPlain, folder_of};
+use super::folder::{Access, Durability, Folder, NotPlain, folder_of};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A name in a folder that is held open.
@@ -50,11 +49,6 @@ impl Spot {
             },
         };
         Spot::in_folder(folder, path)
-    }
-
-    /// Removes what killed runs have left half written in its folder.
-    pub fn sweep(&self) {
-        atomic::sweep(&self.folder);
     }
 
     /// A path that was found or made below a folder of the user's, `base`: below it there is no link on the way.

@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::atomic::{Durability, Existing, Mode, Replace, Rights, Stamp, Written};
+use super::atomic::{Existing, Mode, Replace, Rights, Stamp, Written, sweep_beside};
+use super::folder::Durability;
 use super::manifest::{Cleaned, Ledger, Original, Record, newest};
 use super::spot::{Missing, Spot};
 use super::{COPY_BYTES, FOLDER, Store, hash_text, open_transcript, pour, resolved};
@@ -260,7 +261,7 @@ impl Found {
         let mut file = match dest {
             Dest::InPlace => {
                 // A run that was killed may have left its file where there is nothing to undo any more.
-                self.spot.sweep();
+                sweep_beside(&self.spot);
                 if matches!(self.state, State::AlreadyOriginal(_)) {
                     return Ok(done);
                 }
@@ -272,7 +273,7 @@ impl Found {
             }
             Dest::Path(path, existing) => {
                 let spot = Spot::named(path, Missing::Refuse)?;
-                spot.sweep();
+                sweep_beside(&spot);
                 Replace::create(spot, existing, mode, Durability::Durable)?
             }
             Dest::Writer(to) => {

@@ -16,7 +16,7 @@ use ctxpack::policy::{Effective, Policy, Setting, parse, preset, presets, resolv
 use ctxpack::redact::Redactor;
 use ctxpack::scan::{Cursor, Kind, Parse, Span, lines, unescape};
 use ctxpack::store::Store;
-use ctxpack::store::atomic::Durability;
+use ctxpack::store::folder::Durability;
 use ctxpack::store::gc::Sweep;
 use ctxpack::store::undo::{Appended, Dest, Undo};
 use ctxpack::transcript::Transcript;

@@ -27,7 +27,8 @@ use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
 use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
-use crate::store::atomic::{Durability, Existing, Mode, write};
+use crate::store::atomic::{Existing, Mode, write};
+use crate::store::folder::Durability;
 use crate::store::{Missing, Spot, Store, read_regular};
 use crate::text::{count, printable};
 

@@ -23,7 +23,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::lease::{Against, Hold, hold};
-use super::temp::Nameless;
+use super::nameless::Nameless;
 use super::{Stamp, Why, place};
 use crate::store::folder::Folder;
 

@@ -3,139 +3,19 @@
 //!
 //! Dropped, it leaves nothing. Locked for as long as it lives, so that a sweep can tell it from what a killed run left.
 
-use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 #[cfg(unix)]
 use std::fs::Permissions;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use super::{
-    Committed, Durability, Mode, Stamp, TEMP_PREFIX, TEMP_RANDOM, TEMP_SUFFIX, Why, Written, put,
-};
-use crate::store::folder::{Access, Folder, chance};
+use super::nameless::{NAMING, Nameless};
+use super::{Committed, Durability, Mode, Stamp, Why, Written, put};
+use crate::store::folder::{Access, Folder};
 
 /// Collects the many small slices of a spliced transcript into few system calls.
 const BUFFER_BYTES: usize = 64 * 1024;
-
-/// The temporary files of this process. Locked while one is made, so that [`halt`] knows all that there are.
-static LIVE: Mutex<Live> = Mutex::new(Live {
-    next: 0,
-    files: BTreeMap::new(),
-});
-/// Held for reading while a file takes its name, by [`halt`] for writing: halfway, the old file is the one with the
-/// temporary name. To be taken before [`LIVE`].
-static NAMING: RwLock<()> = RwLock::new(());
-
-/// Temporary files, numbered as they are made.
-#[derive(Debug)]
-struct Live {
-    next: u64,
-    files: BTreeMap<u64, (Folder, OsString)>,
-}
-
-/// No output of this process can be begun or take its name while this is held.
-#[derive(Debug)]
-#[must_use]
-pub struct Halted {
-    _naming: RwLockWriteGuard<'static, ()>,
-    _live: MutexGuard<'static, Live>,
-}
-
-/// Removes the temporary files of all threads, for a process that ends at once. Waits for those that are taking their names.
-pub fn halt() -> Halted {
-    let naming = NAMING.write().unwrap_or_else(PoisonError::into_inner);
-    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-    for (folder, name) in live.files.values() {
-        // What cannot be removed is left to the next run.
-        let _ = folder.remove(name);
-    }
-    Halted {
-        _naming: naming,
-        _live: live,
-    }
-}
-
-/// A file that has only a temporary name yet.
-#[derive(Debug)]
-pub(super) struct Nameless {
-    pub(super) file: File,
-    pub(super) name: TempName,
-}
-
-/// The temporary name of a file, which goes with this.
-#[derive(Debug)]
-pub(super) struct TempName {
-    pub(super) folder: Folder,
-    pub(super) name: OsString,
-    /// In [`LIVE`].
-    number: u64,
-    /// Whether a file has the name still.
-    is_taken: bool,
-}
-
-impl Nameless {
-    /// A new file of a name that nobody can foresee, locked for as long as it is open so that [`super::remove_leftover`] lets
-    /// it be.
-    fn create(folder: &Folder, access: Access) -> io::Result<Self> {
-        loop {
-            let made = {
-                let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-                let random = &chance()[..TEMP_RANDOM];
-                let name = OsString::from(format!("{TEMP_PREFIX}{random}{TEMP_SUFFIX}"));
-                match folder.create(&name, access) {
-                    Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
-                    Err(e) => return Err(e),
-                    Ok(file) => {
-                        live.next += 1;
-                        let number = live.next;
-                        live.files.insert(number, (folder.clone(), name.clone()));
-                        let name = TempName {
-                            folder: folder.clone(),
-                            name,
-                            number,
-                            is_taken: true,
-                        };
-                        Nameless { file, name }
-                    }
-                }
-            };
-            if claim(&made.file)? {
-                return Ok(made);
-            }
-            // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-impl TempName {
-    /// The file takes the name `target`, whatever had that.
-    pub(super) fn rename(&mut self, target: &OsStr) -> io::Result<()> {
-        self.folder.rename(&self.name, target)?;
-        self.is_taken = false;
-        Ok(())
-    }
-
-    fn rename_to_free(&mut self, target: &OsStr) -> io::Result<()> {
-        self.folder.rename_to_free(&self.name, target)?;
-        self.is_taken = false;
-        Ok(())
-    }
-}
-
-impl Drop for TempName {
-    fn drop(&mut self) {
-        if self.is_taken {
-            // What cannot be removed is left to the next run.
-            let _ = self.folder.remove(&self.name);
-        }
-        let mut live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
-        live.files.remove(&self.number);
-    }
-}
 
 /// What a rename does when its name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,23 +191,6 @@ impl Write for Hashing {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-#[cfg(unix)]
-fn claim(file: &File) -> io::Result<bool> {
-    use std::fs::TryLockError;
-    use std::os::unix::fs::MetadataExt;
-    match file.try_lock() {
-        Ok(()) => Ok(file.metadata()?.nlink() > 0),
-        Err(TryLockError::WouldBlock) => Ok(false),
-        // A file system without locks: a sweep cannot lock there either, so it removes nothing.
-        Err(TryLockError::Error(_)) => Ok(true),
-    }
-}
-
-#[cfg(not(unix))]
-fn claim(_file: &File) -> io::Result<bool> {
-    Ok(true)
 }
 
 /// Gives a new file the mode that was asked for.

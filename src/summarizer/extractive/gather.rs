@@ -1,24 +1,21 @@
-//! The units of a span, from its messages and from the facts of it.
+//! What is gathered of a span, and how a unit, a line or a name is added to it.
 //!
-//! One pass over the messages. Of what follows the span, it takes only what a reader still sees there.
+//! Never decides what is worth adding.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::clip::clip;
 use super::entities::Class;
-use super::facts_of::Output;
 use super::focus::Focus;
 use super::form::{Mark, Row, Section};
-use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Says, Unit, Units};
-use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Earlier, Exchange, Left, decides, exchanges, said, sentences};
+use crate::facts::{Earlier, Left};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
-use crate::scan::{Cursor, Kind, Parse, unescape};
-use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Transcript, Typed};
+use crate::scan::unescape;
+use crate::transcript::{Block, Conversation, Transcript};
 
 /// The longest statement of any kind but the user's, in bytes.
 pub(super) const LONGEST: usize = 320;
@@ -28,21 +25,6 @@ const SHORTEST: usize = 6;
 
 /// How many names a line of an index holds.
 const IN_A_LINE: usize = 6;
-
-/// So many lines of a file at most, besides its outline.
-const LINES_OF_A_FILE: usize = 400;
-
-/// What a line of a file's outline is worth besides its names.
-const OUTLINE: f64 = 0.1;
-
-/// How the instructions of a project begin that Codex puts before every conversation: they are there again after this one.
-const PROJECT: &str = "# AGENTS.md instructions for ";
-
-/// So deep in a call's input values are told apart from keys.
-const DEEPEST: u8 = 8;
-
-/// What a sentence is worth besides its names when it says what was decided, or why.
-const DECIDES: f64 = 0.5;
 
 /// Stands between the names of an index.
 pub(super) const BETWEEN: &str = ", ";
@@ -91,84 +73,9 @@ struct Indexed {
 }
 
 impl Gather<'_, '_> {
-    /// All units of the span.
-    pub(super) fn all(mut self) -> Units {
-        let conversation = self.conversation;
-        let exchanges = exchanges(self.transcript, conversation, &self.policy.tools);
-        let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
-        let (upto, behind) = exchanges.split_at(exchanges.partition_point(before(self.end)));
-        let own = &upto[..upto.partition_point(before(self.span.end))];
-        let own = &own[own.partition_point(before(self.span.start))..];
-        let outputs = facts_of::gather(&mut self, own, behind);
-        for number in self.span.clone() {
-            let message = &conversation.messages[number];
-            match self.left[number] {
-                Left::Summary => carried::gather(&mut self, number as u32, message),
-                Left::Acknowledgement => {}
-                Left::Nothing => self.message(number as u32, message, &outputs),
-            }
-        }
-        self.unread();
-        queued::gather(&mut self);
-        requests::keep_last(&mut self);
-        state::gather(&mut self);
-        self.behind();
-        self.weigh();
-        self.index();
-        self.found
-    }
-
-    /// The units of the user's words, and none of the answers and outputs between them.
-    pub(super) fn words(mut self) -> Units {
-        let conversation = self.conversation;
-        for number in self.span.clone() {
-            let message = &conversation.messages[number];
-            match self.left[number] {
-                Left::Summary => carried::gather(&mut self, number as u32, message),
-                Left::Acknowledgement => {}
-                Left::Nothing => self.by_user(number as u32, message),
-            }
-        }
-        self.unread();
-        queued::gather(&mut self);
-        requests::keep_last(&mut self);
-        self.weigh();
-        self.found
-    }
-
-    fn weigh(&mut self) {
+    pub(super) fn weigh(&mut self) {
         let messages = self.conversation.messages.len();
         self.found.weights = self.found.names.weights(messages);
-    }
-
-    /// Adds a message of the user, or what may be the user's in one that nobody typed.
-    fn by_user(&mut self, number: u32, message: &Message) {
-        let (transcript, conversation) = (self.transcript, self.conversation);
-        let blocks = conversation.blocks(message);
-        if message.typed == Typed::Yes {
-            let text = requests::words(transcript, blocks);
-            let line = conversation.first_line(message);
-            requests::add(self, &text, number, line);
-            requests::add_pictures(self, blocks, number, line);
-            return;
-        }
-        for block in blocks.iter().map(|block| transcript.block(*block)) {
-            if block.kind == BlockKind::Attachment {
-                queued::attached(self, number, block);
-            } else if block.kind == BlockKind::Text && message.role == Role::User {
-                requests::add_echo(self, &said(transcript, block), number, block.line);
-            }
-        }
-    }
-
-    /// Adds the last message of the user among those that nobody reads: it is told all the same.
-    fn unread(&mut self) {
-        let messages = &self.conversation.messages;
-        let is_typed =
-            |n: &usize| messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing;
-        if let Some(last) = (self.span.end..self.end).rfind(is_typed) {
-            self.by_user(last as u32, &messages[last]);
-        }
     }
 
     /// Adds a unit and gives it back; what says nothing is none.
@@ -214,137 +121,8 @@ impl Gather<'_, '_> {
         Mark::line(self.first_line + u64::from(line))
     }
 
-    fn message(&mut self, number: u32, message: &Message, outputs: &IdMap<u32, Output>) {
-        let (transcript, conversation) = (self.transcript, self.conversation);
-        if message.typed == Typed::Yes {
-            return self.by_user(number, message);
-        }
-        let blocks = conversation.blocks(message);
-        let is_call = |b: &u32| transcript.block(*b).kind == BlockKind::Call;
-        // What stands before calls is mostly what they do anyway.
-        let base = if blocks.iter().any(is_call) { 0.3 } else { 1.0 };
-        for number_of_block in blocks {
-            let block = transcript.block(*number_of_block);
-            match (block.kind, message.role) {
-                (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
-                (BlockKind::Text, Role::User) => {
-                    let text = said(transcript, block);
-                    requests::add_echo(self, &text, number, block.line);
-                    self.instructions(&text, number, block.line);
-                }
-                (BlockKind::Attachment, _) => queued::attached(self, number, block),
-                (BlockKind::Call, _) => {
-                    let values = values(transcript, block);
-                    self.count(&values, number, block.line, Speaker::Author);
-                }
-                (BlockKind::Result, _) => {
-                    let output = outputs.get(number_of_block).copied();
-                    self.result(number, block, output.unwrap_or(Output::Other));
-                }
-                (
-                    BlockKind::Text
-                    | BlockKind::Image
-                    | BlockKind::Document
-                    | BlockKind::Thinking
-                    | BlockKind::Redacted
-                    | BlockKind::Server
-                    | BlockKind::Other,
-                    _,
-                ) => {}
-            }
-        }
-    }
-
-    /// What is said to the assistant and nobody typed: what a command or a skill consists of, and words beside results.
-    fn instructions(&mut self, text: &str, message: u32, at: u32) {
-        let is_notice = text.trim_start().starts_with('<');
-        if is_notice || requests::is_put_there(text) || text.starts_with(PROJECT) {
-            return;
-        }
-        let counted = self.count(text, message, at, Speaker::Tool);
-        for line in text.split('\n') {
-            self.line(line, Some(&counted), message, at, 0.0);
-        }
-    }
-
-    fn findings(&mut self, message: u32, block: &Block, base: f64) {
-        let text = said(self.transcript, block);
-        let names = &mut self.found.names;
-        let counted = names.count(&text, message, Speaker::Author, |_, _, _| false);
-        for sentence in sentences(&text) {
-            let sentence = clip(sentence, LONGEST);
-            if !self.lines.insert(hash(&sentence)) {
-                continue;
-            }
-            // Why something is as it is stands nowhere else.
-            let base = if decides(&sentence) {
-                base + DECIDES
-            } else {
-                base
-            };
-            let unit = Unit {
-                base: base + self.focus.worth(&sentence),
-                row: self.row(Section::Findings, block.line, &sentence),
-                message,
-                claim: Claim::Free,
-                says: Says::Words,
-                names: self.found.names.of_part(&sentence, &counted),
-            };
-            self.found.units.push(unit);
-        }
-    }
-
-    /// What a result says; of one that a free layer has replaced what it still shows: it stands for what an earlier run could
-    /// have told, and would be told only the second time.
-    fn shown<'t>(&self, text: &'t str) -> &'t str {
-        let policy = self.policy;
-        let own = [
-            &policy.superseded.placeholder,
-            &policy.demote.text,
-            &policy.clear.placeholder,
-        ];
-        let replaced = own.iter().find_map(|own| own.matches(text));
-        replaced.map_or(text, |values| values.preview)
-    }
-
-    fn result(&mut self, message: u32, block: &Block, output: Output) {
-        let text = said(self.transcript, block);
-        let text = self.shown(&text);
-        let counted = self.count(text, message, block.line, Speaker::Tool);
-        let mut tell =
-            |line: &str, base| self.line(line, Some(&counted), message, block.line, base);
-        // The results of a command stand at its end.
-        let at_the_end = match output {
-            Output::Command => 0.5,
-            Output::File | Output::OldFile | Output::Other => 0.0,
-        };
-        match output {
-            Output::File => {
-                let lines = text.split('\n').map(without_number).enumerate();
-                for (number, line) in lines {
-                    if is_outline(line) {
-                        tell(line, OUTLINE);
-                    } else if number < LINES_OF_A_FILE {
-                        tell(line, 0.0);
-                    }
-                }
-            }
-            Output::OldFile => {}
-            Output::Command | Output::Other => {
-                let (lines, last) = key_lines(text);
-                for line in lines {
-                    tell(line, 0.0);
-                }
-                // The status is told with the command.
-                for line in last.filter(|line| !line.starts_with("Exit code")) {
-                    tell(line, at_the_end);
-                }
-            }
-        }
-    }
-
     /// Counts the names of a text, and remembers those for an index.
-    fn count<'t>(
+    pub(super) fn count<'t>(
         &mut self,
         text: &'t str,
         message: u32,
@@ -373,7 +151,7 @@ impl Gather<'_, '_> {
     }
 
     /// Adds indexes: the names that a text was the first to say, those together that are worth most.
-    fn index(&mut self) {
+    pub(super) fn index(&mut self) {
         let Index { mut names, text } = std::mem::take(&mut self.index);
         let is_same = |a: &Indexed, b: &Indexed| (a.message, a.line) == (b.message, b.line);
         for of_one in names.chunk_by_mut(is_same) {
@@ -404,7 +182,7 @@ impl Gather<'_, '_> {
     }
 
     /// The same of a line of `counted`.
-    fn line(
+    pub(super) fn line(
         &mut self,
         line: &str,
         counted: Option<&Counted<'_>>,
@@ -434,67 +212,6 @@ impl Gather<'_, '_> {
             names,
         };
         self.found.units.push(unit);
-    }
-
-    /// Names that are seen without the summary.
-    fn behind(&mut self) {
-        let (transcript, conversation) = (self.transcript, self.conversation);
-        let Units {
-            names, seen_behind, ..
-        } = &mut self.found;
-        for message in &conversation.messages[self.end..] {
-            for block in conversation.blocks(message) {
-                let block = transcript.block(*block);
-                let text = match block.kind {
-                    BlockKind::Text | BlockKind::Result => said(transcript, block),
-                    BlockKind::Call => input(transcript, block),
-                    BlockKind::Image
-                    | BlockKind::Document
-                    | BlockKind::Thinking
-                    | BlockKind::Redacted
-                    | BlockKind::Server
-                    | BlockKind::Attachment
-                    | BlockKind::Other => continue,
-                };
-                names.each(&text, |name| seen_behind.push(name));
-            }
-        }
-    }
-}
-
-/// What a call's input says under its keys, a line each; all of it where it is no JSON.
-fn values(transcript: &Transcript<'_>, call: &Block) -> String {
-    let raw = transcript.bytes(call.line, call.content);
-    let text = match raw {
-        [b'"', inside @ .., b'"'] => unescape(inside),
-        raw => Cow::Borrowed(raw),
-    };
-    let mut out = Vec::new();
-    let mut cursor = Cursor::new(&text);
-    if !text.starts_with(b"{") || push_values(&mut cursor, DEEPEST, &mut out).is_err() {
-        out = text.into_owned();
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-fn push_values(cursor: &mut Cursor<'_>, levels: u8, out: &mut Vec<u8>) -> Parse<()> {
-    let line = cursor.line();
-    match cursor.kind()? {
-        Kind::Object if levels > 0 => {
-            let each = |_: &[u8], c: &mut Cursor<'_>| push_values(c, levels - 1, out);
-            cursor.object(each).map(drop)
-        }
-        Kind::Array if levels > 0 => cursor.array(|c| push_values(c, levels - 1, out)).map(drop),
-        Kind::String => {
-            out.extend_from_slice(&unescape(cursor.string()?.span.of(line)));
-            out.push(b'\n');
-            Ok(())
-        }
-        Kind::Object | Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
-            out.extend_from_slice(cursor.skip()?.of(line));
-            out.push(b'\n');
-            Ok(())
-        }
     }
 }
 

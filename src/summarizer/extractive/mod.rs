@@ -22,6 +22,7 @@ mod lines;
 mod names;
 mod queued;
 mod requests;
+mod span;
 mod state;
 mod units;
 
