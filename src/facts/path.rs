@@ -9,7 +9,7 @@ use std::cell::{OnceCell, RefCell};
 use super::input::Input;
 use super::lossy;
 use crate::scan::{Cursor, Span, unescape};
-use crate::transcript::{LineKind, Marks, Transcript};
+use crate::transcript::{Line, LineKind, Marks, Transcript};
 
 /// The names that tools have for the path in their inputs.
 const KEYS: [&str; 6] = [
@@ -66,10 +66,17 @@ impl<'t, 'a> Folders<'t, 'a> {
             return None;
         }
         self.recorded(line).or_else(|| {
-            // A session may say it once, in its header.
-            let first = self.transcript.lines().first()?;
-            let is_header = first.kind == LineKind::Session && line != 0;
-            is_header.then(|| self.recorded(0)).flatten()
+            // A session may say it once, in its header. What cannot be read before it changes nothing.
+            let is_read = |line: &Line| match line.kind {
+                LineKind::Bad | LineKind::Unknown => false,
+                LineKind::Message | LineKind::Mirror | LineKind::Control | LineKind::Session => {
+                    true
+                }
+            };
+            let lines = self.transcript.lines();
+            let first = lines.iter().position(is_read)? as u32;
+            let is_header = lines[first as usize].kind == LineKind::Session && line != first;
+            is_header.then(|| self.recorded(first)).flatten()
         })
     }
 

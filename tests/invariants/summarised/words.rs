@@ -283,6 +283,8 @@ impl Known {
         text.push_str(&String::from_utf8_lossy(&case.bytes));
         text.push_str(case.policy.summary.text.as_str());
         text.push_str(&case.policy.summary.ack);
+        // A target may demote what nothing else would.
+        text.push_str(case.policy.demote.text.as_str());
         text.push_str(&case.replies);
         text.push_str(&case.archives().join("\n"));
         // A share of the original names its tokens.
@@ -300,8 +302,13 @@ impl Known {
         let is_range = word
             .split_once('-')
             .is_some_and(|(first, last)| is_number(first) && is_number(last));
+        let is_offload = word
+            .strip_prefix("offloaded/")
+            .and_then(|name| name.strip_suffix(".txt"))
+            .is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
         is_mark
             || is_range
+            || is_offload
             || OURS.contains(&word)
             || MORE.contains(&word)
             || self.text.contains(word)
