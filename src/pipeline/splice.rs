@@ -10,7 +10,7 @@ use super::{Pipeline, Rejected, Work};
 use crate::apply;
 use crate::format::{self, Revision, Splice};
 use crate::ids::IdMap;
-use crate::outcome::Rejection;
+use crate::outcome::{Missed, Rejection};
 use crate::plan::prunable;
 use crate::policy::History;
 use crate::settle::{Kept, Settled, Summarised};
@@ -61,10 +61,14 @@ impl Pipeline<'_> {
             });
             let Some(splice) = format.splice(transcript, conversation, summarised.tail, summary)
             else {
+                let why = "the first message that stays hangs on nothing".to_owned();
+                let target = summarised.target;
+                let target = target.map(|target| target.after(now).because(Missed::KeptMessages));
+                told.why.clone_from(&why);
                 told.settled = Settled::Stays {
-                    why: "the first message that stays hangs on nothing".to_owned(),
+                    why,
                     tried: None,
-                    target: summarised.target.map(|target| target.after(now)),
+                    target,
                 };
                 continue;
             };
