@@ -2,8 +2,11 @@
 //!
 //! PURE. Never asks who wrote the summary, nor what it was meant to tell.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::hash::BuildHasher;
 
+use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use super::summing::Summing;
@@ -28,9 +31,10 @@ impl Summing<'_> {
     pub(super) fn words_in(&self, tail: usize, text: &str) -> Words {
         let rows = parse(text).rows;
         let rows: BTreeSet<&str> = rows.iter().map(|row| row.text.trim()).collect();
+        let text = Text::new(text);
         let is_there = |words: &str| {
             let words = words.trim();
-            rows.contains(words) || memmem::find(text.as_bytes(), words.as_bytes()).is_some()
+            rows.contains(words) || text.holds(words)
         };
         let mut words = Words::default();
         let messages = self.conversation.messages.iter().zip(self.left).take(tail);
@@ -79,5 +83,77 @@ impl Summing<'_> {
         let texts = blocks.filter(|block| block.kind == BlockKind::Text);
         let texts = texts.map(|block| said(self.transcript, block).into_owned());
         texts.filter(|text| !is_put_there(text))
+    }
+}
+
+/// A text in which many others are looked for, most of which are not there.
+struct Text<'t> {
+    text: &'t str,
+    /// A bit for each hash of so many bytes in a row that are in it.
+    seen: OnceCell<Vec<u64>>,
+}
+
+/// So many bytes in a row are looked at: few, which short words have too, and as many as seldom come together by chance.
+const IN_A_ROW: [usize; 2] = [8, 32];
+
+impl<'t> Text<'t> {
+    fn new(text: &'t str) -> Self {
+        Text {
+            text,
+            seen: OnceCell::new(),
+        }
+    }
+
+    /// Whether it holds these words.
+    fn holds(&self, words: &str) -> bool {
+        let (text, words) = (self.text.as_bytes(), words.as_bytes());
+        let seen = self.seen.get_or_init(|| {
+            // Sixteen bits for each byte, of which two are set.
+            let mut seen = vec![0; (text.len() / 4).next_power_of_two()];
+            for row in IN_A_ROW.iter().flat_map(|len| text.windows(*len)) {
+                let (at, bit) = bit_of(row, seen.len());
+                seen[at] |= bit;
+            }
+            seen
+        });
+        let is_seen = |row: &[u8]| {
+            let (at, bit) = bit_of(row, seen.len());
+            seen[at] & bit != 0
+        };
+        let mut rows = IN_A_ROW.iter().flat_map(|len| words.chunks_exact(*len));
+        // Looking through all of the text for each would be quadratic.
+        rows.all(is_seen) && memmem::find(text, words).is_some()
+    }
+}
+
+/// The place among that many words, and the bit there, of bytes in a row.
+fn bit_of(row: &[u8], words: usize) -> (usize, u64) {
+    let hash = FixedState::default().hash_one(row);
+    ((hash / 64) as usize & (words - 1), 1 << (hash % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_text_holds_what_it_holds(text in "[ab]{0,40}", words in "[ab]{0,12}") {
+            prop_assert_eq!(Text::new(&text).holds(&words), text.contains(&words));
+        }
+    }
+
+    #[test]
+    fn a_long_text_holds_its_parts_and_nothing_else() {
+        let text: String = (0..5_000)
+            .map(|n| format!("The gauge {n} is read. "))
+            .collect();
+        let all = Text::new(&text);
+        for n in 0..5_000 {
+            assert!(all.holds(&format!("The gauge {n} is read.")));
+            assert!(!all.holds(&format!("The gauge {n} is lost.")));
+        }
     }
 }
