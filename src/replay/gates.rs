@@ -5,7 +5,6 @@
 //! is tried for again when the window has grown by an eighth: until then every request would summarise the same words again.
 
 use super::round::Asked;
-use crate::plan::is_over;
 use crate::policy::{OnFailure, Policy, TargetKind};
 use crate::summarizer::retry::Breaker;
 
@@ -56,8 +55,9 @@ impl<'p> Gates<'p> {
     /// A summary was tried, and so many live tokens are left.
     pub(super) fn left(&mut self, total: u64) {
         let target = &self.policy.target;
-        let is_aim = target.kind == TargetKind::Aim && target.tokens > 0;
-        self.resume = if is_aim && is_over(self.policy, total) {
+        let is_missed =
+            target.kind == TargetKind::Aim && target.tokens > 0 && total > target.tokens;
+        self.resume = if is_missed {
             total + total / GROWTH + 1
         } else {
             0
