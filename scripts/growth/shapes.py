@@ -21,8 +21,13 @@ def shape(*only):
 def write(name, writer, size):
     """A transcript of this shape, of about `size` bytes."""
     _, make = SHAPES[name]
+    return write_with(lambda writer: make(writer, size), writer)
+
+
+def write_with(make, writer):
+    """A transcript of what `make` writes, between the request and the exchanges of every shape."""
     writer.user("Please look at all gauges and repair the reader.")
-    make(writer, size)
+    make(writer)
     for number in range(24):
         writer.user(f"Now go on with part {number}. {prose(number, 20)}")
         writer.bash(10_000_000 + number, prose(number, 60))
