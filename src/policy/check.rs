@@ -1,32 +1,25 @@
-//! Keys that must agree with each other. What one key takes by itself is checked where it is read.
+//! Keys that must agree with each other. Whether a key accepts its value is checked as it is read.
 //!
-//! Never mends a policy: it says which two keys are at odds.
+//! Never corrects a policy: it says which two keys contradict each other.
 
 use crate::error::{Error, ErrorKind, Result};
 
-use super::{Layer, Policy, TriggerOn};
+use super::{Layer, Policy, TriggerOn, keys};
 
-/// Whether the keys of `policy` agree.
+/// Checks that the keys of `policy` agree.
 pub(super) fn check(policy: &Policy) -> Result<()> {
-    let texts = [
-        (
-            Layer::Superseded,
-            "superseded.placeholder",
-            &policy.superseded.placeholder,
-        ),
-        (Layer::Demote, "demote.text", &policy.demote.text),
-        (Layer::Clear, "clear.placeholder", &policy.clear.placeholder),
-        (Layer::Offload, "offload.text", &policy.offload.text),
-        (Layer::Summarize, "summary.text", &policy.summary.text),
-    ];
-    for (layer, key, text) in texts {
-        if policy.has(layer) && text.is_empty() {
-            let layer = layer.name();
+    let json = policy.to_json()?;
+    for key in keys::all() {
+        let layer = key.needed_by.filter(|layer| policy.has(*layer));
+        if let Some(layer) = layer
+            && key.get(&json) == ""
+        {
+            let (name, layer) = (key.name, layer.name());
             return Err(Error::new(
                 ErrorKind::Config,
-                format!("{key} is empty while the layer \"{layer}\" is on"),
+                format!("{name} is empty while the layer \"{layer}\" is on"),
             )
-            .hint(format!("set {key}, or take \"{layer}\" out of layers")));
+            .hint(format!("set {name}, or take \"{layer}\" out of layers")));
         }
     }
 

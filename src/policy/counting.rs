@@ -1,41 +1,42 @@
-//! `[tokens]`: how a policy counts. Data only; the counting itself is the tokens room's.
-//!
-//! What a provider recorded is reported elsewhere and never decides.
-
-use serde::{Deserialize, Serialize};
+//! `[tokens]`: how a policy estimates tokens. Data only; the counting itself is done by the `tokens` module.
 
 use super::choice::choice;
+use super::key::table;
 
-/// `[tokens]`: how this policy counts tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tokens {
-    /// The estimator. The published systems count characters or BPE tokens; `classes` is ours.
-    pub method: Method,
-    /// The vocabulary. Read by [`Method::Bpe`] only.
-    pub encoding: Encoding,
-    /// What one character is. Read by [`Method::Chars`] only.
-    pub unit: Unit,
-    /// Characters for one token, above 0. Read by [`Method::Chars`] only.
-    ///
-    /// 4 in most systems; 3 is "n / 4 × 4/3", a safety margin of a third.
-    pub chars_per_token: f64,
-    /// Where the fraction of a token goes.
-    pub rounding: Rounding,
-    /// What is rounded at once.
-    pub per: Per,
-    /// Which part of a message counts.
-    pub scope: Scope,
-    /// Tokens of one image, in every method; its base64 is never counted. No system behind it.
-    pub image_tokens: u64,
-    /// Tokens of one document without text, in every method. No system behind it.
-    pub document_tokens: u64,
+table! {
+    /// How this policy estimates tokens. Usage that a provider recorded is reported and never decides anything.
+    "tokens" Tokens {
+        /// The estimator.
+        ///
+        /// The published systems count characters or BPE tokens; `classes` is our own.
+        method: Method = Method::Classes;
+        /// The vocabulary for `bpe`.
+        encoding: Encoding = Encoding::O200kBase;
+        /// What `chars` counts as one character.
+        unit: Unit = Unit::Scalar;
+        /// How many characters `chars` counts as one token.
+        chars_per_token: f64 = 4.0, unit("characters");
+        /// What happens to the fraction of a token.
+        rounding: Rounding = Rounding::Floor;
+        /// What is rounded at once.
+        per: Per = Per::Message;
+        /// Which parts of a message are counted.
+        scope: Scope = Scope::Content;
+        /// What an image counts as, whatever its size; its base64 text is never counted.
+        ///
+        /// No published system has such a number.
+        image_tokens: u64 = 1_600, unit("tokens");
+        /// What a document without text counts as.
+        ///
+        /// No published system has such a number.
+        document_tokens: u64 = 3_000, unit("tokens");
+    }
 }
 
 choice! {
     /// `tokens.method`: the estimator.
     Method {
-        /// A number of characters is one token.
+        /// Characters, a number of which is one token.
         Chars = "chars",
         /// Weights by class of character: letters, digits, CJK and so on.
         Classes = "classes",
@@ -47,9 +48,9 @@ choice! {
 choice! {
     /// `tokens.encoding`: the vocabulary of byte-pair encoding.
     Encoding {
-        /// 200 000 entries, of the newer models.
+        /// 200 000 entries, used by newer models.
         O200kBase = "o200k_base",
-        /// 100 000 entries, of the older ones.
+        /// 100 000 entries, used by older models.
         Cl100kBase = "cl100k_base",
     }
 }
@@ -59,17 +60,17 @@ choice! {
     Unit {
         /// A Unicode scalar value, as Python counts.
         Scalar = "scalar",
-        /// A UTF-16 code unit, as JavaScript counts: two for what lies outside the basic plane.
+        /// A UTF-16 code unit, as JavaScript counts: two for a character outside the basic plane.
         Utf16 = "utf16",
     }
 }
 
 choice! {
-    /// `tokens.rounding`: where the fraction of a token goes.
+    /// `tokens.rounding`: what happens to the fraction of a token.
     Rounding {
-        /// Dropped.
+        /// It is dropped.
         Floor = "floor",
-        /// Counted as a whole token.
+        /// It counts as a whole token.
         Ceil = "ceil",
     }
 }
@@ -79,21 +80,21 @@ choice! {
     Per {
         /// Each message is rounded, then all are added.
         Message = "message",
-        /// The sum of the conversation is rounded once.
+        /// The sum over the conversation is rounded once.
         Conversation = "conversation",
     }
 }
 
 choice! {
-    /// `tokens.scope`: which part of a message counts.
+    /// `tokens.scope`: which parts of a message are counted.
     Scope {
-        /// All that the model reads: texts, tool names and inputs as they stand, result texts.
+        /// All that the model reads: texts, tool names, inputs as written, texts of results.
         Content = "content",
         /// Each message as compact JSON.
         MessageJson = "message_json",
-        /// The whole list of messages as compact JSON, non-ASCII as it stands.
+        /// The whole list of messages as compact JSON with non-ASCII characters as they are.
         HistoryJson = "history_json",
-        /// String contents, texts of blocks, string contents of blocks; no tool inputs, and lists count nothing.
+        /// String contents, texts of blocks and string contents of blocks; tool inputs and lists count nothing.
         Strings = "strings",
         /// Role and content; a content that is no string as compact JSON.
         RoleContent = "role_content",

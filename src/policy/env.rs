@@ -1,40 +1,39 @@
-//! What names in the environment set: `CTXPACK_` and a key, for every key, and the names that a policy's `[env]` lists
-//! because users of a published system have them set.
+//! What variables set: `CTXPACK_` and a key, for every key, and the variables that a policy's `[env]` lists because users of
+//! a published system have set them.
 //!
-//! Pure: the names and values come from the caller. A value is shown in an error only where the name says that it is meant
-//! for us; what else is in an environment is often a secret.
+//! Pure: names and values come from the caller. An error shows a value only if the name says that it is meant for ctxpack:
+//! other variables often hold secrets.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use super::keys::{self, ENV, EXTENDS, KEYS};
-use super::takes::Takes;
-use super::{LABELS, Policy, Setting};
+use super::key::{Key, Purpose};
+use super::{Policy, Setting, keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::{nearest, printable};
 
-/// The name that chooses a policy, as `--policy` does.
+/// The variable that chooses a policy, as `--policy` does.
 pub const POLICY_NAME: &str = "CTXPACK_POLICY";
-/// What all names of ours begin with.
+/// How ctxpack's own variables begin.
 const PREFIX: &str = "CTXPACK_";
-/// Names of ours that stand for no key.
+/// Those that set no key.
 const OTHERS: [&str; 2] = [POLICY_NAME, "CTXPACK_TRANSCRIPTS"];
 
-/// What an environment sets, in the order in which it is laid over a policy.
+/// What an environment sets, in the order in which it is applied to a policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
-    /// What flags beat: the policy's own names first, then `CTXPACK_*`, which are more to the point.
+    /// What flags override: first the variables that the policy lists, then `CTXPACK_*`, which are more specific.
     pub settings: Vec<Setting>,
-    /// What beats flags.
+    /// What overrides flags.
     pub firm: Vec<Setting>,
 }
 
-/// What `vars`, names with their values in any order, set in `policy`. An empty value is none.
+/// What `vars`, names with their values in any order, set in `policy`. An empty value counts as not set.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], naming the variable: a `CTXPACK_` name that looks like a key and is none, a value of a name of the
-/// policy's that its key does not take, a value that is no Unicode. What a `CTXPACK_` key takes is checked by
-/// [`super::resolve`].
+/// [`ErrorKind::Config`], naming the variable: a `CTXPACK_` name that looks like a key and is none, a variable of the
+/// policy's `[env]` whose key does not accept its value, a value that is not Unicode. The values of `CTXPACK_` variables are
+/// checked by [`super::resolve`].
 pub fn environment(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
     policy: &Policy,
@@ -68,24 +67,23 @@ pub fn environment(
     Ok(environment)
 }
 
-/// The name that sets `key`: `clear.keep` is `CTXPACK_CLEAR__KEEP`.
+/// The variable that sets `key`: `CTXPACK_CLEAR__KEEP` for `clear.keep`.
 pub fn name_of(key: &str) -> String {
     format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
 }
 
-/// The key that a name stands for; none for names that are not ours, or stand for something else.
-fn key_named(name: &str) -> Result<Option<&'static str>> {
+/// The key that a variable sets; `None` for variables that are not ctxpack's, or do something else.
+fn key_named(name: &str) -> Result<Option<&'static Key>> {
     if !name.starts_with(PREFIX) || OTHERS.contains(&name) {
         return Ok(None);
     }
-    let names: Vec<(String, &'static str)> =
-        KEYS.iter().map(|(key, ..)| (name_of(key), *key)).collect();
+    let names: Vec<(String, &Key)> = keys::all().map(|key| (name_of(key.name), key)).collect();
     if let Some((_, key)) = names.iter().find(|(known, _)| known == name) {
         return Ok(Some(key));
     }
     let candidates = names
         .iter()
-        .filter(|(_, key)| !LABELS.contains(key))
+        .filter(|(_, key)| key.purpose == Purpose::Setting)
         .map(|(known, _)| &known[PREFIX.len()..])
         .chain([&POLICY_NAME[PREFIX.len()..]]);
     let near = nearest(&name[PREFIX.len()..], candidates);
@@ -111,35 +109,35 @@ struct Rule<'s> {
     strength: Strength,
 }
 
-/// What a name sets, and to what.
+/// What a variable sets, and to what.
 enum Sets<'s> {
-    /// The key, to the name's value.
-    Value(&'static str, Takes),
+    /// The key, to the variable's value.
+    Value(&'static Key),
     /// The key, to a hundredth of it.
-    Percent(&'static str, Takes),
-    /// The key, to this, if the name's value says yes.
-    Fixed(&'static str, &'s str),
-    /// The first key, to a value up to 1; the second, to one above it.
-    Either([(&'static str, Takes); 2]),
+    Percent(&'static Key),
+    /// The key, to this, if the variable's value means yes.
+    Fixed(&'static Key, &'s str),
+    /// The first key if the value is at most 1, otherwise the second.
+    Either([&'static Key; 2]),
 }
 
 #[derive(Clone, Copy)]
 enum Strength {
-    /// A flag beats it.
+    /// Flags override it.
     Weak,
-    /// It beats flags.
+    /// It overrides flags.
     Firm,
 }
 
-/// The keys that the entries of an `[env]` table set, each with the text that it is set to where that is fixed.
+/// The keys that an entry of an `[env]` table sets, each with the text that it is set to if that is fixed.
 ///
 /// # Errors
 /// [`ErrorKind::Config`]: an entry that is written in no form that [`Policy::env`] describes, or names no key.
-pub(super) fn targets(spec: &str) -> Result<Vec<(&'static str, Option<&str>)>> {
+pub(super) fn targets(spec: &str) -> Result<Vec<(&'static Key, Option<&str>)>> {
     Ok(match rule(spec)?.sets {
-        Sets::Value(key, _) | Sets::Percent(key, _) => vec![(key, None)],
+        Sets::Value(key) | Sets::Percent(key) => vec![(key, None)],
         Sets::Fixed(key, value) => vec![(key, Some(value))],
-        Sets::Either(keys) => keys.iter().map(|(key, _)| (*key, None)).collect(),
+        Sets::Either([first, second]) => vec![(first, None), (second, None)],
     })
 }
 
@@ -149,33 +147,27 @@ fn rule(spec: &str) -> Result<Rule<'_>> {
         None => (spec, Strength::Weak),
     };
     let sets = if let Some((key, value)) = sets.split_once('=') {
-        let (key, takes) = target(key)?;
-        if takes.fit_text(value).is_none() {
-            return Err(keys::misfit(key, takes, value));
+        let key = target(key)?;
+        if key.domain.fit_text(value).is_none() {
+            return Err(keys::misfit(key, value));
         }
         Sets::Fixed(key, value)
     } else if let Some((first, second)) = sets.split_once('|') {
         Sets::Either([target(first)?, target(second)?])
     } else if let Some(key) = sets.strip_suffix('%') {
-        let (key, takes) = target(key)?;
-        Sets::Percent(key, takes)
+        Sets::Percent(target(key)?)
     } else {
-        let (key, takes) = target(sets)?;
-        Sets::Value(key, takes)
+        Sets::Value(target(sets)?)
     };
     Ok(Rule { sets, strength })
 }
 
-fn target(key: &str) -> Result<(&'static str, Takes)> {
-    match keys::find(key) {
-        None => Err(keys::unknown(key)),
-        Some((key, _)) if key == EXTENDS || key == ENV => Err(Error::new(
-            ErrorKind::Config,
-            format!("{key} is read from a policy file only"),
-        )
-        .hint("name another key in [env]")),
-        Some(found) => Ok(found),
+fn target(name: &str) -> Result<&'static Key> {
+    let key = keys::find(name).ok_or_else(|| keys::unknown(name))?;
+    if key.purpose == Purpose::Origin {
+        return Err(keys::file_only(key).hint("name another key in [env]"));
     }
+    Ok(key)
 }
 
 impl Rule<'_> {
@@ -188,41 +180,36 @@ impl Rule<'_> {
             .hint("correct its value, or unset it; --isolated ignores the environment")
         };
         let number = || value.trim().parse::<f64>().ok().filter(|n| n.is_finite());
-        let fits = |key, takes: Takes, value: &str, unit: &str| match takes.fit_text(value) {
+        let misfit = |key: &Key, unit| refused(format!("{} takes {}{unit}", key.name, key.domain));
+        let fits = |key: &'static Key, value: &str, unit| match key.domain.fit_text(value) {
             Some(_) => Ok(setting(name, key, value)),
-            None => Err(refused(format!("{key} takes {takes}{unit}"))),
+            None => Err(misfit(key, unit)),
         };
         Ok(match self.sets {
-            Sets::Value(key, takes) => vec![fits(key, takes, value, "")?],
-            Sets::Percent(key, takes) => {
-                let percent =
-                    number().ok_or_else(|| refused(format!("{key} takes {takes}, in percent")))?;
-                let value = (percent / 100.0).to_string();
-                vec![fits(key, takes, &value, ", in percent")?]
+            Sets::Value(key) => vec![fits(key, value, "")?],
+            Sets::Percent(key) => {
+                const UNIT: &str = ", in percent";
+                let percent = number().ok_or_else(|| misfit(key, UNIT))?;
+                vec![fits(key, &(percent / 100.0).to_string(), UNIT)?]
             }
             Sets::Fixed(_, _) if !is_yes(value) => Vec::new(),
             Sets::Fixed(key, fixed) => vec![setting(name, key, fixed)],
-            Sets::Either([(share, takes), (whole, takes_whole)]) => {
-                let n = number()
-                    .ok_or_else(|| refused(format!("{share} or {whole} takes a number")))?;
-                let mut settings = if n <= 1.0 {
-                    vec![fits(share, takes, value, "")?]
-                } else {
-                    // A share that stays would go on deciding.
-                    vec![
-                        fits(whole, takes_whole, value, "")?,
-                        setting(name, share, "0"),
-                    ]
-                };
-                let chosen = settings[0].key.clone();
-                if let Some((table, field)) = chosen.split_once('.') {
-                    let on = format!("{table}.on");
-                    // Where a table says which of its keys decides, it is the one that was chosen.
-                    if let Some((on, takes)) = keys::find(&on)
-                        && takes.fit_text(field).is_some()
-                    {
-                        settings.push(setting(name, on, field));
-                    }
+            Sets::Either([share, whole]) => {
+                let n = number().ok_or_else(|| {
+                    refused(format!("{} or {} takes a number", share.name, whole.name))
+                })?;
+                let chosen = if n <= 1.0 { share } else { whole };
+                let mut settings = vec![fits(chosen, value, "")?];
+                if n > 1.0 {
+                    // A share that stayed would still apply.
+                    settings.push(setting(name, share, "0"));
+                }
+                let (table, field) = chosen.place();
+                // If a key of the table says which of the others applies, that is the chosen one.
+                if let Some(on) = keys::find(&format!("{table}.on"))
+                    && on.domain.fit_text(field).is_some()
+                {
+                    settings.push(setting(name, on, field));
                 }
                 settings
             }
@@ -230,15 +217,15 @@ impl Rule<'_> {
     }
 }
 
-/// Whether a value says yes. `DISABLE_X=0` and `DISABLE_X=false` are how people say no.
+/// Whether a value means yes. `DISABLE_X=0` and `DISABLE_X=false` are how people say no.
 fn is_yes(value: &str) -> bool {
     let value = value.trim().to_ascii_lowercase();
     !matches!(value.as_str(), "" | "0" | "false" | "no" | "off")
 }
 
-fn setting(name: &str, key: &str, value: &str) -> Setting {
+fn setting(name: &str, key: &Key, value: &str) -> Setting {
     Setting {
-        key: key.to_owned(),
+        key: key.name.to_owned(),
         value: value.to_owned(),
         origin: format!("env {name}"),
     }

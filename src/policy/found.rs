@@ -1,22 +1,21 @@
-//! What a policy file may not say that was found in a folder rather than named: it may have come with somebody else's
+//! What a policy file may not set that was found in a folder rather than named: it may have come with somebody else's
 //! repository.
 //!
-//! It may choose how a transcript is compacted. It may not have files read, transcripts sent to anybody, secrets let through,
-//! or the environment's texts written into outputs, unless the user's own flags or environment ask for it: the list of keys
-//! says which. Pure.
+//! It may choose how a transcript is compacted. It may not have files read, transcripts sent to anybody, secrets let through
+//! or texts of the environment written into outputs, unless the user's own flags or environment ask for it. Each key's
+//! declaration says what is allowed. Pure.
 
 use serde_json::Value;
 
-use super::keys::Found;
-use super::takes::Takes;
-use super::{env, keys, read};
+use super::key::{Found, Key};
+use super::{env, read};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable;
 
-/// Whether a policy file may be used that nobody named; `file` is its name for the hint.
+/// Checks a policy file that nobody named; `file` is its name for the hint.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], with the line: what it may not say; and what [`super::parse`] says of it.
+/// [`ErrorKind::Config`], with the line: something that it may not set, or an error of [`super::parse`].
 pub fn check_found(text: &str, file: &str) -> Result<()> {
     for given in read::read(text)? {
         let refused = |what: String| {
@@ -31,15 +30,14 @@ pub fn check_found(text: &str, file: &str) -> Result<()> {
         if let Some(why) = forbidden(given.key, &given.value) {
             return Err(refused(why));
         }
-        let names = match &given.value {
-            Value::Object(names) if given.key == keys::ENV => names,
-            _ => continue,
+        let Value::Object(names) = &given.value else {
+            continue;
         };
         for (name, spec) in names {
             let on_line = |error: Error| error.on_line(read::line(text, given.at));
             let targets = env::targets(spec.as_str().unwrap_or_default()).map_err(on_line)?;
             for (key, fixed) in targets {
-                if let Some(what) = forbidden_name(name, key, fixed) {
+                if let Some(what) = forbidden_variable(name, key, fixed) {
                     return Err(refused(what));
                 }
             }
@@ -48,44 +46,44 @@ pub fn check_found(text: &str, file: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a value of a key would do that a found file may not.
-fn forbidden(key: &str, value: &Value) -> Option<String> {
-    let (.., found) = keys::found(key)?;
-    match found {
+/// What a value of a key would do that a found file may not do.
+fn forbidden(key: &Key, value: &Value) -> Option<String> {
+    let name = key.name;
+    match key.found {
         Found::Any => None,
-        Found::Named(why) => (value != "").then(|| format!("{key} {why}")),
-        Found::Unless(words, why) => {
+        Found::Empty(why) => (value != "").then(|| format!("{name} {why}")),
+        Found::Except(words, why) => {
             let word = value.as_str().filter(|value| words.contains(value))?;
-            Some(format!("{key} = \"{word}\" {why}"))
+            Some(format!("{name} = \"{word}\" {why}"))
         }
-        Found::UpTo(most) => {
+        Found::AtMost(most) => {
             let is_more = value.as_u64().is_some_and(|value| value > most);
-            is_more.then(|| format!("{key} is over {most}"))
+            is_more.then(|| format!("{name} is over {most}"))
         }
     }
 }
 
-/// What a name in the environment would do; `fixed` is what it sets the key to, whatever its own value is.
-fn forbidden_name(name: &str, key: &str, fixed: Option<&str>) -> Option<String> {
-    let name = printable(name);
-    let (_, takes, found) = keys::found(key)?;
+/// What a variable would do that a found file may not do; `fixed` is what it sets the key to, whatever its own value is.
+fn forbidden_variable(variable: &str, key: &Key, fixed: Option<&str>) -> Option<String> {
+    let (name, variable) = (key.name, printable(variable));
     if let Some(value) = fixed {
-        let why = forbidden(key, &takes.fit_text(value)?)?;
-        return Some(format!("{name} would set {key}: {why}"));
+        let why = forbidden(key, &key.domain.fit_text(value)?)?;
+        return Some(format!("{variable} would set {name}: {why}"));
     }
-    match (found, takes) {
-        (Found::Any, Takes::Text | Takes::Texts | Takes::Template { .. }) => {
-            Some(format!("{key} would put the text of {name} into outputs"))
-        }
-        (Found::Any, _) => None,
-        (Found::Named(_) | Found::Unless(..) | Found::UpTo(_), _) => {
-            Some(format!("{name} would set {key}"))
+    match key.found {
+        Found::Any => key
+            .domain
+            .is_text()
+            .then(|| format!("{name} would put the text of {variable} into outputs")),
+        Found::Empty(_) | Found::Except(..) | Found::AtMost(_) => {
+            Some(format!("{variable} would set {name}"))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys;
     use super::*;
 
     #[test]
@@ -106,8 +104,10 @@ mod tests {
         for preset in crate::policy::presets().unwrap() {
             check_found(&preset.starter().unwrap(), "ctxpack.toml").unwrap();
             // Nor does one say more than a found file may.
-            for (key, value) in preset.keys().unwrap() {
-                assert_eq!(forbidden(key, &value), None, "{} {key}", preset.name);
+            let json = preset.to_json().unwrap();
+            for key in keys::all() {
+                let forbidden = forbidden(key, key.get(&json));
+                assert_eq!(forbidden, None, "{} {}", preset.name, key.name);
             }
         }
     }

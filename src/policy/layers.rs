@@ -1,39 +1,21 @@
-//! Which layers are on, and the tables of those that replace tool results: `[superseded]`, `[demote]`, `[clear]`,
-//! `[offload]`.
+//! What becomes of dead lines, originals and secrets, and the tables of the layers that replace tool results:
+//! `[superseded]`, `[demote]`, `[clear]`, `[offload]`.
 //!
-//! Data only: what is replaced in a conversation is the plan's to say.
-
-use serde::{Deserialize, Serialize};
+//! Data only: what is replaced in a conversation is decided by `plan`.
 
 use super::choice::choice;
-use super::{Template, ToolKind};
-
-choice! {
-    /// A step of compaction. Their order is fixed: that of the variants.
-    Layer {
-        /// Dead lines leave the output.
-        Drop = "drop",
-        /// A read whose path and range a later read covers is replaced.
-        Superseded = "superseded",
-        /// An oversize tool output goes to the store and leaves a preview and its name.
-        Demote = "demote",
-        /// An old tool result is replaced by a placeholder.
-        Clear = "clear",
-        /// An old tool result goes to the store and leaves its name.
-        Offload = "offload",
-        /// Old messages are replaced by one summary.
-        Summarize = "summarize",
-        /// Recently read files come back after a summary.
-        Restore = "restore",
-    }
-}
+use super::key::table;
+use super::layer::Layer;
+use super::restore::ToolKind;
+use super::template::Slot::{Name, Preview, Tool};
+use super::template::Template;
 
 choice! {
     /// `history`: what becomes of dead lines and of the lines that a summary replaces.
     History {
-        /// They leave the output.
+        /// They are removed from the output.
         Drop = "drop",
-        /// They stay, untouched, before the boundary.
+        /// They stay unchanged before the boundary.
         Keep = "keep",
     }
 }
@@ -41,7 +23,7 @@ choice! {
 choice! {
     /// `archive`: when a copy of the original goes into the store.
     Archive {
-        /// Only where the original would be gone: in place, or from a stream.
+        /// Only if the original would be gone: in place, or from a stream.
         Auto = "auto",
         /// Whenever the policy summarises.
         Always = "always",
@@ -51,55 +33,56 @@ choice! {
 }
 
 choice! {
-    /// `redact`: where secrets are blanked out.
+    /// `redact`: where secrets are masked.
     Redact {
         /// In what is sent to a provider.
         Requests = "requests",
-        /// There, and in every line of an output.
+        /// There and in every line of an output.
         Outputs = "outputs",
         /// Nowhere.
         Never = "never",
     }
 }
 
-/// `[superseded]`: reads that a later read covers, which no other layer takes out itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Superseded {
-    /// What the older result becomes; may hold `{tool}`.
-    pub placeholder: Template,
+table! {
+    /// Reads that a later read covers and that no other layer replaces.
+    "superseded" Superseded {
+        /// What replaces the older result; may contain `{tool}`.
+        placeholder: Template = "[Superseded: this file was read again later]",
+            slots(&[], &[Tool]), needed_by(Layer::Superseded);
+    }
 }
 
-/// `[demote]`: oversize outputs, the newest too.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Demote {
-    /// A result with more tokens than this is demoted. 40 000 in `layered`.
-    pub min_tokens: u64,
-    /// Characters of the preview. 2 000 in `layered`.
-    pub preview_chars: u64,
-    /// What the result becomes; holds `{name}`, may hold `{preview}` and `{tool}`.
-    pub text: Template,
+table! {
+    /// Oversize tool results, the newest included.
+    "demote" Demote {
+        /// A tool result that is larger than this goes to the store and leaves a preview.
+        min_tokens: u64 = 10_000, unit("tokens"), common();
+        /// The length of the preview.
+        preview_chars: u64 = 2_000, unit("characters");
+        /// What replaces the result; must contain `{name}`, may contain `{preview}` and `{tool}`.
+        text: Template = "Output too large. Saved to: {name}\nPreview:\n{preview}...",
+            slots(&[Name], &[Preview, Tool]), needed_by(Layer::Demote);
+    }
 }
 
-/// `[clear]`: old tool results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Clear {
-    /// The newest results of `tools` that stay; those already cleared count. 3 in the published systems.
-    pub keep: u64,
-    /// The kinds of tool whose results are cleared; none named = all.
-    pub tools: Vec<ToolKind>,
-    /// A result is cleared when it has more tokens than this, and more characters than `min_chars`; 0 = no limit.
-    /// 1 000 in `layered`.
-    pub min_tokens: u64,
-    /// A result is cleared when it has more characters than this, and more tokens than `min_tokens`; 0 = no limit.
-    /// 100 in the system that resets everything.
-    pub min_chars: u64,
-    /// The forms of content that may be cleared.
-    pub shapes: Vec<Shape>,
-    /// What the result becomes; may hold `{tool}`. The content keeps its form.
-    pub placeholder: Template,
+table! {
+    /// Old tool results, replaced by a placeholder.
+    "clear" Clear {
+        /// The newest results of `clear.tools` that are kept; those already cleared count.
+        keep: u64 = 5, unit("results"), common();
+        /// The kinds of tool whose results are cleared; an empty list means all.
+        tools: Vec<ToolKind> = &[], common();
+        /// A result is cleared if it is larger than this and longer than `clear.min_chars`; 0 means no limit.
+        min_tokens: u64 = 250, unit("tokens"), common();
+        /// A result is cleared if it is longer than this and larger than `clear.min_tokens`; 0 means no limit.
+        min_chars: u64 = 0, unit("characters");
+        /// The forms of content that may be cleared.
+        shapes: Vec<Shape> = &[Shape::String, Shape::List];
+        /// What replaces the result, in the same form; may contain `{tool}`, the tool's name.
+        placeholder: Template = "[Output of {tool} cleared - run it again if needed]",
+            slots(&[], &[Tool]), needed_by(Layer::Clear), common();
+    }
 }
 
 choice! {
@@ -112,22 +95,22 @@ choice! {
     }
 }
 
-/// `[offload]`: old tool results that go to the store.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Offload {
-    /// The live tokens at which offloading starts, by `trigger.compare`.
-    pub tokens: u64,
-    /// The messages concerned, as a share, 0 to 1, from the oldest: floor(messages × share).
-    pub share: f64,
-    /// A result is offloaded when it has more characters than this, and only if that saves tokens.
-    pub min_chars: u64,
-    /// What the result becomes; holds `{name}`, may hold `{tool}`.
-    pub text: Template,
-    /// Whether offloaded content is put back before a summary is written.
-    pub restore_before_summary: bool,
-    /// What stands for offloaded content that cannot be read then; may hold `{name}`.
-    pub unavailable: Template,
-    /// Whether, after a summary, our own offloads that no kept message names are cleaned up.
-    pub cleanup: bool,
+table! {
+    /// Old tool results that go to the store and leave their names.
+    "offload" Offload {
+        /// Offloading starts at this number of live tokens, compared as `trigger.compare` says.
+        tokens: u64 = 0, unit("tokens");
+        /// How many of the messages are considered, from the oldest: the share of their number, rounded down.
+        share: f64 = 0.0, share();
+        /// A result is offloaded if it is longer than this and if that saves tokens.
+        min_chars: u64 = 0, unit("characters");
+        /// What replaces the result; must contain `{name}`, may contain `{tool}`.
+        text: Template = "", slots(&[Name], &[Tool]), needed_by(Layer::Offload);
+        /// Whether offloaded content is put back before a summary is written.
+        restore_before_summary: bool = false;
+        /// What takes the place of offloaded content that cannot be read then; may contain `{name}`.
+        unavailable: Template = "", slots(&[], &[Name]);
+        /// Whether, after a summary, offloaded files that no kept message names are deleted.
+        cleanup: bool = false;
+    }
 }

@@ -1,7 +1,9 @@
 //! A policy: when and how a conversation is made smaller, as data.
 //!
-//! Each key of a policy's TOML is one field of one struct here. A preset is a policy that ships inside the program and
-//! names every key; a user's file names what differs from the policy it extends; flags, environment names and
+//! Each key of a policy's TOML is declared once, as one field of one struct, with its type, default, unit, range and
+//! documentation; everything else follows from that declaration: reading and checking, `--set`, `CTXPACK_*` variables,
+//! what is shown of a policy, its hash and its JSON Schema. A preset is a policy that ships inside the program and says
+//! what differs from the defaults; a user's file says what differs from the preset it extends; flags, variables and
 //! configuration override single keys. [`resolve`] puts them together.
 //!
 //! Text in, values out: no file and no environment is read here, and nothing here asks for a preset's name.
@@ -9,15 +11,17 @@
 mod check;
 mod choice;
 mod counting;
+mod domain;
 mod env;
 mod found;
+mod key;
 mod keys;
+mod layer;
 mod layers;
 mod presets;
 mod read;
 mod restore;
 mod summary;
-mod takes;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -26,16 +30,20 @@ mod write;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::text::printable;
+
+use self::key::Found::Except;
+use self::key::{Key, Purpose};
 
 pub use counting::{Encoding, Method, Per, Rounding, Scope, Tokens, Unit};
 pub use env::{Environment, POLICY_NAME, environment, name_of};
 pub use found::check_found;
-pub use layers::{Archive, Clear, Demote, History, Layer, Offload, Redact, Shape, Superseded};
+pub use layer::Layer;
+pub use layers::{Archive, Clear, Demote, History, Offload, Redact, Shape, Superseded};
 pub use presets::{preset, presets};
 pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use summary::{
@@ -45,57 +53,57 @@ pub use template::{Slot, Substitutions, Template};
 pub use trigger::{Compare, Skip, Target, TargetKind, Trigger, TriggerOn, Window};
 pub use write::{descriptions, literal};
 
-/// When and how a conversation is made smaller. One field a key, in the order of the file.
-///
-/// 0, "" and an empty list mean "none" unless a field says otherwise. Characters are Unicode scalar values unless
-/// `tokens.unit` says otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Policy {
-    /// The version of this list of keys: 1.
-    pub schema: u64,
-    /// The policy's name, for reports and `--policy`.
-    pub name: String,
-    /// Other names that `--policy` takes for it.
-    pub aliases: Vec<String>,
-    /// The preset that a user's file starts from; "" = the default one. A preset starts from none.
-    pub extends: String,
-    /// Which layers are on, in their fixed order. None: nothing is changed.
-    pub layers: Vec<Layer>,
-    /// What becomes of lines that no longer matter.
-    pub history: History,
-    /// When a copy of the original goes into the store.
-    pub archive: Archive,
-    /// Where secrets are blanked out.
-    pub redact: Redact,
-    /// How tokens are counted.
-    pub tokens: Tokens,
-    /// The model's context window.
-    pub window: Window,
-    /// When `summarize` runs.
-    pub trigger: Trigger,
-    /// How small the result must be.
-    pub target: Target,
-    /// Reads that a later read covers.
-    pub superseded: Superseded,
-    /// Oversize outputs.
-    pub demote: Demote,
-    /// Old results.
-    pub clear: Clear,
-    /// Old results that go to the store.
-    pub offload: Offload,
-    /// The summary.
-    pub summary: Summary,
-    /// What comes back after it.
-    pub restore: Restore,
-    /// Names of tools by kind.
-    pub tools: Tools,
-    /// Environment names that users of a published system have set, each with the key that it sets.
+/// The key that names the preset a file starts from.
+const EXTENDS: &str = "extends";
+
+key::policy! {
+    /// When and how a conversation is made smaller: one field for each key, in the order of the file.
     ///
-    /// The key may be followed by `%` (the value is divided by 100) or by `=VALUE` (what any value sets but "0", "false", "no"
-    /// and "off"), and then by `!` (it beats flags). Of two keys `A|B`, a value up to 1 sets the first; one above it sets the
-    /// second, and the first to 0; a key `on` beside the one that was set says from then on that it is the one that counts.
-    pub env: BTreeMap<String, String>,
+    /// The default is the policy that changes nothing: it has no layers. 0, "" and an empty list mean "none" unless a field
+    /// says otherwise. Characters are Unicode scalar values unless `tokens.unit` says otherwise.
+    Policy {
+        top {
+            /// The version of this list of keys.
+            schema: u64 = 1, only(1), label();
+            /// The policy's name, for reports and `--policy`. A file without it is called after its file name.
+            name: String = "", label();
+            /// Other names that `--policy` accepts for it.
+            aliases: Vec<String> = [], label();
+            /// The preset that a file starts from; "" means the default one. A preset starts from nothing.
+            extends: String = "", origin();
+            /// What is done. The order is fixed.
+            layers: Vec<Layer> = &[], common();
+            /// What becomes of lines that no model sees any more, and of those that a summary replaces.
+            history: History = History::Drop, common();
+            /// When a copy of the original goes into the store.
+            archive: Archive = Archive::Auto, common();
+            /// Where secrets are masked.
+            redact: Redact = Redact::Requests,
+                found(Except(&["never"], "would let secrets through to whoever writes summaries"));
+        }
+        tables {
+            tokens: Tokens;
+            window: Window;
+            trigger: Trigger;
+            target: Target;
+            superseded: Superseded;
+            demote: Demote;
+            clear: Clear;
+            offload: Offload;
+            summary: Summary;
+            restore: Restore;
+            tools: Tools;
+        }
+        end {
+            /// Variables that users of a published system have set, each with the key that it sets.
+            ///
+            /// The key may be followed by `%` (the value is divided by 100) or by `=VALUE` (any value but "0", "false", "no"
+            /// and "off" sets this one), and then by `!` (it overrides flags). Of two keys `A|B`, a value up to 1 sets the
+            /// first; a value above 1 sets the second, and the first to 0. If a key `on` beside the key that was set says
+            /// which one applies, it is set, too.
+            env: BTreeMap<String, String> = [], origin();
+        }
+    }
 }
 
 /// One key set from outside a policy's file.
@@ -103,14 +111,14 @@ pub struct Policy {
 pub struct Setting {
     /// The dotted key.
     pub key: String,
-    /// Its value: TOML, or the bare text where the key takes one, or the parts of a list between commas. A text that is
+    /// Its value: TOML, or the bare text if the key accepts that, or the parts of a list between commas. A text that is
     /// itself in quotes must be quoted once more.
     pub value: String,
     /// Where it was set, for reports and errors: "flag", "env NAME", "file PATH".
     pub origin: String,
 }
 
-/// A [`Setting`] as it was understood, for the report.
+/// A [`Setting`] as it was interpreted, for the report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Override {
     /// The dotted key.
@@ -126,23 +134,20 @@ pub struct Override {
 pub struct Effective {
     /// Every key with its final value.
     pub policy: Policy,
-    /// 32 hexadecimal digits: equal for policies that do the same, however they were put together.
+    /// 32 hexadecimal digits, equal for policies that do the same, however they were put together.
     pub hash: String,
-    /// What was set from outside, in order; of two for one key the later holds.
+    /// What was set from outside, in order; of two for one key the later one applies.
     pub overrides: Vec<Override>,
 }
-
-/// The keys that say what a policy is called and where it comes from, and change no output.
-const LABELS: [&str; 5] = ["schema", "name", "aliases", keys::EXTENDS, keys::ENV];
 
 /// A user's policy: `text` is its TOML, `name` what it is called unless it says so itself.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], with the line: no TOML, an unknown key, a value that the key does not take, an unknown preset
+/// [`ErrorKind::Config`], with the line: no TOML, an unknown key, a value that the key does not accept, an unknown preset
 /// in `extends`.
 pub fn parse(name: &str, text: &str) -> Result<Policy> {
     let given = read::read(text)?;
-    let base = match given.iter().find(|given| given.key == keys::EXTENDS) {
+    let base = match given.iter().find(|given| given.key.name == EXTENDS) {
         Some(extends) => preset(extends.value.as_str().unwrap_or_default())
             .map_err(|error| error.on_line(read::line(text, extends.at)))?,
         None => preset("")?,
@@ -153,47 +158,47 @@ pub fn parse(name: &str, text: &str) -> Result<Policy> {
         ..base
     };
     let mut policy = own.to_json()?;
-    for key in given {
-        if let (keys::ENV, Value::Object(names)) = (key.key, &key.value) {
+    for given in given {
+        if let Value::Object(names) = &given.value {
             for spec in names.values().filter_map(Value::as_str) {
-                env::targets(spec).map_err(|error| error.on_line(read::line(text, key.at)))?;
+                env::targets(spec).map_err(|error| error.on_line(read::line(text, given.at)))?;
             }
         }
-        keys::put(&mut policy, key.key, key.value);
+        given.key.set(&mut policy, given.value);
     }
     serde_json::from_value(policy).map_err(keys::broken)
 }
 
-/// The keys that a user's policy sets, in the order of its lines; without those that only say what it is called and where
-/// it comes from.
+/// The keys that a user's policy sets, in the order of its lines, without those that change no output themselves.
 ///
 /// # Errors
 /// Those of [`parse`] that a single line is the reason for.
 pub fn given(text: &str) -> Result<Vec<&'static str>> {
-    let given = read::read(text)?.into_iter().map(|given| given.key);
-    Ok(given.filter(|key| !LABELS.contains(key)).collect())
+    let given = read::read(text)?.into_iter();
+    let settings = given.filter(|given| given.key.purpose == Purpose::Setting);
+    Ok(settings.map(|given| given.key.name).collect())
 }
 
 /// `base` with `settings` over it, one after the other.
 ///
 /// # Errors
-/// [`ErrorKind::Config`]: a setting whose key does not exist or does not take its value, or keys that contradict each
-/// other in the end.
+/// [`ErrorKind::Config`]: a setting whose key does not exist or does not accept its value, or keys that contradict each
+/// other in the result.
 pub fn resolve(base: Policy, settings: &[Setting]) -> Result<Effective> {
     let mut policy = base.to_json()?;
     let mut overrides = Vec::with_capacity(settings.len());
     for setting in settings {
-        let (key, value) = understand(setting).map_err(|mut error| {
+        let (key, value) = interpret(setting).map_err(|mut error| {
             let origin = printable(&setting.origin);
             error.message.push_str(&format!(" (from {origin})"));
             error
         })?;
         let is_set = |key: &str| settings.iter().any(|setting| setting.key == key);
-        let implied = keys::implied(key, &value).filter(|(key, _)| !is_set(key));
+        let implied = keys::implied(key, &value).filter(|(key, _)| !is_set(key.name));
         for (key, value) in [(key, value)].into_iter().chain(implied) {
-            keys::put(&mut policy, key, value.clone());
+            key.set(&mut policy, value.clone());
             overrides.push(Override {
-                key: key.to_owned(),
+                key: key.name.to_owned(),
                 value,
                 origin: setting.origin.clone(),
             });
@@ -209,16 +214,13 @@ pub fn resolve(base: Policy, settings: &[Setting]) -> Result<Effective> {
     })
 }
 
-fn understand(setting: &Setting) -> Result<(&'static str, Value)> {
-    let (key, takes) = keys::find(&setting.key).ok_or_else(|| keys::unknown(&setting.key))?;
-    if key == keys::EXTENDS || key == keys::ENV {
-        let message = format!("{key} is read from a policy file only");
-        return Err(Error::new(ErrorKind::Config, message)
-            .hint("write a policy file and name it with --policy"));
+fn interpret(setting: &Setting) -> Result<(&'static Key, Value)> {
+    let key = keys::find(&setting.key).ok_or_else(|| keys::unknown(&setting.key))?;
+    if key.purpose == Purpose::Origin {
+        return Err(keys::file_only(key).hint("write a policy file and name it with --policy"));
     }
-    let value = takes
-        .fit_text(&setting.value)
-        .ok_or_else(|| keys::misfit(key, takes, &setting.value))?;
+    let value = key.domain.fit_text(&setting.value);
+    let value = value.ok_or_else(|| keys::misfit(key, &setting.value))?;
     Ok((key, value))
 }
 
@@ -234,22 +236,22 @@ impl Policy {
     /// None for a policy of [`preset`], [`parse`] or [`resolve`].
     pub fn keys(&self) -> Result<Vec<(&'static str, Value)>> {
         let policy = self.to_json()?;
-        let value = |key| keys::get(&policy, key).clone();
-        Ok(keys::KEYS
-            .iter()
-            .map(|(key, ..)| (*key, value(key)))
-            .collect())
+        let pair = |key: &Key| (key.name, key.get(&policy).clone());
+        Ok(keys::all().map(pair).collect())
     }
 
     fn to_json(&self) -> Result<Value> {
         serde_json::to_value(self).map_err(keys::broken)
     }
 
-    /// BLAKE3 of all keys that change an output, as JSON without blanks, sorted by key.
+    /// BLAKE3 of all keys that change an output, as compact JSON, sorted by key.
     fn hash(&self) -> Result<String> {
-        let mut keys: BTreeMap<_, _> = self.keys()?.into_iter().collect();
-        keys.retain(|key, _| !LABELS.contains(key));
-        let json = serde_json::to_vec(&keys).map_err(keys::broken)?;
+        let policy = self.to_json()?;
+        let settings: BTreeMap<&str, &Value> = keys::all()
+            .filter(|key| key.purpose == Purpose::Setting)
+            .map(|key| (key.name, key.get(&policy)))
+            .collect();
+        let json = serde_json::to_vec(&settings).map_err(keys::broken)?;
         let mut hash = blake3::hash(&json).to_hex().to_string();
         hash.truncate(32);
         Ok(hash)

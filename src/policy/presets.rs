@@ -1,8 +1,7 @@
 //! The policies that ship inside the program.
 //!
-//! A preset is a file in the list below and nothing else: its names are in it, and no code knows them.
-
-use serde_json::Value;
+//! A preset is a file in the list below and nothing else. It says what differs from the defaults, with the source of each
+//! value, and names no other preset; no code knows its name.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::{nearest, printable};
@@ -31,7 +30,7 @@ pub fn presets() -> Result<Vec<Policy>> {
 /// The shipped policy of this name or alias; "" is the default one.
 ///
 /// # Errors
-/// [`ErrorKind::Config`]: there is none; the hint names those that there are.
+/// [`ErrorKind::Config`]: there is none; the hint lists all.
 pub fn preset(name: &str) -> Result<Policy> {
     let mut others = Vec::new();
     for text in PRESETS {
@@ -44,11 +43,10 @@ pub fn preset(name: &str) -> Result<Policy> {
     Err(unknown(name, &others))
 }
 
-/// The text of a preset holds every key, so that it needs nothing to start from.
 fn load(text: &str) -> Result<Policy> {
-    let mut policy = Value::Null;
-    for key in read::read(text)? {
-        keys::put(&mut policy, key.key, key.value);
+    let mut policy = Policy::default().to_json()?;
+    for given in read::read(text)? {
+        given.key.set(&mut policy, given.value);
     }
     serde_json::from_value(policy).map_err(keys::broken)
 }

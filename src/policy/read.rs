@@ -1,6 +1,6 @@
-//! A policy's TOML text, taken apart into keys that exist and values that fit, each with its line.
+//! A policy's TOML text, split into keys that exist and values that they accept, each with its line.
 //!
-//! Reads text that was read elsewhere: never a file.
+//! The text comes from the caller: no file is read here.
 
 use serde_json::Value;
 use toml::Spanned;
@@ -8,23 +8,23 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, ErrorKind, Result};
 
+use super::domain::{Domain, json};
+use super::key::Key;
 use super::keys;
-use super::takes::{Takes, json};
 
 /// One key that a file sets.
 pub(super) struct Given {
-    /// The dotted key.
-    pub(super) key: &'static str,
-    /// Its value, as the key holds it.
+    pub(super) key: &'static Key,
+    /// Its value, as a policy holds it.
     pub(super) value: Value,
-    /// The byte where it begins.
+    /// The byte at which it begins.
     pub(super) at: usize,
 }
 
-/// What `text` sets, in the order of its lines, and behind that what comes with it.
+/// What `text` sets, in the order of its lines, followed by what these keys imply.
 ///
 /// # Errors
-/// The first line that is no TOML, or whose key does not exist or does not take its value.
+/// The first line that is no TOML, or whose key does not exist or does not accept its value.
 pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     let root = DeTable::parse(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
@@ -33,23 +33,23 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     })?;
     let mut leaves: Vec<Leaf> = Vec::new();
     collect("", root.into_inner(), &mut leaves);
-    // The parser sorts by name; the first fault is the first in the file.
+    // The parser sorts by name; the first mistake to be reported is the first in the file.
     leaves.sort_by_key(|leaf| leaf.at);
     let mut given = leaves
         .into_iter()
         .map(|leaf| {
             let at = leaf.at;
-            let (key, takes) = keys::find(&leaf.key)
+            let key = keys::find(&leaf.key)
                 .ok_or_else(|| keys::unknown(&leaf.key).on_line(line(text, at)))?;
-            // A table's text begins at its header, which says nothing of its values.
+            // A table's text begins at its header, which shows nothing of its values.
             let written = match leaf.value.get_ref() {
-                DeValue::Table(_) if takes == Takes::Table => "one with other values",
+                DeValue::Table(_) if key.domain == Domain::TextTable => "one with other values",
                 DeValue::Table(_) => "a table",
                 _ => text.get(leaf.value.span()).unwrap_or_default(),
             };
             let value = json(leaf.value)
-                .and_then(|value| takes.fit(&value))
-                .ok_or_else(|| keys::misfit(key, takes, written).on_line(line(text, at)))?;
+                .and_then(|value| key.domain.fit(&value))
+                .ok_or_else(|| keys::misfit(key, written).on_line(line(text, at)))?;
             Ok(Given { key, value, at })
         })
         .collect::<Result<Vec<Given>>>()?;
@@ -60,14 +60,14 @@ pub(super) fn read(text: &str) -> Result<Vec<Given>> {
     };
     let implied: Vec<Given> = given.iter().filter_map(implied).collect();
     for new in implied {
-        if given.iter().all(|given| given.key != new.key) {
+        if given.iter().all(|given| given.key.name != new.key.name) {
             given.push(new);
         }
     }
     Ok(given)
 }
 
-/// A value with its dotted key, before either was looked at.
+/// A value with its dotted key, before either was checked.
 struct Leaf<'t> {
     key: String,
     at: usize,
@@ -80,8 +80,8 @@ fn collect<'t>(table: &str, entries: DeTable<'t>, leaves: &mut Vec<Leaf<'t>>) {
             "" => name.get_ref().to_string(),
             table => format!("{table}.{}", name.get_ref()),
         };
-        // `env` is a table and a key at once; a table that does not exist is opened too, for the keys in it are nearer
-        // to what was meant than its name.
+        // `env` is a table and a key at once. A table that does not exist is opened, too: the keys in it are closer to
+        // what was meant than its name.
         let opens = keys::find(&key).is_none()
             && value
                 .get_ref()

@@ -1,57 +1,57 @@
-//! `[restore]` and `[tools]`: what comes back after a summary, and which tool names mean what.
+//! `[restore]` and `[tools]`: what is put back after a summary, and which tool names mean what.
 //!
-//! Data only: no file is read here, and no tool name of any format is known here.
-
-use serde::{Deserialize, Serialize};
+//! Data only: no file is read here, and no format's tool names are known here.
 
 use super::choice::choice;
+use super::key::Found::Empty;
+use super::key::table;
 
-/// `[restore]`: what is put back after a summary.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Restore {
-    /// How many files, the newest distinct paths first. 5 in `layered`.
-    pub files: u64,
-    /// Tokens of one file; longer content is cut there, with a mark. 5 000 in `layered`.
-    pub tokens_per_file: u64,
-    /// Tokens of all files together. 50 000 in `layered`.
-    pub tokens_total: u64,
-    /// Whether a file that the kept tail still shows is left out.
-    pub skip_visible: bool,
-    /// The folder that files are read from, and that no read leaves; "" = from the transcript only.
-    pub root: String,
-    /// What follows the files.
-    pub extras: Vec<Extra>,
+table! {
+    /// What is put back after a summary.
+    "restore" Restore {
+        /// The files that were read last and come back after a summary.
+        files: u64 = 5, unit("files"), common();
+        /// The most that comes back of one file; longer content is cut there, with a mark.
+        tokens_per_file: u64 = 1_000, unit("tokens");
+        /// The most that comes back of all files together.
+        tokens_total: u64 = 3_000, unit("tokens");
+        /// Whether files are left out that the kept messages still show.
+        skip_visible: bool = true;
+        /// The folder that files are read from and that no read leaves; "" means from the transcript only.
+        root: String = "", found(Empty("would read files from a folder"));
+        /// What comes back after the files.
+        extras: Vec<Extra> = &[Extra::Plan, Extra::Todos];
+    }
 }
 
 choice! {
-    /// `restore.extras`: what follows the restored files.
+    /// `restore.extras`: what comes back after the files.
     Extra {
         /// The agent's current plan.
         Plan = "plan",
         /// Its open to-dos.
         Todos = "todos",
-        /// The skills it has loaded.
+        /// The skills that it has loaded.
         Skills = "skills",
     }
 }
 
-/// `[tools]`: names of tools by kind, added to what each format knows by itself.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tools {
-    /// Run a command.
-    pub shell: Vec<String>,
-    /// Read a file.
-    pub read: Vec<String>,
-    /// Write a whole file.
-    pub write: Vec<String>,
-    /// Change a part of a file.
-    pub edit: Vec<String>,
-    /// Look for files or in them.
-    pub search: Vec<String>,
-    /// Fetch or search the web.
-    pub web: Vec<String>,
+table! {
+    /// Names of your own tools by kind, added to those that each format knows.
+    "tools" Tools {
+        /// Tools that run a command.
+        shell: Vec<String> = [];
+        /// Tools that read a file.
+        read: Vec<String> = [], common();
+        /// Tools that write a whole file.
+        write: Vec<String> = [];
+        /// Tools that change a part of a file.
+        edit: Vec<String> = [];
+        /// Tools that search for files or in them.
+        search: Vec<String> = [];
+        /// Tools that fetch from the web or search it.
+        web: Vec<String> = [];
+    }
 }
 
 choice! {
@@ -65,9 +65,9 @@ choice! {
         Write = "write",
         /// Changes a part of a file.
         Edit = "edit",
-        /// Looks for files or in them.
+        /// Searches for files or in them.
         Search = "search",
-        /// Fetches or searches the web.
+        /// Fetches from the web or searches it.
         Web = "web",
         /// Anything else.
         Other = "other",

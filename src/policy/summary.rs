@@ -1,90 +1,99 @@
-//! `[summary]`: who writes the summary, from what, how large, what stays beside it, and what happens when it fails.
+//! `[summary]`: who writes the summary, from what, how large it is, what is kept beside it, and what happens when it fails.
 //!
 //! Data only: no request is made and no prompt is read here.
 
-use serde::{Deserialize, Serialize};
-
 use super::choice::choice;
-use super::trigger::share_of;
-use super::{Slot, Template, Window};
+use super::key::Found::{AtMost, Empty, Except};
+use super::key::table;
+use super::layer::Layer;
+use super::template::{Slot, Template};
+use super::trigger::{Window, share_of};
 
-/// `[summary]`: the summary and what is kept beside it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Summary {
-    /// Whether the trigger is asked.
-    pub when: SummaryWhen,
-    /// What the summary must keep, in the user's words; "" = nothing in particular.
-    pub instructions: String,
-    /// Who writes it.
-    pub source: Source,
-    /// The provider's model; "" = the one that the transcript recorded.
-    pub model: String,
-    /// The provider's address; "" = its own.
-    pub base_url: String,
-    /// The prompt that a provider is given.
-    pub prompt: Prompt,
-    /// The system prompt beside it; "" = none.
-    pub system: String,
-    /// The form in which a provider is given the conversation.
-    pub input: Input,
-    /// Only the first characters of that form; 0 = all. 80 000 in the system that resets everything.
-    pub input_chars: u64,
+table! {
+    /// The summary and what is kept beside it.
+    "summary" Summary {
+        /// When a summary is written.
+        when: SummaryWhen = SummaryWhen::Auto, common();
+        /// What a summary must keep, in your own words; "" means nothing in particular.
+        instructions: String = "", common();
+        /// Who writes summaries.
+        source: Source = Source::Extractive,
+            found(Except(&["anthropic", "openai", "scripted"], "would have others write summaries"));
+        /// The provider's model; "" means the one that the transcript recorded.
+        model: String = "", found(Empty("would choose the model that transcripts are sent to"));
+        /// The provider's address; "" means its own.
+        base_url: String = "", found(Empty("would say where transcripts are sent"));
+        /// The prompt that a provider is given.
+        prompt: Prompt = Prompt::Handover;
+        /// The system prompt beside it; "" means none.
+        system: String = "";
+        /// The form in which a provider is given the conversation.
+        input: Input = Input::Blocks;
+        /// Only the beginning of that form is sent, up to this length; 0 means all of it.
+        input_chars: u64 = 0, unit("characters");
 
-    /// The newest messages that stay. Of this, `keep_turns` and `keep_tokens`, the rule that keeps most wins; all 0 =
-    /// nothing stays. 5 in `layered`.
-    pub keep_messages: u64,
-    /// The messages that stay, from the n-th last typed message on.
-    pub keep_turns: u64,
-    /// The newest messages that stay, in tokens, cut between pairs. No system behind it.
-    pub keep_tokens: u64,
+        /// The newest messages that are kept. Of this, `summary.keep_turns` and `summary.keep_tokens`, the rule that keeps
+        /// most applies; if all are 0, nothing is kept.
+        keep_messages: u64 = 0, unit("messages"), common();
+        /// The newest turns that are kept; a turn begins with a typed message.
+        keep_turns: u64 = 0, unit("turns"), common();
+        /// The newest messages that are kept, up to this size; a call is never separated from its result.
+        ///
+        /// No published system has such a rule.
+        keep_tokens: u64 = 1_500, unit("tokens"), common();
 
-    /// Who says the summary.
-    pub role: Role,
-    /// The summary's message; holds `{summary}`, may hold `{name}`, the archived original.
-    pub text: Template,
-    /// The assistant's message after it; "" = none.
-    pub ack: String,
+        /// Whose message the summary is.
+        role: Role = Role::User;
+        /// The summary's message; must contain `{summary}`, may contain `{name}`, the archived original.
+        text: Template = "[Earlier conversation, summarised by ctxpack]\n{summary}",
+            slots(&[Slot::Summary], &[Slot::Name]), needed_by(Layer::Summarize);
+        /// The assistant's message after it; "" means none.
+        ack: String = "";
 
-    /// The size asked for, in tokens; 0 = `share` of the span.
-    pub tokens: u64,
-    /// The size as a share, 0 to 1, of the span that the summary replaces.
-    pub share: f64,
-    /// That share is at least this many tokens.
-    pub min_tokens: u64,
-    /// That share is at most this many tokens.
-    pub max_tokens: u64,
-    /// A provider's limit is the size times this, above 0. 1.2 in the offload-first system: a fifth to spare.
-    pub output_factor: f64,
-    /// Where the user's own words count.
-    pub user_words: UserWords,
-    /// Tokens of one typed message; a longer one is clipped, and reported. No system behind it.
-    pub user_message_max: u64,
+        /// The size of the summary; 0 means `summary.share` of what it replaces.
+        tokens: u64 = 4_000, unit("tokens");
+        /// The size as a share of what the summary replaces.
+        share: f64 = 0.05, share();
+        /// The least that `summary.share` may come to.
+        min_tokens: u64 = 2_000, unit("tokens");
+        /// The most that `summary.share` may come to.
+        max_tokens: u64 = 10_000, unit("tokens");
+        /// A provider may write the size of the summary times this.
+        output_factor: f64 = 1.2;
+        /// Whether your own words count in the size.
+        user_words: UserWords = UserWords::Verbatim;
+        /// A typed message that is larger than this is clipped, and the report says so.
+        ///
+        /// No published system has such a limit.
+        user_message_max: u64 = 2_000, unit("tokens");
 
-    /// Requests for one summary, at least 1.
-    pub tries: u64,
-    /// Milliseconds before the next try.
-    pub wait_ms: u64,
-    /// How the wait grows.
-    pub wait: Wait,
-    /// Tries after "prompt too long", each without the oldest rounds.
-    pub drop_rounds: u64,
-    /// Failures in a row after which no more requests go to that host for a while; 0 = none of the policy's own: after three.
-    pub breaker: u64,
-    /// What happens when no summary could be had.
-    pub on_failure: OnFailure,
-    /// What happens when the result is still too large.
-    pub too_large: TooLarge,
-    /// Live tokens over this share, 0 to 1, of `window.context` are too large; 0 = `target.tokens` decides.
-    pub too_large_share: f64,
-    /// Names, paths and numbers of a provider's summary that the transcript lacks: more is a failure; -1 = no limit.
-    pub max_invented: i64,
-    /// Whether facts that a provider's summary lost are appended.
-    pub must_keep: bool,
+        /// How often a provider is asked for one summary.
+        tries: u64 = 3, at_least(1), unit("requests"), found(AtMost(10));
+        /// The wait before the next try.
+        wait_ms: u64 = 1_000, unit("milliseconds"), found(AtMost(60_000));
+        /// How the wait grows.
+        wait: Wait = Wait::Exponential;
+        /// Tries after "prompt too long", each without the oldest rounds.
+        drop_rounds: u64 = 3, unit("requests"), found(AtMost(10));
+        /// After this many failures in a row, no more requests go to that host for a while; 0 means after three.
+        breaker: u64 = 3, unit("failures");
+        /// What happens if no summary could be had.
+        on_failure: OnFailure = OnFailure::Extractive;
+        /// What happens if the result is still too large.
+        too_large: TooLarge = TooLarge::Shrink;
+        /// A result is too large if it has more live tokens than this share of `window.context`; 0 means that the target
+        /// decides.
+        too_large_share: f64 = 0.0, share();
+        /// A provider's summary fails if it contains more names, paths and numbers than this that the transcript does not
+        /// contain; -1 means no limit.
+        max_invented: i64 = 0, at_least(-1), unit("names");
+        /// Whether facts that a provider's summary left out are appended.
+        must_keep: bool = true;
+    }
 }
 
 impl Summary {
-    /// The size asked for, in tokens, of a summary that replaces so many.
+    /// The size asked for, in tokens, of a summary that replaces `span` tokens.
     pub fn size(&self, span: u64) -> u64 {
         match self.tokens {
             0 => self.share_of(span),
@@ -92,13 +101,13 @@ impl Summary {
         }
     }
 
-    /// The size, in tokens, that `share` asks for in place of so many.
+    /// The size, in tokens, that `share` asks for in place of `span` tokens.
     pub fn share_of(&self, span: u64) -> u64 {
         let share = (self.share * span as f64).floor() as u64;
         share.clamp(self.min_tokens, self.max_tokens)
     }
 
-    /// Whether the last turns may be all that is left, without a summary in front of them.
+    /// Whether the result may consist of the last turns alone, without a summary before them.
     pub fn may_leave_last_turns(&self) -> bool {
         self.too_large == TooLarge::LastTurns || self.on_failure == OnFailure::Prune
     }
@@ -108,32 +117,32 @@ impl Summary {
         self.text.holds(Slot::Name)
     }
 
-    /// The live tokens above which a result is too large; `None` where the target decides.
+    /// The live tokens above which a result is too large; `None` if the target decides.
     pub fn too_large_limit(&self, window: &Window) -> Option<u64> {
         (self.too_large_share > 0.0).then(|| share_of(self.too_large_share, window.context))
     }
 }
 
 choice! {
-    /// `summary.when`: whether the trigger is asked.
+    /// `summary.when`: when a summary is written.
     SummaryWhen {
-        /// The trigger decides.
+        /// If the trigger says so.
         Auto = "auto",
-        /// Below the trigger too.
+        /// Below the trigger, too.
         Always = "always",
-        /// Nothing is summarised.
+        /// Not at all.
         Never = "never",
     }
 }
 
 choice! {
-    /// `summary.source`: who writes the summary.
+    /// `summary.source`: who writes summaries.
     Source {
         /// ctxpack itself, from the transcript's own statements, without a network.
         Extractive = "extractive",
-        /// A provider that speaks Anthropic's Messages.
+        /// A provider that speaks Anthropic's Messages API.
         Anthropic = "anthropic",
-        /// A provider that speaks OpenAI's Chat Completions.
+        /// A provider that speaks OpenAI's Chat Completions API.
         Openai = "openai",
         /// A file of answers beside the policy, for fixtures.
         Scripted = "scripted",
@@ -142,19 +151,22 @@ choice! {
 
 choice! {
     /// `summary.prompt`: which of the shipped prompts a provider is given.
+    ///
+    /// A variant is named for what its prompt asks for. The words are those of the systems that the prompts come from, and
+    /// part of every policy's hash.
     Prompt {
-        /// Ours.
-        Auto = "auto",
+        /// Our own: what someone needs to continue the work, by section.
+        Handover = "auto",
         /// Chronological: goals, actions, decisions, current state.
-        Layered = "layered",
+        Chronological = "layered",
         /// Eight sections, from technical context to key decisions.
-        OffloadFirst = "offload-first",
-        /// Accomplished, current state, key decisions.
-        Reset = "reset",
-        /// Needs, decisions, file changes, to-dos.
-        Boundary = "boundary",
-        /// Of a turn-based agent.
-        Turns = "turns",
+        EightSections = "offload-first",
+        /// What was accomplished, the current state, key decisions.
+        Continuity = "reset",
+        /// In Chinese: needs, decisions, file changes, to-dos.
+        Structured = "boundary",
+        /// Requests, decisions, changes and open work, in prose.
+        Brief = "turns",
     }
 }
 
@@ -169,21 +181,21 @@ choice! {
 }
 
 choice! {
-    /// `summary.role`: who says the summary.
+    /// `summary.role`: whose message the summary is.
     Role {
-        /// The user.
+        /// The user's.
         User = "user",
-        /// The assistant; the user where the API wants a user's message first.
+        /// The assistant's, or the user's if the API wants a user's message first.
         Assistant = "assistant",
     }
 }
 
 choice! {
-    /// `summary.user_words`: where typed messages of the summarised span count.
+    /// `summary.user_words`: whether typed messages that the summary replaces count in its size.
     UserWords {
-        /// They stand in the summary word for word, outside its size.
+        /// They are in the summary word for word and do not count in its size.
         Verbatim = "verbatim",
-        /// They share its size with all else.
+        /// They share the size with everything else.
         Budget = "budget",
     }
 }
@@ -191,33 +203,33 @@ choice! {
 choice! {
     /// `summary.wait`: how the wait before the next try grows.
     Wait {
-        /// Doubles with each attempt, with jitter.
+        /// It doubles with each try, with jitter.
         Exponential = "exponential",
-        /// `wait_ms` times the attempt.
+        /// `summary.wait_ms` times the number of tries.
         Linear = "linear",
     }
 }
 
 choice! {
-    /// `summary.on_failure`: what happens when no summary could be had.
+    /// `summary.on_failure`: what happens if no summary could be had.
     OnFailure {
         /// The extractive summary takes its place.
         Extractive = "extractive",
         /// The messages stay, and the report says so.
         Keep = "keep",
-        /// Reasoning, tool calls and empty messages leave, then all but `keep_turns`.
+        /// Reasoning, tool calls and empty messages are removed, then everything but the newest `summary.keep_turns`.
         Prune = "prune",
     }
 }
 
 choice! {
-    /// `summary.too_large`: what happens when the result is still too large.
+    /// `summary.too_large`: what happens if the result is still too large.
     TooLarge {
-        /// Less is kept and a smaller summary asked for.
+        /// Less is kept, and a smaller summary is asked for.
         Shrink = "shrink",
-        /// It stands.
+        /// It is accepted.
         Accept = "accept",
-        /// Only the last turns stay.
+        /// Only the last turns are kept.
         LastTurns = "last_turns",
     }
 }

@@ -1,9 +1,12 @@
-//! The room as its callers see it: presets, files and settings in, an effective policy or an error out.
+//! The module as its callers see it: presets, files and settings in, an effective policy or an error out.
 
 use serde_json::json;
 
 use super::presets::PRESETS;
-use super::takes::Takes;
+use crate::error::ErrorKind;
+
+use super::domain::Domain;
+use super::key::{Audience, Found};
 use super::*;
 
 fn setting(key: &str, value: &str) -> Setting {
@@ -20,8 +23,8 @@ fn with(settings: &[(&str, &str)]) -> Result<Effective> {
     resolve(preset("").unwrap(), &settings)
 }
 
-/// What a user reads: the line, the message and the hint.
-fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
+/// What a user reads of an error: the line, the message and the hint.
+fn shown<T: std::fmt::Debug>(result: Result<T>) -> String {
     let error = result.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Config);
     let line = error
@@ -35,7 +38,7 @@ fn said<T: std::fmt::Debug>(result: Result<T>) -> String {
     format!("{line}{}{hint}", error.message)
 }
 
-/// The published list, by hand.
+/// Keys that files and scripts out there may hold.
 const PUBLISHED: &str = "
     schema name aliases extends layers history archive redact
     tokens.method tokens.encoding tokens.unit tokens.chars_per_token tokens.rounding tokens.per tokens.scope
@@ -61,14 +64,50 @@ const PUBLISHED: &str = "
     tools.shell tools.read tools.write tools.edit tools.search tools.web
     env";
 
-fn published() -> Vec<&'static str> {
-    PUBLISHED.split_whitespace().collect()
+/// The names of all keys, in their order.
+fn names() -> Vec<&'static str> {
+    keys::all().map(|key| key.name).collect()
 }
 
 #[test]
-fn the_list_of_keys_is_the_published_one() {
-    let listed: Vec<_> = keys::KEYS.iter().map(|(key, ..)| *key).collect();
-    assert_eq!(listed, published());
+fn every_published_key_is_still_there_in_its_order() {
+    let published: Vec<&str> = PUBLISHED.split_whitespace().collect();
+    let mut listed = names();
+    listed.retain(|name| published.contains(name));
+    assert_eq!(listed, published);
+}
+
+#[test]
+fn every_declaration_is_complete() {
+    let defaults = Policy::default().to_json().unwrap();
+    for key in keys::all() {
+        let name = key.name;
+        assert!(key.doc().next().is_some(), "{name} has no documentation");
+        // A default that a file could not write back would not be one.
+        let default = key.get(&defaults);
+        assert_eq!(key.domain.fit(default).as_ref(), Some(default), "{name}");
+        if let Some((implied, value)) = key.implies {
+            let implied = keys::find(implied).unwrap();
+            assert!(implied.domain.fit(&json!(value)).is_some(), "{name}");
+        }
+        match key.found {
+            Found::Any => {}
+            Found::Empty(_) => assert_eq!(default, "", "{name}"),
+            Found::AtMost(most) => assert!(default.as_u64().unwrap() <= most, "{name}"),
+            Found::Except(words, _) => {
+                assert!(
+                    words
+                        .iter()
+                        .all(|w| key.domain.words().any(|known| known == *w)),
+                    "{name}"
+                );
+            }
+        }
+        if let (Domain::Integer { min, max }, "") = (key.domain, key.unit) {
+            assert_eq!(min, max, "{name} counts something, and does not say what");
+        }
+    }
+    assert!(keys::all().any(|key| key.audience == Audience::Most));
 }
 
 #[test]
@@ -83,19 +122,36 @@ fn the_struct_has_each_key_as_one_field_in_the_same_order() {
             Some(_) | None => fields.push(name.clone()),
         }
     }
-    assert_eq!(fields, published());
+    assert_eq!(fields, names());
 }
 
 #[test]
-fn every_preset_names_every_key_and_extends_nothing() {
+fn a_preset_says_what_differs_from_the_defaults_and_nothing_else() {
+    let defaults = Policy::default().to_json().unwrap();
     for text in PRESETS {
-        let named: Vec<_> = read::read(text)
-            .unwrap()
-            .into_iter()
-            .map(|given| given.key)
-            .collect();
-        assert_eq!(named, published(), "{text}");
-        assert!(text.contains("\nextends = \"\"\n"), "{text}");
+        for given in read::read(text).unwrap() {
+            let name = given.key.name;
+            assert_ne!(&given.value, given.key.get(&defaults), "{name} in {text}");
+            assert_ne!(name, EXTENDS, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_preset_gives_the_source_of_each_value() {
+    for text in PRESETS {
+        let mut commented = false;
+        let body = text.split_once("\nname = ").unwrap().1;
+        for line in body
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with("aliases"))
+        {
+            // A comment holds for the lines up to the next empty one.
+            commented = !line.is_empty() && (commented || line.starts_with('#'));
+            let is_value = !line.is_empty() && !line.starts_with(['#', '[']);
+            assert!(!is_value || commented, "{line} in {text}");
+        }
     }
 }
 
@@ -117,13 +173,13 @@ fn every_preset_resolves_and_no_two_share_a_name() {
 }
 
 #[test]
-fn none_is_the_default_without_layers() {
-    let quiet = Policy {
+fn the_defaults_change_nothing() {
+    let neutral = Policy {
         name: "none".to_owned(),
-        layers: vec![],
-        ..preset("").unwrap()
+        ..Policy::default()
     };
-    assert_eq!(preset("none").unwrap(), quiet);
+    assert_eq!(neutral.layers, []);
+    assert_eq!(preset("none").unwrap(), neutral);
 }
 
 #[test]
@@ -180,7 +236,7 @@ fn a_threshold_is_met_as_compare_says() {
 }
 
 #[test]
-fn a_setting_is_understood_as_toml_or_as_bare_text() {
+fn a_setting_is_read_as_toml_or_as_bare_text() {
     for (key, text, expected) in [
         ("clear.keep", "0", json!(0)),
         ("clear.keep", " 5 ", json!(5)),
@@ -223,8 +279,9 @@ fn a_setting_is_understood_as_toml_or_as_bare_text() {
         ("layers", "clear,drop", json!(["drop", "clear"])),
     ] {
         let effective = with(&[(key, text)]).unwrap();
-        let value = keys::get(&effective.policy.to_json().unwrap(), key).clone();
-        assert_eq!(value, expected, "{key}={text}");
+        let policy = effective.policy.to_json().unwrap();
+        let value = keys::find(key).unwrap().get(&policy);
+        assert_eq!(value, &expected, "{key}={text}");
         let reported = json!([{ "key": key, "value": expected, "origin": "flag" }]);
         assert_eq!(
             serde_json::to_value(&effective.overrides).unwrap(),
@@ -235,21 +292,21 @@ fn a_setting_is_understood_as_toml_or_as_bare_text() {
 }
 
 #[test]
-fn the_later_of_two_settings_holds_and_both_are_told() {
+fn the_later_of_two_settings_applies_and_both_are_reported() {
     let effective = with(&[("clear.keep", "1"), ("clear.keep", "2")]).unwrap();
-    let told: Vec<_> = effective
+    let reported: Vec<_> = effective
         .overrides
         .iter()
         .map(|o| o.value.clone())
         .collect();
     assert_eq!(
-        (effective.policy.clear.keep, told),
+        (effective.policy.clear.keep, reported),
         (2, vec![json!(1), json!(2)])
     );
 }
 
 #[test]
-fn every_key_can_be_set_to_the_value_it_has_and_every_word_is_understood() {
+fn every_key_can_be_set_to_the_value_it_has_and_to_each_of_its_words() {
     let base = preset("layered").unwrap();
     let effective = resolve(base.clone(), &[]).unwrap();
     for (key, value) in base.keys().unwrap() {
@@ -263,25 +320,23 @@ fn every_key_can_be_set_to_the_value_it_has_and_every_word_is_understood() {
             "{key}"
         );
     }
-    for (key, takes, _) in keys::KEYS {
-        for word in takes.words() {
-            // The layer that `auto` leaves without a text needs one.
-            let policy = with(&[("offload.text", "at {name}"), (key, word)])
-                .unwrap()
-                .policy
-                .to_json()
-                .unwrap();
-            let value = keys::get(&policy, key);
+    for key in keys::all() {
+        for word in key.domain.words() {
+            // A layer that has no text by default needs one.
+            let settings = [("offload.text", "at {name}"), (key.name, word)];
+            let policy = with(&settings).unwrap().policy.to_json().unwrap();
+            let value = key.get(&policy);
             assert!(
                 value == &json!(word) || value == &json!([word]),
-                "{key}={word}: {value}"
+                "{}={word}: {value}",
+                key.name
             );
         }
     }
 }
 
 #[test]
-fn a_wrong_setting_says_what_its_key_takes() {
+fn an_invalid_setting_says_what_its_key_accepts() {
     for (key, text, expected) in [
         (
             "claer.keep",
@@ -399,23 +454,23 @@ fn a_wrong_setting_says_what_its_key_takes() {
             "env is read from a policy file only (from flag)\nhint: write a policy file and name it with --policy",
         ),
     ] {
-        assert_eq!(said(with(&[(key, text)])), expected, "{key}={text}");
+        assert_eq!(shown(with(&[(key, text)])), expected, "{key}={text}");
     }
 }
 
 #[test]
 fn keys_that_contradict_each_other_are_named() {
     assert_eq!(
-        said(with(&[("demote.text", "")])),
+        shown(with(&[("demote.text", "")])),
         "demote.text is empty while the layer \"demote\" is on\nhint: set demote.text, or take \"demote\" out of layers"
     );
     with(&[("demote.text", ""), ("layers", "drop,clear")]).unwrap();
     assert_eq!(
-        said(with(&[("summary.min_tokens", "20000")])),
+        shown(with(&[("summary.min_tokens", "20000")])),
         "summary.min_tokens, 20000, is more than summary.max_tokens, 10000\nhint: set both"
     );
     assert_eq!(
-        said(with(&[
+        shown(with(&[
             ("trigger.on", "window"),
             ("window.context", "29384")
         ])),
@@ -450,7 +505,7 @@ fn a_file_names_what_differs_from_the_policy_it_extends() {
 }
 
 #[test]
-fn a_wrong_file_is_told_by_its_first_wrong_line() {
+fn the_first_invalid_line_of_a_file_is_reported() {
     for (text, expected) in [
         (
             "[clear]\nkeep = 1\n\n[claer]\nkeep = 2\n",
@@ -486,24 +541,24 @@ fn a_wrong_file_is_told_by_its_first_wrong_line() {
             "3: not TOML: duplicate key",
         ),
     ] {
-        assert_eq!(said(parse("mine", text)), expected, "{text}");
+        assert_eq!(shown(parse("mine", text)), expected, "{text}");
     }
 }
 
 #[test]
-fn an_unknown_policy_is_answered_with_those_that_there_are() {
+fn an_unknown_policy_is_answered_with_the_known_ones() {
     assert_eq!(
-        said(preset("nope")),
+        shown(preset("nope")),
         "unknown policy nope\nhint: did you mean none? the policies are auto, layered, offload-first, reset, boundary, turns, none"
     );
     assert_eq!(
-        said(preset("something-else")),
+        shown(preset("something-else")),
         "unknown policy something-else\nhint: the policies are auto, layered, offload-first, reset, boundary, turns, none; or name a policy file"
     );
 }
 
 #[test]
-fn equal_policies_have_equal_hashes_however_they_were_reached() {
+fn equal_policies_have_equal_hashes_however_they_were_written() {
     let file = "name = \"other\"\naliases = [\"o\"]\nschema = 1\n[tokens]\nchars_per_token = 3\n[clear]\nkeep = 7\ntools = [\"read\", \"shell\"]\n[env]\nX = \"clear.keep\"\n";
     let turned = "[clear]\ntools = [\"shell\", \"read\", \"shell\"]\nkeep = 0x7\n[tokens]\nchars_per_token = 3.0\n";
     let hashes = [
@@ -526,33 +581,33 @@ fn equal_policies_have_equal_hashes_however_they_were_reached() {
 }
 
 #[test]
-fn every_key_but_the_labels_changes_the_hash() {
+fn every_key_that_changes_outputs_changes_the_hash() {
     let mut unchanged = Vec::new();
     let base = preset("").unwrap();
-    for (key, takes, _) in keys::KEYS {
-        let candidates: &[&str] = match takes {
-            Takes::Whole { .. } => &["1", "2"],
-            Takes::UpTo { .. } | Takes::Positive => &["0.25", "0.5"],
-            Takes::Flag => &["true", "false"],
-            Takes::Text | Takes::Texts => &["one", "two"],
-            Takes::Template { .. } => {
-                &["one {name} {summary}", "one {name}", "one", "one {summary}"]
+    for key in keys::all() {
+        let candidates = match key.domain {
+            Domain::Integer { .. } => vec!["1", "2"],
+            Domain::UpTo { .. } | Domain::Positive => vec!["0.25", "0.5"],
+            Domain::Boolean => vec!["true", "false"],
+            Domain::Text | Domain::TextList => vec!["one", "two"],
+            Domain::Template { .. } => {
+                vec!["one {name} {summary}", "one {name}", "one", "one {summary}"]
             }
-            Takes::One(words) | Takes::Any(words) => words,
-            Takes::Table => &["{ A = \"clear.keep\" }"],
+            Domain::OneOf(_) | Domain::AnyOf(_) => key.domain.words().collect(),
+            Domain::TextTable => vec!["{ A = \"clear.keep\" }"],
         };
         let changes = candidates
             .iter()
-            .filter_map(|text| takes.fit_text(text))
+            .filter_map(|text| key.domain.fit_text(text))
             .any(|value| {
                 let mut policy = base.to_json().unwrap();
-                keys::put(&mut policy, key, value);
+                key.set(&mut policy, value);
                 let policy: Policy = serde_json::from_value(policy).unwrap();
                 policy.hash().unwrap() != base.hash().unwrap()
             });
         if !changes {
-            unchanged.push(*key);
+            unchanged.push(key.name);
         }
     }
-    assert_eq!(unchanged, LABELS);
+    assert_eq!(unchanged, ["schema", "name", "aliases", "extends", "env"]);
 }

@@ -1,61 +1,62 @@
-//! `[window]`, `[trigger]`, `[target]`: when `summarize` runs and how small the result may be; and the threshold that
+//! `[window]`, `[trigger]`, `[target]`: when `summarize` runs and how small the result must be, and the threshold that
 //! follows from them.
 //!
-//! Plain arithmetic of keys: never looks at a conversation.
+//! Arithmetic of keys only: never looks at a conversation.
 
-use serde::{Deserialize, Serialize};
-
+use super::Policy;
 use super::choice::choice;
-use super::{Layer, Policy};
+use super::key::table;
+use super::layer::Layer;
 
-/// `[window]`: the model's context window. All in tokens.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    /// The whole window. 200 000 in most systems, 64 000 in the turn-based one.
-    pub context: u64,
-    /// What the model may write in one answer. 16 384 in `layered`.
-    pub max_output: u64,
-    /// At most this much of `max_output` is kept free; 0 = all of it.
-    ///
-    /// 20 000 in `layered`, so that a model with a very large output does not trigger too early.
-    pub output_cap: u64,
-    /// Kept free for the system prompt, tool schemas and what else is not in the transcript. 13 000 in `layered`.
-    pub buffer: u64,
+table! {
+    /// The model's context window.
+    "window" Window {
+        /// The whole window.
+        context: u64 = 200_000, unit("tokens");
+        /// The longest answer of the model.
+        max_output: u64 = 16_384, unit("tokens");
+        /// No more than this is reserved for the answer; 0 means all of `window.max_output`.
+        ///
+        /// Otherwise a model with a very long answer would trigger too early.
+        output_cap: u64 = 20_000, unit("tokens");
+        /// Reserved for the system prompt, tool schemas and whatever else the transcript does not contain.
+        buffer: u64 = 13_000, unit("tokens");
+    }
 }
 
-/// `[trigger]`: when `summarize` runs. Skipped where `summary.when` is `always`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Trigger {
-    /// What the threshold is computed from.
-    pub on: TriggerOn,
-    /// The threshold in live tokens, for [`TriggerOn::Tokens`]; 0 = none.
-    ///
-    /// 20 000 in `auto`: sessions that agents keep hold 15 000 to 60 000, so that a threshold near the window's limit
-    /// would never be met.
-    pub tokens: u64,
-    /// The threshold as a share of `window.context`, 0 to 1, for [`TriggerOn::Share`]; 0 = none.
-    pub share: f64,
-    /// Whether the threshold itself is already enough.
-    pub compare: Compare,
-    /// The threshold is at most this share, 0 to 1, of `window.context` − `window.max_output`; 0 = no cap.
-    pub cap_share: f64,
-    /// Tokens outside the kept tail: at least this many, or there is too little to gain.
-    ///
-    /// 20 000 in `layered`: a conversation whose weight is in its newest messages is not worth a summary.
-    pub min_savings: u64,
-    /// Summarise only if the last offload freed fewer tokens than this; 0 = whatever it freed. Read by `replay` only:
-    /// `compact` repeats the offload until it frees nothing.
-    pub offload_freed_below: u64,
-    /// Compactions of one session; 0 = no limit. Read by `replay` only.
-    pub max_compactions: u64,
-    /// A call of this tool forces a summary after its result, with its input `focus` as instructions; "" = none.
-    pub manual_tool: String,
-    /// The last recorded finish reasons that force a summary.
-    pub force_on_finish: Vec<String>,
-    /// Conversations that are left alone.
-    pub skip: Vec<Skip>,
+table! {
+    /// When the layer `summarize` runs. Not consulted if `summary.when` is "always".
+    "trigger" Trigger {
+        /// What the threshold is computed from.
+        on: TriggerOn = TriggerOn::Tokens;
+        /// A conversation with more tokens than this is summarised, if `trigger.on` is "tokens"; 0 means none is.
+        ///
+        /// Sessions that agents keep hold 15 000 to 60 000 tokens, so that a threshold near the window's limit would never
+        /// be met.
+        tokens: u64 = 20_000, unit("tokens"), common();
+        /// The threshold as a share of `window.context`, if `trigger.on` is "share"; 0 means none.
+        share: f64 = 0.0, share();
+        /// Whether the threshold itself is enough.
+        compare: Compare = Compare::Over;
+        /// The threshold is at most this share of `window.context` − `window.max_output`; 0 means no cap.
+        cap_share: f64 = 0.0, share();
+        /// A conversation is summarised only if at least this many tokens are in messages that would not be kept.
+        ///
+        /// A conversation whose weight is in its newest messages is not worth a summary.
+        min_savings: u64 = 0, unit("tokens");
+        /// A conversation is summarised only if the last offload freed fewer tokens than this; 0 means always. Read by
+        /// `ctxpack replay` only: `ctxpack compact` repeats the offload until it frees nothing.
+        offload_freed_below: u64 = 0, unit("tokens");
+        /// How often one session is compacted; 0 means no limit. Read by `ctxpack replay` only.
+        max_compactions: u64 = 0, unit("compactions");
+        /// A call of this tool forces a summary after its result, with the call's input `focus` as instructions; "" means
+        /// none.
+        manual_tool: String = "";
+        /// The recorded finish reasons of a last answer that force a summary.
+        force_on_finish: Vec<String> = [];
+        /// Conversations that are left alone.
+        skip: Vec<Skip> = &[Skip::Compaction, Skip::SessionMemory];
+    }
 }
 
 choice! {
@@ -65,13 +66,13 @@ choice! {
         Tokens = "tokens",
         /// `trigger.share` of `window.context`.
         Share = "share",
-        /// What `window.context` leaves after `max_output` (capped) and `buffer`.
+        /// What remains of `window.context` after the answer (at most `window.output_cap`) and `window.buffer`.
         Window = "window",
     }
 }
 
 choice! {
-    /// `trigger.compare`: whether the threshold itself is already enough.
+    /// `trigger.compare`: whether the threshold itself is enough.
     Compare {
         /// Only more than the threshold is enough.
         Over = ">",
@@ -91,7 +92,7 @@ impl Compare {
 }
 
 choice! {
-    /// `trigger.skip`: a conversation that is itself an agent's query about a conversation.
+    /// `trigger.skip`: a conversation that is itself an agent's request about a conversation.
     Skip {
         /// A request for a summary.
         Compaction = "compaction",
@@ -100,32 +101,36 @@ choice! {
     }
 }
 
-/// `[target]`: how many live tokens the result may have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// In tokens; 0 = no target. 10 000 in `auto`: half of its trigger.
-    pub tokens: u64,
-    /// In percent, 0 to 100, of the live tokens before anything was compacted; wins over `tokens` when above 0. A summary
-    /// and the store's record note how many these were, so that the same command again changes nothing.
-    pub percent: f64,
-    /// What may be given up to reach it. A file, flag or variable that sets one of the keys above sets this to `cap`,
-    /// unless it also sets this key itself.
-    pub kind: TargetKind,
+table! {
+    /// How many live tokens the result may have.
+    "target" Target {
+        /// The target in tokens; 0 means none.
+        ///
+        /// Half of the default trigger.
+        tokens: u64 = 10_000, unit("tokens"), implies("target.kind", "cap"), common();
+        /// The target in percent of the live tokens before anything was compacted; if above 0, `target.tokens` is ignored.
+        ///
+        /// A summary and the store's record say how many these were, so that the same command again changes nothing.
+        percent: f64 = 0.0, percent(), implies("target.kind", "cap");
+        /// What may be given up to reach the target. A file, flag or variable that sets `target.tokens` or
+        /// `target.percent` sets this to "cap", unless it also sets this key itself.
+        kind: TargetKind = TargetKind::Aim, common();
+    }
 }
 
 choice! {
     /// `target.kind`: what may be given up to reach the target.
     TargetKind {
-        /// Typed messages and the least room of a summary are not; system lines do not count.
+        /// Your own messages stay whole, and the summary keeps its least size, even if the target is missed; system
+        /// lines do not count.
         Aim = "aim",
-        /// Everything that validity allows; system lines count.
+        /// Whatever can validly be left out; system lines count.
         Cap = "cap",
     }
 }
 
 impl Target {
-    /// The tokens that are asked for in a conversation of so many live tokens, if any are.
+    /// The target, in tokens, of a conversation that had `original` live tokens; `None` if there is none.
     pub fn asked(&self, original: u64) -> Option<u64> {
         if self.is_share() {
             return Some(share_of(self.percent / 100.0, original));
@@ -133,14 +138,14 @@ impl Target {
         (self.tokens > 0).then_some(self.tokens)
     }
 
-    /// Whether it is a share of what the original has.
+    /// Whether the target is a share of what the original has.
     pub fn is_share(&self) -> bool {
         self.percent > 0.0
     }
 }
 
 impl Window {
-    /// What is kept free for the model's answer.
+    /// The tokens that are reserved for the model's answer.
     pub fn output_reserve(&self) -> u64 {
         match self.output_cap {
             0 => self.max_output,
@@ -150,10 +155,10 @@ impl Window {
 }
 
 impl Policy {
-    /// The live tokens that [`Trigger::compare`] holds against a conversation, or `None` where no number of tokens
-    /// would make this policy summarise: the layer is off, or the keys concerned are 0.
+    /// The threshold, in live tokens, that [`Trigger::compare`] compares a conversation with, or `None` if no number of
+    /// tokens would make this policy summarise: the layer is off, or the keys concerned are 0.
     ///
-    /// `summary.when` is not looked at: the threshold is the same number whether or not it is asked.
+    /// `summary.when` makes no difference: the threshold is the same number whether or not it is consulted.
     pub fn threshold(&self) -> Option<u64> {
         if !self.has(Layer::Summarize) {
             return None;
@@ -175,7 +180,7 @@ impl Policy {
     }
 }
 
-/// The whole tokens in a share; the published systems compute this in the same floating-point steps.
+/// A share of a number of tokens, rounded down. The published systems compute this in the same floating-point steps.
 pub(super) fn share_of(share: f64, tokens: u64) -> u64 {
     (share * tokens as f64).floor() as u64
 }

@@ -6,109 +6,34 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::Policy;
+use super::key::{Audience, Key, Table};
 use super::presets::PRESETS;
-use super::{Policy, keys};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable_json;
 
-/// What most people change, in the order of a policy's keys, each with what it means.
-const COMMON: [(&str, &str); 18] = [
-    (
-        "layers",
-        "What is done, of drop, superseded, demote, clear, offload, summarize, restore; their order is fixed.",
-    ),
-    (
-        "history",
-        "Lines that no model sees any more: \"drop\" or \"keep\".",
-    ),
-    (
-        "archive",
-        "A copy of the original in the store: \"auto\" (where it would be gone), \"always\", \"never\".",
-    ),
-    (
-        "trigger.tokens",
-        "A conversation of more tokens is summarised, where trigger.on is \"tokens\".",
-    ),
-    (
-        "target.tokens",
-        "What it may have afterwards; 0 = no limit.",
-    ),
-    (
-        "target.kind",
-        "\"aim\": your messages stay whole even if it is missed; \"cap\" (what a target of your own is): they may be clipped.",
-    ),
-    (
-        "demote.min_tokens",
-        "A larger tool result goes to the store and leaves a preview.",
-    ),
-    ("clear.keep", "The newest tool results that stay."),
-    (
-        "clear.tools",
-        "The kinds of tool whose results are cleared, of shell, read, write, edit, search, web, other; [] = all.",
-    ),
-    ("clear.min_tokens", "Smaller results stay."),
-    (
-        "clear.placeholder",
-        "What stands for a cleared result; {tool} is the tool's name.",
-    ),
-    (
-        "summary.when",
-        "\"auto\" (over the trigger), \"always\", \"never\".",
-    ),
-    (
-        "summary.instructions",
-        "What a summary must keep, in your own words.",
-    ),
-    (
-        "summary.keep_messages",
-        "The newest messages that stay as they are; the longest of the three rules wins.",
-    ),
-    ("summary.keep_turns", "From so many of your messages on."),
-    ("summary.keep_tokens", "So many tokens."),
-    (
-        "restore.files",
-        "Files that were read last and come back after a summary.",
-    ),
-    ("tools.read", "Names of your own tools that read files."),
-];
-
 impl Policy {
-    /// The policy as TOML, with every key. Nothing in it steers a terminal that shows it.
+    /// The policy as TOML: every key with its documentation and its value. Nothing in it controls a terminal that shows it.
     ///
     /// # Errors
     /// None for a policy of [`super::preset`], [`super::parse`] or [`super::resolve`].
     pub fn to_toml(&self) -> Result<String> {
-        let text = toml::to_string(self).map_err(broken)?;
-        match printable_json(&text) {
-            Cow::Borrowed(_) => Ok(text),
-            Cow::Owned(_) => self.to_escaped_toml(),
-        }
-    }
-
-    /// The same with each value on one line.
-    fn to_escaped_toml(&self) -> Result<String> {
-        let keys = self.keys()?;
-        let (mut top, mut tables) = (String::new(), String::new());
-        let mut open = "";
-        for (key, value) in &keys {
-            match (key.split_once('.'), value) {
-                (Some((table, field)), value) => {
-                    if table != open {
-                        tables.push_str(&format!("\n[{table}]\n"));
-                        open = table;
+        let policy = self.to_json()?;
+        let mut text = String::new();
+        for table in Self::TABLES {
+            text.push_str(&header(table));
+            for key in table.keys {
+                text.push_str(&comment(key));
+                text.push_str(&match key.get(&policy) {
+                    Value::Object(names) => {
+                        let names = names.iter().map(|name| escaped_pair(name) + "\n");
+                        format!("[{}]\n{}\n", key.name, names.collect::<String>())
                     }
-                    tables.push_str(&format!("{field} = {}\n", literal(value)?));
-                }
-                (None, Value::Object(names)) => {
-                    tables.push_str(&format!("\n[{key}]\n"));
-                    open = key;
-                    let names = names.iter().map(|name| escaped_pair(name) + "\n");
-                    tables.extend(names);
-                }
-                (None, value) => top.push_str(&format!("{key} = {}\n", literal(value)?)),
+                    value => format!("{} = {}\n\n", key.place().1, literal(value)?),
+                });
             }
         }
-        Ok(top + &tables)
+        Ok(text)
     }
 
     /// A policy file that begins with this preset: the common keys with its values, commented out.
@@ -117,27 +42,52 @@ impl Policy {
     /// None for a policy of [`super::preset`].
     pub fn starter(&self) -> Result<String> {
         let mut text = format!(
-            "# How ctxpack compacts what is below this folder. What begins with # is the preset's value: take the # away to\n\
-             # change it. `ctxpack config show` lists every key with its value and where it comes from.\n\n\
-             # The preset that this starts from: one of `ctxpack policy list`.\n\
-             extends = {}\n",
+            "# How ctxpack compacts what is below this folder. The values after # are those of the preset: remove the # to change\n\
+             # one. `ctxpack config show` lists every key with its value and where that comes from.\n\n\
+             # The preset to start from: one of `ctxpack policy list`.\n\
+             extends = {}\n\n",
             literal(&Value::from(self.name.as_str()))?
         );
         let policy = self.to_json()?;
-        let mut open = "";
-        for (key, meaning) in COMMON {
-            let (table, field) = key.split_once('.').unwrap_or(("", key));
-            if table != open {
-                text.push_str(&format!("\n[{table}]\n"));
-                open = table;
-            } else if table.is_empty() {
-                text.push('\n');
+        for table in Self::TABLES {
+            let common = |key: &&Key| key.audience == Audience::Most;
+            let mut keys = table.keys.iter().filter(common).peekable();
+            if keys.peek().is_some() {
+                text.push_str(&header(table));
             }
-            let value = literal(keys::get(&policy, key))?;
-            text.push_str(&format!("# {meaning}\n# {field} = {value}\n"));
+            for key in keys {
+                let value = literal(key.get(&policy))?;
+                text.push_str(&format!(
+                    "{}# {} = {value}\n\n",
+                    comment(key),
+                    key.place().1
+                ));
+            }
         }
         Ok(text)
     }
+}
+
+/// The header of a table, with its documentation.
+fn header(table: &Table) -> String {
+    match table.name {
+        "" => String::new(),
+        name => {
+            let doc = table.doc().map(|line| format!("# {line}\n"));
+            format!("{}[{name}]\n\n", doc.collect::<String>())
+        }
+    }
+}
+
+/// A key's documentation: what it means, its words, its unit.
+fn comment(key: &Key) -> String {
+    let mut lines: Vec<String> = key.doc().map(str::to_owned).collect();
+    let words = key.domain.choices().iter();
+    lines.extend(words.map(|word| format!("  \"{}\": {}", word.name, word.doc())));
+    if !key.unit.is_empty() {
+        lines.push(format!("  Unit: {}.", key.unit));
+    }
+    lines.iter().map(|line| format!("# {line}\n")).collect()
 }
 
 /// A key's value as TOML, on one line. Nothing in it steers a terminal that shows it.
@@ -183,6 +133,7 @@ fn broken(error: toml::ser::Error) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use super::super::keys;
     use super::*;
     use crate::policy::{Setting, parse, presets, resolve};
 
@@ -232,7 +183,9 @@ mod tests {
                 .map(|line| format!("{line}\n"))
                 .collect();
             let set = crate::policy::given(&uncommented).unwrap();
-            assert_eq!(set, COMMON.map(|(key, _)| key), "{uncommented}");
+            let common = keys::all().filter(|key| key.audience == Audience::Most);
+            let common: Vec<&str> = common.map(|key| key.name).collect();
+            assert_eq!(set, common, "{uncommented}");
             let hash = |policy| resolve(policy, &[]).unwrap().hash;
             for text in [starter, uncommented] {
                 let policy = parse("ctxpack", &text).unwrap();
@@ -242,9 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_says_what_it_is() {
-        let said: Vec<String> = descriptions().collect();
-        assert_eq!(said.len(), presets().unwrap().len());
-        assert!(said.iter().all(|said| said.len() > 20), "{said:?}");
+    fn every_preset_describes_itself() {
+        let descriptions: Vec<String> = descriptions().collect();
+        assert_eq!(descriptions.len(), presets().unwrap().len());
+        assert!(
+            descriptions.iter().all(|text| text.len() > 20),
+            "{descriptions:?}"
+        );
     }
 }

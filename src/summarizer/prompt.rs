@@ -1,26 +1,25 @@
-//! What a model is told to write: the published systems' own words, kept as files.
+//! The prompt for a model that writes a summary. The published systems' own words are kept as files.
 //!
-//! Never holds words of a transcript: these are data, and go to a model apart from what it is told.
+//! Never contains words of a transcript: these are data, and go to a model separately.
 
 use crate::policy::{Policy, Prompt};
 
-/// Where a prompt says how long the summary shall be.
+/// Where a prompt says how long the summary should be.
 const SIZE: &str = "{targetTokens}";
 
-/// The text of a prompt, as its file has it.
+/// The text of a prompt's file.
 fn file(prompt: Prompt) -> &'static str {
     match prompt {
-        Prompt::Auto => include_str!("prompts/auto.md"),
-        Prompt::Layered => include_str!("prompts/layered.md"),
-        Prompt::OffloadFirst => include_str!("prompts/offload-first.md"),
-        Prompt::Reset => include_str!("prompts/reset.md"),
-        Prompt::Boundary => include_str!("prompts/boundary.md"),
-        Prompt::Turns => include_str!("prompts/turns.md"),
+        Prompt::Handover => include_str!("prompts/handover.md"),
+        Prompt::Chronological => include_str!("prompts/chronological.md"),
+        Prompt::EightSections => include_str!("prompts/eight-sections.md"),
+        Prompt::Continuity => include_str!("prompts/continuity.md"),
+        Prompt::Structured => include_str!("prompts/structured.md"),
+        Prompt::Brief => include_str!("prompts/brief.md"),
     }
 }
 
-/// What the policy tells a model that shall write a summary of about `tokens` tokens, with what it must keep in
-/// particular; "" = nothing.
+/// The policy's prompt for a summary of about `tokens` tokens, with what it must keep in particular; "" = nothing.
 pub fn prompt(policy: &Policy, tokens: u64, instructions: &str) -> String {
     let mut text = file(policy.summary.prompt)
         .trim_end()
@@ -35,20 +34,20 @@ pub fn prompt(policy: &Policy, tokens: u64, instructions: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::preset;
+    use crate::policy::{preset, presets};
 
-    fn told(name: &str, instructions: &str) -> String {
-        prompt(&preset(name).unwrap(), 8_000, instructions)
+    fn of(preset_name: &str, instructions: &str) -> String {
+        prompt(&preset(preset_name).unwrap(), 8_000, instructions)
     }
 
     #[test]
-    fn the_published_words_stand_as_they_are() {
+    fn the_published_prompts_are_verbatim() {
         let layered = "Summarize this conversation chronologically: goals, actions, decisions, current state...";
-        assert_eq!(told("layered", ""), layered);
+        assert_eq!(of("layered", ""), layered);
         let reset = "Summarize this conversation for continuity. Include: 1) What was accomplished, 2) Current state, \
                      3) Key decisions made. Be concise but preserve critical details.";
-        assert_eq!(told("reset", " "), reset);
-        let eight = told("offload-first", "");
+        assert_eq!(of("reset", " "), reset);
+        let eight = of("offload-first", "");
         let sections = eight.lines().filter(|line| line.starts_with("## "));
         assert_eq!(
             sections.collect::<Vec<_>>(),
@@ -71,25 +70,17 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_kept_stands_at_the_end() {
-        let told = told("reset", " the parser\n");
-        assert!(
-            told.ends_with("details.\n\nKeep in particular: the parser"),
-            "{told}"
-        );
+    fn what_must_be_kept_comes_last() {
+        let reset = of("reset", " the parser\n");
+        let end = "details.\n\nKeep in particular: the parser";
+        assert!(reset.ends_with(end), "{reset}");
     }
 
     #[test]
-    fn no_prompt_has_a_place_left_to_fill_in() {
-        for name in [
-            "auto",
-            "layered",
-            "offload-first",
-            "reset",
-            "boundary",
-            "turns",
-        ] {
-            assert!(!told(name, "").contains(['{', '}']), "{name}");
+    fn no_prompt_has_a_placeholder_left() {
+        for preset in presets().unwrap() {
+            let prompt = prompt(&preset, 8_000, "");
+            assert!(!prompt.contains(['{', '}']), "{}", preset.name);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::policy::{parse, preset, resolve};
 
-/// The default policy with these names of its own.
+/// The default policy with these variables of its own.
 fn policy(env: &[(&str, &str)]) -> Policy {
     let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     Policy {
@@ -23,7 +23,7 @@ fn shown(settings: &[Setting]) -> Vec<String> {
     settings.iter().map(show).collect()
 }
 
-/// What flags beat, when nothing beats flags.
+/// What flags override, if nothing overrides flags.
 #[track_caller]
 fn settings(env: &[(&str, &str)], vars: &[(&str, &str)]) -> Vec<String> {
     let environment = of(env, vars).unwrap();
@@ -41,7 +41,8 @@ fn said(result: Result<Environment>) -> String {
 fn every_key_has_a_name_of_its_own() {
     assert_eq!(name_of("clear.min_tokens"), "CTXPACK_CLEAR__MIN_TOKENS");
     assert_eq!(name_of("layers"), "CTXPACK_LAYERS");
-    for (key, ..) in KEYS {
+    for key in keys::all() {
+        let key = key.name;
         let name = name_of(key);
         assert_eq!(
             settings(&[], &[(name.as_str(), "1")]),
