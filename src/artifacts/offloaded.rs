@@ -5,7 +5,7 @@
 use crate::plan::tool_named_by;
 use crate::policy::{Policy, Substitutions};
 use crate::store::{Store, is_offload_name};
-use crate::transcript::{BlockKind, Transcript};
+use crate::transcript::{BlockKind, ChangeSet, Replace, Transcript};
 
 /// A result that names what it said.
 struct Named {
@@ -24,12 +24,8 @@ pub fn offloaded(transcript: &Transcript<'_>, policy: &Policy) -> Vec<String> {
     names
 }
 
-/// What such results said, by their blocks; as far as it is known, if not in the words that the policy has for that.
-pub fn returned(
-    transcript: &Transcript<'_>,
-    policy: &Policy,
-    store: Option<&Store>,
-) -> Vec<(u32, String)> {
+/// Gives such results their contents back; the policy's text for it where the store does not have one.
+pub fn returned(transcript: &Transcript<'_>, policy: &Policy, store: Option<&Store>) -> ChangeSet {
     let said = |Named { block, name }: Named| {
         let content = store.and_then(|store| store.read_offload(&name).ok());
         let text = match content {
@@ -41,7 +37,7 @@ pub fn returned(
                 ..Substitutions::default()
             }),
         };
-        Some((block, text))
+        Some(Replace::content(transcript.block(block), &text))
     };
     named(transcript, policy)
         .into_iter()

@@ -3,11 +3,11 @@
 //! The messages go, system messages among them stay where they are, and the summary stands before the first message that
 //! stays. Never decides where that is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::scan::Span;
 use crate::text::push_json_string;
-use crate::transcript::{Conversation, Role, Transcript, Unit};
+use crate::transcript::{ChangeSet, Conversation, Replace, Role, Transcript, Unit};
 
 /// What takes the place of old messages.
 #[derive(Debug, Clone, Copy)]
@@ -22,28 +22,13 @@ pub struct Summary<'s> {
     pub tokens_before: u64,
 }
 
-/// What is done to the lines of a transcript.
+/// How a summary takes its place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Splice {
-    /// New lines, by the line that they come before.
-    pub inserted: BTreeMap<u32, Vec<Vec<u8>>>,
-    /// Lines that leave.
-    pub dropped: BTreeSet<u32>,
-    /// Changes within lines that stay.
-    pub patches: Vec<Patch>,
-    /// The id of the line that the conversation begins with from now on, in formats whose lines have one.
-    pub id: Option<String>,
-}
-
-/// A part of a line, and what stands there afterwards.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Patch {
-    /// The line.
-    pub line: u32,
-    /// What goes; may be empty.
-    pub span: Span,
-    /// What comes.
-    pub with: Vec<u8>,
+    /// What changes.
+    pub changes: ChangeSet,
+    /// The id of the line that the conversation begins with afterwards, in formats whose lines have ids.
+    pub begins: Option<String>,
 }
 
 /// Puts a summary, or nothing, in the place of the messages before `tail`, but for system messages.
@@ -52,8 +37,8 @@ pub(super) fn splice(
     conversation: &Conversation,
     tail: usize,
     summary: Option<Summary<'_>>,
-) -> Splice {
-    let mut splice = Splice::default();
+) -> ChangeSet {
+    let mut changes = ChangeSet::default();
     let mut records = Vec::new();
     if let Some(summary) = summary {
         records.push(record(summary.role, summary.text));
@@ -71,7 +56,7 @@ pub(super) fn splice(
     let mut replaced = None;
     match (units.get(tail), last) {
         _ if records.is_empty() => {}
-        (Some(first), _) if is_listed(transcript, first) => splice.patches.push(Patch {
+        (Some(first), _) if is_listed(transcript, first) => changes.replace.push(Replace {
             line: first.line,
             span: Span::new(first.object.start as usize, first.object.start as usize),
             with: records
@@ -79,29 +64,29 @@ pub(super) fn splice(
                 .flat_map(|r| [r, &b","[..]].concat())
                 .collect(),
         }),
-        (Some(first), _) => drop(splice.inserted.insert(first.line, records)),
+        (Some(first), _) => drop(changes.insert.insert(first.line, records)),
         // Nothing stays behind it: it stands where the last one stood.
         (None, Some(last)) if is_listed(transcript, &units[last]) => {
             replaced = Some(last);
-            splice.patches.push(Patch {
+            changes.replace.push(Replace {
                 line: units[last].line,
                 span: units[last].object,
                 with: records.join(&b","[..]),
             });
         }
-        (None, Some(last)) => drop(splice.inserted.insert(units[last].line + 1, records)),
-        (None, None) => return splice,
+        (None, Some(last)) => drop(changes.insert.insert(units[last].line + 1, records)),
+        (None, None) => return changes,
     }
-    leave(transcript, &mut splice, |number| {
+    leave(transcript, &mut changes, |number| {
         goes(number) && Some(number) != replaced
     });
-    splice
+    changes
 }
 
 /// Takes messages out, by the numbers of their units: with their lines, or out of the list that they stand in.
 pub(super) fn leave(
     transcript: &Transcript<'_>,
-    splice: &mut Splice,
+    changes: &mut ChangeSet,
     goes: impl Fn(usize) -> bool,
 ) {
     let units = transcript.units();
@@ -112,17 +97,12 @@ pub(super) fn leave(
     for (line, on_line) in by_line {
         if !is_listed(transcript, &units[on_line[0]]) {
             if on_line.iter().all(|number| goes(*number)) {
-                splice.dropped.insert(line);
+                changes.drop.insert(line);
             }
             continue;
         }
         let objects: Vec<Span> = on_line.iter().map(|n| units[*n].object).collect();
-        let cuts = cuts(&objects, |at| goes(on_line[at]));
-        splice.patches.extend(cuts.into_iter().map(|span| Patch {
-            line,
-            span,
-            with: Vec::new(),
-        }));
+        changes.remove(line, cuts(&objects, |at| goes(on_line[at])));
     }
 }
 

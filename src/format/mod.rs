@@ -19,15 +19,15 @@ mod pi;
 mod removal;
 mod usage;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::ids::IdSet;
 use crate::scan::{RawLine, lines};
-use crate::transcript::{Conversation, ConversationId, LineKind, Record, Transcript};
+use crate::transcript::{
+    ChangeSet, Conversation, ConversationId, LineKind, Record, Replace, Transcript,
+};
 
-pub use claude_code::{Dead, Figure, MirrorCut, Relink, mirror_cuts};
+pub use claude_code::{MirrorCut, mirror_cuts};
 pub use codex::SUMMARY_BEGINS;
-pub use compaction::{Patch, Splice, Summary};
+pub use compaction::{Splice, Summary};
 pub use detect::{Detected, Detector, Layout, Unsupported, unsupported};
 pub use line::{LineWarning, WarningKind, Warnings};
 pub(crate) use pi::{Kept as PiKept, Tree as PiTree};
@@ -48,17 +48,6 @@ pub enum Format {
     Pi,
     /// Model messages of the Vercel AI SDK, one a line.
     AiSdk,
-}
-
-/// What becomes of the lines of a transcript.
-#[derive(Debug)]
-pub struct Revision<'r> {
-    /// The new bytes of lines that stay.
-    pub new: BTreeMap<u32, Vec<u8>>,
-    /// Lines that leave.
-    pub dropped: &'r BTreeSet<u32>,
-    /// New lines, by the line that they come before.
-    pub inserted: BTreeMap<u32, Vec<Vec<u8>>>,
 }
 
 /// How a format writes a summary.
@@ -141,23 +130,23 @@ impl Format {
         }
     }
 
-    /// What of a transcript no model will see again; nothing in formats where every line is live.
-    pub fn dead(self, transcript: &Transcript<'_>) -> Dead {
+    /// Drops what no model will see again; nothing in formats where every line is live.
+    pub fn dead(self, transcript: &Transcript<'_>) -> ChangeSet {
         match self {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => Dead::default(),
+            Format::Anthropic | Format::OpenAi | Format::AiSdk => ChangeSet::default(),
             Format::ClaudeCode => claude_code::dead(transcript),
             Format::Codex => codex::dead(transcript),
             Format::Pi => pi::dead(transcript),
         }
     }
 
-    /// Recorded figures that an agent would act on, where only this share of a conversation is left.
+    /// Corrects the recorded figures that an agent would act on, where only this share of a conversation is left.
     pub fn corrected_usage(
         self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
         share: Share,
-    ) -> Vec<Figure> {
+    ) -> Vec<Replace> {
         match self {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => Vec::new(),
             Format::ClaudeCode => claude_code::corrected(transcript, conversation, share),
@@ -177,10 +166,16 @@ impl Format {
     ) -> Option<Splice> {
         match self {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-                Some(compaction::splice(transcript, conversation, tail, summary))
+                let changes = compaction::splice(transcript, conversation, tail, summary);
+                let begins = None;
+                Some(Splice { changes, begins })
             }
             Format::ClaudeCode => claude_code::splice(transcript, conversation, tail, summary),
-            Format::Codex => codex::splice(transcript, tail, summary),
+            Format::Codex => {
+                let changes = codex::splice(transcript, tail, summary)?;
+                let begins = None;
+                Some(Splice { changes, begins })
+            }
             Format::Pi => pi::splice(transcript, conversation, tail, summary),
         }
     }
@@ -191,7 +186,7 @@ impl Format {
         transcript: &Transcript<'_>,
         conversation: &Conversation,
         blocks: &IdSet<u32>,
-    ) -> Splice {
+    ) -> ChangeSet {
         match self {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => {
                 removal::without(transcript, blocks)
@@ -211,23 +206,13 @@ impl Format {
         }
     }
 
-    /// Gives lines new bytes, takes others out, puts new ones in, reads what is new and forms the conversations again.
-    pub fn edit(self, transcript: &mut Transcript<'_>, revision: Revision<'_>) {
-        // The new bytes are made of read bytes and JSON strings; what was odd in them has been said.
-        let mut said = Warnings::default();
-        transcript.drop_lines(revision.dropped);
-        transcript.replace_lines(revision.new, |bytes, record| {
-            self.line(bytes, record, &mut said)
-        });
-        if !revision.inserted.is_empty() {
-            transcript.insert_lines(&revision.inserted, |bytes, record| {
-                self.line(bytes, record, &mut said)
-            });
-        }
-        self.link(transcript);
-    }
-
-    fn line(self, bytes: &[u8], record: &mut Record<'_, '_>, warnings: &mut Warnings) -> LineKind {
+    /// Reads one line: what is on it goes into its record.
+    pub(crate) fn line(
+        self,
+        bytes: &[u8],
+        record: &mut Record<'_, '_>,
+        warnings: &mut Warnings,
+    ) -> LineKind {
         let (kind, oddities) = line::read(bytes, warnings, |cursor| match self {
             Format::Anthropic => anthropic::line(cursor, record),
             Format::OpenAi => openai::line(cursor, record),

@@ -3,14 +3,14 @@
 //! A message that says nothing any more leaves as a whole; else the blocks leave its list, and a member that held nothing
 //! but them leaves the message. Never decides which blocks.
 
-use super::compaction::{Patch, Splice, cuts, leave};
+use super::compaction::{cuts, leave};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
-use crate::transcript::{Block, BlockKind, Transcript, Unit};
+use crate::transcript::{Block, BlockKind, ChangeSet, Transcript, Unit};
 
 /// Takes blocks out of their messages.
-pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Splice {
-    let mut splice = Splice::default();
+pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
+    let mut changes = ChangeSet::default();
     let mut silent: IdSet<usize> = IdSet::default();
     for (number, unit) in transcript.units().iter().enumerate() {
         let own = unit.blocks.0..unit.blocks.1;
@@ -20,13 +20,13 @@ pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Splic
         let speaks =
             |block: u32| !blocks.contains(&block) && says(transcript, transcript.block(block));
         if own.clone().any(speaks) {
-            splice.patches.extend(parts(transcript, unit, blocks));
+            parts(transcript, unit, blocks, &mut changes);
         } else {
             silent.insert(number);
         }
     }
-    leave(transcript, &mut splice, |number| silent.contains(&number));
-    splice
+    leave(transcript, &mut changes, |number| silent.contains(&number));
+    changes
 }
 
 /// Whether a block says anything.
@@ -38,29 +38,23 @@ pub(super) fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
 /// The cuts that take blocks out of a list of blocks.
 pub(super) fn out_of_list(
     transcript: &Transcript<'_>,
-    line: u32,
     list: Span,
     own: impl Iterator<Item = u32>,
     blocks: &IdSet<u32>,
-) -> Vec<Patch> {
+) -> Vec<Span> {
     let is_in = |value: Span| list.start < value.start && value.end() < list.end();
     let own: Vec<u32> = own
         .filter(|block| is_in(transcript.block(*block).value))
         .collect();
     let items: Vec<Span> = own.iter().map(|b| transcript.block(*b).value).collect();
-    let cuts = cuts(&items, |at| blocks.contains(&own[at]));
-    let patch = |span| Patch {
-        line,
-        span,
-        with: Vec::new(),
-    };
-    cuts.into_iter().map(patch).collect()
+    cuts(&items, |at| blocks.contains(&own[at]))
 }
 
-/// The cuts within a message of which something stays.
-fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>) -> Vec<Patch> {
+/// Removes blocks from a message of which something stays.
+fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>, changes: &mut ChangeSet) {
     let own = unit.blocks.0..unit.blocks.1;
-    let mut patches = out_of_list(transcript, unit.line, unit.content, own.clone(), blocks);
+    let listed = out_of_list(transcript, unit.content, own.clone(), blocks);
+    changes.remove(unit.line, listed);
     let members = members(transcript.line(unit.line), unit.object);
     let spans: Vec<Span> = members.iter().map(|(member, _)| *member).collect();
     let goes = |at: usize| {
@@ -72,12 +66,7 @@ fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>) -> Vec<P
         let mut held = own.clone().filter(is_in).peekable();
         value != unit.content && held.peek().is_some() && held.all(|b| blocks.contains(&b))
     };
-    patches.extend(cuts(&spans, goes).into_iter().map(|span| Patch {
-        line: unit.line,
-        span,
-        with: Vec::new(),
-    }));
-    patches
+    changes.remove(unit.line, cuts(&spans, goes));
 }
 
 /// The members of an object on a line, each with its value.
@@ -103,9 +92,8 @@ fn members(line: &[u8], object: Span) -> Vec<(Span, Span)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::{apply, patched};
-    use crate::format::{Format, Revision, Warnings};
-    use std::collections::BTreeMap;
+    use crate::apply::apply;
+    use crate::format::{Format, Warnings};
 
     /// What is left of a transcript without its thinking, calls and results.
     fn left(format: Format, text: &str) -> String {
@@ -114,14 +102,8 @@ mod tests {
         let blocks = (0..transcript.block_count() as u32)
             .filter(|block| goes.contains(&transcript.block(*block).kind))
             .collect();
-        let splice = without(&transcript, &blocks);
-        let new = apply(&transcript, patched(splice.patches).collect());
-        let revision = Revision {
-            new,
-            dropped: &splice.dropped,
-            inserted: BTreeMap::new(),
-        };
-        format.edit(&mut transcript, revision);
+        let changes = without(&transcript, &blocks);
+        apply(format, &mut transcript, changes);
         let pieces: Vec<&[u8]> = transcript.pieces().collect();
         String::from_utf8(pieces.concat()).unwrap()
     }

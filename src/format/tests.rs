@@ -375,12 +375,12 @@ fn a_line_that_came_later_and_leaves_again_was_never_there() {
     let line = br#"{"role":"user","content":"c"}"#.to_vec();
     let lines = |count| vec![line.clone(); count];
     let mut edit = |dropped: &[u32], inserted: &[(u32, usize)]| {
-        let revision = Revision {
-            new: BTreeMap::new(),
-            dropped: &dropped.iter().copied().collect(),
-            inserted: inserted.iter().map(|(at, n)| (*at, lines(*n))).collect(),
+        let changes = ChangeSet {
+            drop: dropped.iter().copied().collect(),
+            insert: inserted.iter().map(|(at, n)| (*at, lines(*n))).collect(),
+            ..ChangeSet::default()
         };
-        Format::Anthropic.edit(&mut transcript, revision);
+        crate::apply::apply(Format::Anthropic, &mut transcript, changes);
         transcript.pieces().collect::<Vec<_>>().concat()
     };
     edit(&[], &[(0, 1), (2, 2)]);

@@ -22,7 +22,7 @@ impl Pipeline<'_> {
         let (transcript, first_line) = (&work.transcript, work.input.first_line);
         let input_lines = transcript.input_lines();
         let line_of = |line: u32| u64::from(input_lines[line as usize]) + first_line;
-        let dropped = runs(&plan.dead.lines).map(|(line, lines)| {
+        let dropped = runs(&plan.dead.drop).map(|(line, lines)| {
             let action = Action {
                 kind: ActionKind::Drop,
                 line: line_of(line),

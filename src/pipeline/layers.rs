@@ -5,7 +5,6 @@
 
 use super::work::Words;
 use super::{Gates, Pipeline, Round, Summaries, Work};
-use crate::apply::{self, Edit};
 use crate::artifacts;
 use crate::outcome::ActionKind;
 use crate::plan::{self, Demote, Keeping, Plan};
@@ -56,7 +55,7 @@ impl Pipeline<'_> {
             self.policy,
             self.keeping,
         );
-        round.dropped = plan.dead.lines.len();
+        round.dropped = plan.dead.drop.len();
         let transcript = &work.transcript;
         let undemoted = plan.results.iter().filter(|result| {
             result.demote == Demote::NoStore
@@ -154,30 +153,22 @@ impl Pipeline<'_> {
         mut changes: Vec<Change>,
         round: &mut Round,
     ) {
-        if changes.is_empty() && plan.dead.lines.is_empty() {
+        if changes.is_empty() && plan.dead.drop.is_empty() {
             return;
         }
         let blocks = changes
             .iter()
             .map(|change| work.block_as_read(change.block));
         round.replaced.extend(blocks);
-        let edits = self.edits(work, plan, &changes);
+        let mut edits = plan.dead.clone();
+        edits.extend(settle::contents(&work.transcript, &changes));
         let actions = self.actions(work, plan, &changes);
         for change in &mut changes {
             (change.conversation, change.message) =
                 work.numbered(change.conversation, change.message);
         }
         round.add(changes, actions);
-        work.edit(edits, plan);
-    }
-
-    /// All edits: what was changed, and links to what leaves.
-    fn edits(&self, work: &Work<'_, '_>, plan: &Plan, changes: &[Change]) -> Vec<Edit> {
-        let transcript = &work.transcript;
-        let mut edits = apply::edits(transcript, changes);
-        edits.extend(apply::relinked(&plan.dead));
-        edits.retain(|edit| !plan.dead.lines.contains(&edit.line));
-        edits
+        work.change(edits);
     }
 
     /// What results name in the store, where the policy cleans up.

@@ -3,17 +3,18 @@
 //! Every line is looked at, also those that no model sees, for whoever hands a file on hands all of it on. What only a
 //! provider can read (signatures, encrypted reasoning) and pictures stay as they are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memmem::Finder;
 
 use super::{Input, Pipeline};
-use crate::format::Revision;
+use crate::apply::apply;
 use crate::outcome::{Warning, WarningKind};
 use crate::policy::Redact;
 use crate::redact::{Kind, Redactor};
-use crate::transcript::Transcript;
+use crate::scan::Span;
+use crate::transcript::{ChangeSet, Replace, Transcript};
 
 /// Keys of strings that nobody but a provider can read.
 const SEALED: [&[u8]; 4] = [
@@ -37,23 +38,19 @@ impl Pipeline<'_> {
             (Some(redactor), Redact::Outputs) => redactor,
             (Some(_) | None, _) => return Vec::new(),
         };
-        let mut new = BTreeMap::new();
+        let mut changes = ChangeSet::default();
         let mut warnings = Vec::new();
         for line in 0..transcript.lines().len() as u32 {
             let mut counts = BTreeMap::new();
-            if let Some(bytes) = masked(redactor, transcript.line(line), &mut counts) {
-                new.insert(line, bytes);
+            let masked = masked(redactor, transcript.line(line), &mut counts);
+            if !masked.is_empty() {
+                let masked = masked.into_iter();
+                let masked = masked.map(|(span, with)| Replace { line, span, with });
+                changes.replace.extend(masked);
                 warnings.push(warning(input.first_line + u64::from(line), &counts));
             }
         }
-        if !new.is_empty() {
-            let revision = Revision {
-                new,
-                dropped: &BTreeSet::new(),
-                inserted: BTreeMap::new(),
-            };
-            input.format.edit(transcript, revision);
-        }
+        apply(input.format, transcript, changes);
         warnings
     }
 }
@@ -69,28 +66,35 @@ fn warning(line: u64, counts: &BTreeMap<Kind, u64>) -> Warning {
     }
 }
 
-/// A line without its secrets; `None` where it has none.
-fn masked(redactor: &Redactor, line: &[u8], counts: &mut BTreeMap<Kind, u64>) -> Option<Vec<u8>> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    let mut pass = |out: &mut Vec<u8>, bytes: &[u8]| {
-        // What is no UTF-8 stays; a secret is ASCII.
-        for chunk in bytes.utf8_chunks() {
+/// The parts of a line that hold secrets, each with its text without them.
+fn masked(
+    redactor: &Redactor,
+    line: &[u8],
+    counts: &mut BTreeMap<Kind, u64>,
+) -> Vec<(Span, Vec<u8>)> {
+    let mut masked = Vec::new();
+    let mut mask = |mut at: usize, end: usize| {
+        // A secret is ASCII: what is not UTF-8 holds none.
+        for chunk in line[at..end].utf8_chunks() {
             let redacted = redactor.redact(chunk.valid());
             for (kind, count) in redacted.counts {
                 *counts.entry(kind).or_default() += count;
             }
-            out.extend_from_slice(redacted.text.as_bytes());
-            out.extend_from_slice(chunk.invalid());
+            let valid = at + chunk.valid().len();
+            if redacted.text != chunk.valid() {
+                let span = Span::new(at, valid);
+                masked.push((span, redacted.text.into_owned().into_bytes()));
+            }
+            at = valid + chunk.invalid().len();
         }
     };
+    let mut at = 0;
     for sealed in sealed(line) {
-        pass(&mut out, &line[at..sealed.start]);
-        out.extend_from_slice(&line[sealed.clone()]);
+        mask(at, sealed.start);
         at = sealed.end;
     }
-    pass(&mut out, &line[at..]);
-    (out != line).then_some(out)
+    mask(at, line.len());
+    masked
 }
 
 /// The strings that stay, between their quotes, in their order.
@@ -151,8 +155,13 @@ mod tests {
 
     fn line(text: &str) -> Option<(String, u64)> {
         let mut counts = BTreeMap::new();
-        let masked = masked(&Redactor::new().unwrap(), text.as_bytes(), &mut counts)?;
-        Some((String::from_utf8(masked).unwrap(), counts.values().sum()))
+        let masked = masked(&Redactor::new().unwrap(), text.as_bytes(), &mut counts);
+        let mut line = text.as_bytes().to_vec();
+        for (span, with) in masked.iter().rev() {
+            line.splice(span.start as usize..span.end(), with.iter().copied());
+        }
+        let line = String::from_utf8(line).unwrap();
+        (!masked.is_empty()).then(|| (line, counts.values().sum()))
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use super::round::Round;
 use super::{Pipeline, Work};
-use crate::apply;
+use crate::apply::apply;
 use crate::error::Result;
-use crate::format::{Format, Revision, Share};
+use crate::format::{Format, Share};
 use crate::policy::{Scope, Tokens};
 use crate::tokens::{Estimator, Sizes};
-use crate::transcript::ConversationId;
+use crate::transcript::{ChangeSet, ConversationId};
 
 /// The tokens of each conversation, all of it.
 pub(super) type Windows = BTreeMap<ConversationId, u64>;
@@ -64,7 +64,7 @@ impl Pipeline<'_> {
             .map(|told| (told.id_after.as_str(), &told.id))
             .collect();
         let format = work.input.format;
-        let mut figures = Vec::new();
+        let mut corrections = ChangeSet::default();
         for conversation in &work.transcript.conversations {
             let id = conversation.id.to_string();
             let id = renamed.get(id.as_str()).copied();
@@ -72,17 +72,10 @@ impl Pipeline<'_> {
             if let (Some(before), Some(after)) = (was, after.get(&conversation.id)) {
                 let (before, after) = (*before, *after);
                 let share = Share { before, after };
-                figures.extend(format.corrected_usage(&work.transcript, conversation, share));
+                let corrected = format.corrected_usage(&work.transcript, conversation, share);
+                corrections.replace.extend(corrected);
             }
         }
-        if figures.is_empty() {
-            return;
-        }
-        let revision = Revision {
-            new: apply::apply(&work.transcript, apply::refigured(figures).collect()),
-            dropped: &Default::default(),
-            inserted: BTreeMap::new(),
-        };
-        format.edit(&mut work.transcript, revision);
+        apply(format, &mut work.transcript, corrections);
     }
 }

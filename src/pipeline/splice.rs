@@ -3,19 +3,17 @@
 //! Never decides what is summarised, nor what a summary says. What was to stay is counted afterwards: an agent that meets a
 //! missing link loses the rest without a word, and so would we.
 
-use std::collections::BTreeMap;
-
 use super::results::Told;
 use super::{Pipeline, Rejected, Work};
-use crate::apply;
-use crate::format::{self, Revision, Splice};
+use crate::apply::apply;
+use crate::format::{self, Splice};
 use crate::ids::IdMap;
 use crate::outcome::{Missed, Rejection};
 use crate::plan::prunable;
 use crate::policy::History;
 use crate::settle::{Kept, Settled, Summarised};
 use crate::text::count;
-use crate::transcript::{Conversation, Role, Transcript};
+use crate::transcript::{ChangeSet, Conversation, Role, Transcript};
 
 /// A conversation that is summarised, by its number in the transcript as it is now.
 pub(super) struct Made {
@@ -39,12 +37,11 @@ impl Pipeline<'_> {
         }
         let format = work.input.format;
         let transcript = &mut work.transcript;
-        let mut all = Splice::default();
-        let mut edits = Vec::new();
+        let mut all = ChangeSet::default();
         for Made {
             number,
             told,
-            begins,
+            begins: begins_with,
             ..
         } in &mut made
         {
@@ -59,8 +56,8 @@ impl Pipeline<'_> {
                 acknowledgement: &says.acknowledgement,
                 tokens_before: summarised.bound,
             });
-            let Some(splice) = format.splice(transcript, conversation, summarised.tail, summary)
-            else {
+            let splice = format.splice(transcript, conversation, summarised.tail, summary);
+            let Some(Splice { changes, begins }) = splice else {
                 let why = "the first message that stays hangs on nothing".to_owned();
                 let target = summarised.target;
                 let target = target.map(|target| target.after(now).because(Missed::KeptMessages));
@@ -72,23 +69,10 @@ impl Pipeline<'_> {
                 };
                 continue;
             };
-            edits.extend(apply::patched(splice.patches));
-            for (line, lines) in splice.inserted {
-                all.inserted.entry(line).or_default().extend(lines);
-            }
-            all.dropped.extend(splice.dropped);
-            *begins = splice.id;
+            all.extend(changes);
+            *begins_with = begins;
         }
-        edits.retain(|edit| !all.dropped.contains(&edit.line));
-        let new = apply::apply(transcript, edits);
-        format.edit(
-            transcript,
-            Revision {
-                new,
-                dropped: &all.dropped,
-                inserted: all.inserted,
-            },
-        );
+        apply(format, transcript, all);
         let beginnings = Beginnings::of(transcript);
         let rejected = made.iter().find_map(|made| {
             let found = beginnings.find(made, transcript);
@@ -100,17 +84,7 @@ impl Pipeline<'_> {
         let transcript = &mut work.transcript;
         if self.policy.history == History::Drop {
             let dead = format.dead(transcript);
-            let mut edits: Vec<_> = apply::relinked(&dead).collect();
-            edits.retain(|edit| !dead.lines.contains(&edit.line));
-            let new = apply::apply(transcript, edits);
-            format.edit(
-                transcript,
-                Revision {
-                    new,
-                    dropped: &dead.lines,
-                    inserted: BTreeMap::new(),
-                },
-            );
+            apply(format, transcript, dead);
         }
         // A sidechain takes its name from its first line, which may have left.
         let beginnings = Beginnings::of(transcript);
@@ -143,18 +117,8 @@ impl Pipeline<'_> {
         } = work;
         let conversation = &transcript.conversations[number];
         let blocks = prunable(transcript, conversation);
-        let Splice {
-            patches, dropped, ..
-        } = input.format.without(transcript, conversation, &blocks);
-        let mut edits: Vec<_> = apply::patched(patches).collect();
-        edits.retain(|edit| !dropped.contains(&edit.line));
-        let new = apply::apply(transcript, edits);
-        let revision = Revision {
-            new,
-            dropped: &dropped,
-            inserted: BTreeMap::new(),
-        };
-        input.format.edit(transcript, revision);
+        let pruned = input.format.without(transcript, conversation, &blocks);
+        apply(input.format, transcript, pruned);
         if let Some(conversation) = transcript.conversations.get(number) {
             let total = sizes.conversation(transcript, conversation);
             summarised.total = total;

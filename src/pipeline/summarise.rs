@@ -4,7 +4,7 @@
 //! then. What a summary tells is taken from the input as it was read, before anything was cleared.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::asking::ToTell;
 use super::results::{Telling, Told};
@@ -12,10 +12,10 @@ use super::splice::{Made, messages_after};
 use super::target::{Crowd, Outputs};
 use super::work::Words;
 use super::{Input, Pipeline, Round, Summaries, Work};
-use crate::apply;
+use crate::apply::apply;
 use crate::artifacts::{NotRead, Refused, Reply, Unread, recents, returned};
 use crate::facts::{Asked, Left};
-use crate::format::{Revision, Warnings};
+use crate::format::Warnings;
 use crate::ids::IdSet;
 use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
 use crate::plan::{Cutter, Due, Force, Goal, Live, due, forced, is_skipped, may_be_due};
@@ -120,14 +120,8 @@ impl Pipeline<'_> {
         let offload = &self.policy.offload;
         if self.policy.has(Layer::Offload) && offload.restore_before_summary {
             let transcript = &mut original.transcript;
-            let texts = returned(transcript, self.policy, work.input.place.store);
-            let new = apply::apply(transcript, apply::said(transcript, &texts));
-            let revision = Revision {
-                new,
-                dropped: &BTreeSet::new(),
-                inserted: BTreeMap::new(),
-            };
-            work.input.format.edit(transcript, revision);
+            let returned = returned(transcript, self.policy, work.input.place.store);
+            apply(work.input.format, transcript, returned);
         }
         Some(original)
     }

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use super::Input;
 use super::results::Told;
-use crate::apply::{self, Edit};
-use crate::format::{Revision, Warnings};
-use crate::plan::Plan;
+use crate::apply::apply;
+use crate::format::Warnings;
 use crate::scan::RawLine;
 use crate::tokens::{Estimator, Sizes};
-use crate::transcript::{ConversationId, Transcript};
+use crate::transcript::{ChangeSet, ConversationId, Transcript};
 
 /// A transcript on its way.
 #[derive(Debug)]
@@ -127,19 +126,13 @@ impl<'a, 's> Work<'a, 's> {
         }
     }
 
-    /// Applies edits and drops lines.
-    pub(super) fn edit(&mut self, edits: Vec<Edit>, plan: &Plan) {
-        let new = apply::apply(&self.transcript, edits);
-        for line in new.keys() {
-            let first = self.transcript.blocks_of_line(*line).start;
-            self.first_blocks.entry(*line).or_insert(first);
+    /// Changes the transcript; its blocks stay known by the numbers with which they were read.
+    pub(super) fn change(&mut self, changes: ChangeSet) {
+        for line in changes.replace.iter().map(|replace| replace.line) {
+            let first = self.transcript.blocks_of_line(line).start;
+            self.first_blocks.entry(line).or_insert(first);
         }
-        let revision = Revision {
-            new,
-            dropped: &plan.dead.lines,
-            inserted: BTreeMap::new(),
-        };
-        self.input.format.edit(&mut self.transcript, revision);
+        apply(self.input.format, &mut self.transcript, changes);
     }
 
     /// A conversation's number and that of one of its messages, as in the input.

@@ -15,11 +15,11 @@ mod superseded;
 
 use std::borrow::Cow;
 
-use crate::format::{Dead, Format};
+use crate::format::Format;
 use crate::ids::IdMap;
 use crate::policy::{History, Layer, Policy, Shape as ClearShape};
 use crate::scan::unescape;
-use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
+use crate::transcript::{Block, BlockKind, ChangeSet, Conversation, Shape, Transcript};
 
 pub use crate::facts::kind_of;
 pub use cut::{Cut, Cutter};
@@ -36,8 +36,8 @@ pub use superseded::Superseded;
 pub struct Plan {
     /// One entry for each live result that a layer looks at, in the order of conversations and messages.
     pub results: Vec<ResultPlan>,
-    /// The lines that leave, and the links to mend.
-    pub dead: Dead,
+    /// The lines that no model will see again, with new links for what names them.
+    pub dead: ChangeSet,
 }
 
 /// What the layers would do to one result.
@@ -155,7 +155,7 @@ pub fn plan(
     }
     // What leaves needs no other change.
     let Plan { results, dead } = &mut plan;
-    results.retain(|result| !dead.lines.contains(&transcript.block(result.block).line));
+    results.retain(|result| !dead.drop.contains(&transcript.block(result.block).line));
     plan
 }
 

@@ -6,6 +6,7 @@
 //! Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
 
 mod clip;
+mod content;
 mod draft;
 mod fitting;
 mod room;
@@ -21,6 +22,7 @@ use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Block, Transcript};
 
+pub use content::contents;
 pub use fitting::{Room, fitted};
 pub use summary::{Kept, Lost, Says, Settled, Summarised};
 pub use summing::Summing;

@@ -9,11 +9,13 @@
 //!
 //! Never reads or writes a file and never decides anything about compaction.
 
+mod changes;
 mod conversation;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use changes::{ChangeSet, Replace};
 pub use conversation::{Conversation, ConversationId, Message, Typed};
 pub use records::{BlockMark, Record, TextMark};
 

@@ -170,7 +170,7 @@ impl<'a> Transcript<'a> {
     /// Gives lines new bytes and has `read` say what is on each of them now.
     ///
     /// The conversations still speak of the old records until the format forms them again.
-    pub fn replace_lines(
+    pub(crate) fn replace_lines(
         &mut self,
         new: BTreeMap<u32, Vec<u8>>,
         mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
@@ -191,7 +191,7 @@ impl<'a> Transcript<'a> {
     /// Takes lines out. They keep their numbers, and have no record any more.
     ///
     /// The conversations still speak of them until the format forms them again.
-    pub fn drop_lines(&mut self, lines: &BTreeSet<u32>) {
+    pub(crate) fn drop_lines(&mut self, lines: &BTreeSet<u32>) {
         self.mirrors.retain(|m| !lines.contains(&m.line));
         self.units.retain(|u| !lines.contains(&u.line));
         for line in lines {
@@ -215,7 +215,7 @@ impl<'a> Transcript<'a> {
     /// numbers.
     ///
     /// The conversations still speak of the old numbers until the format forms them again.
-    pub fn insert_lines(
+    pub(crate) fn insert_lines(
         &mut self,
         new: &BTreeMap<u32, Vec<Vec<u8>>>,
         mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,

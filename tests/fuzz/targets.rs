@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use ctxpack::apply::{Edit, With, apply};
+use ctxpack::apply::apply;
 use ctxpack::batch::compact_bytes;
 use ctxpack::format::{Detected, Detector, Format, Layout, Warnings};
 use ctxpack::outcome::{Outcome, Status};
@@ -19,7 +19,7 @@ use ctxpack::store::Store;
 use ctxpack::store::folder::Durability;
 use ctxpack::store::gc::Sweep;
 use ctxpack::store::undo::{Appended, Dest, Undo};
-use ctxpack::transcript::Transcript;
+use ctxpack::transcript::{Replace, Transcript};
 use ctxpack::verify::{Finding, new_findings, verify};
 use serde_json::value::RawValue;
 
@@ -146,17 +146,18 @@ pub(crate) fn splice(data: &[u8]) {
         return;
     };
     let format = Format::ALL[usize::from(chosen) % Format::ALL.len()];
-    let transcript = format.read(bytes, 1, &mut Warnings::default());
+    let mut transcript = format.read(bytes, 1, &mut Warnings::default());
     let edits = edits_of(&transcript, u64::from(seed) + 1);
-    let edited = apply(&transcript, edits.clone());
-    for (number, line) in &edited {
-        let before = transcript.line(*number);
+    apply(format, &mut transcript, edits.iter().cloned().collect());
+    for (number, line) in transcript.edited() {
+        let before = transcript.original_line(number);
         let (mut old, mut new) = (0, 0);
-        for edit in edits.iter().filter(|edit| edit.line == *number) {
+        for edit in edits.iter().filter(|edit| edit.line == number) {
             let kept = edit.span.start as usize - old;
             assert_eq!(line[new..new + kept], before[old..old + kept]);
+            assert!(line[new + kept..].starts_with(&edit.with));
             old += kept + edit.span.len as usize;
-            new += kept + size(&edit.with);
+            new += kept + edit.with.len();
         }
         assert_eq!(line[new..], before[old..]);
         if is_json(before) {
@@ -166,7 +167,7 @@ pub(crate) fn splice(data: &[u8]) {
     }
     for number in 0..transcript.lines().len() as u32 {
         let is_edited = edits.iter().any(|edit| edit.line == number);
-        assert_eq!(is_edited, edited.contains_key(&number));
+        assert_eq!(is_edited, transcript.is_edited(number));
     }
 }
 
@@ -176,7 +177,7 @@ fn is_json(line: &[u8]) -> bool {
 }
 
 /// Some of a transcript's strings, replaced.
-fn edits_of(transcript: &Transcript<'_>, seed: u64) -> Vec<Edit> {
+fn edits_of(transcript: &Transcript<'_>, seed: u64) -> Vec<Replace> {
     let mut edits = Vec::new();
     for number in 0..transcript.lines().len() as u32 {
         let line = transcript.line(number);
@@ -185,18 +186,20 @@ fn edits_of(transcript: &Transcript<'_>, seed: u64) -> Vec<Edit> {
                 .wrapping_mul(0x9e37_79b9_7f4a_7c15)
                 .wrapping_mul(seed | 1)
                 >> 40;
-            let with = match hash % 12 {
-                0 => With::Text("short \"\\\u{1}世🎉".to_owned()),
-                1 => With::TextBlock(String::new()),
-                2 => With::InputText("x".repeat((hash >> 8) as usize % 200)),
-                3 => With::EmptyList,
-                4 => With::Raw(b"{\"a\":[1,2]}".to_vec()),
-                _ => continue,
-            };
-            edits.push(Edit {
-                line: number,
+            let line = number;
+            let bytes = |with: &[u8]| Replace {
+                line,
                 span,
-                with,
+                with: with.to_vec(),
+            };
+            edits.push(match hash % 12 {
+                0 => Replace::text(line, span, "short \"\\\u{1}世🎉"),
+                1 => bytes(br#"[{"type":"text","text":""}]"#),
+                2 => Replace::text(line, span, &"x".repeat((hash >> 8) as usize % 200)),
+                3 => bytes(b"[]"),
+                4 => bytes(br#"{"a":[1,2]}"#),
+                5 => Replace::number(line, span, hash),
+                _ => continue,
             });
         }
     }
@@ -212,19 +215,6 @@ fn values_of(line: &[u8]) -> Vec<Span> {
         Ok(())
     });
     if read.is_ok() { spans } else { Vec::new() }
-}
-
-/// How many bytes it puts in, by the length of the JSON that it says.
-fn size(with: &With) -> usize {
-    let json = |text: &str| serde_json::to_string(text).map_or(0, |json| json.len());
-    match with {
-        With::Text(text) => json(text),
-        With::Rest(text) => json(text) - 1,
-        With::TextBlock(text) => br#"[{"type":"text","text":}]"#.len() + json(text),
-        With::InputText(text) => br#"[{"type":"input_text","text":}]"#.len() + json(text),
-        With::EmptyList => 2,
-        With::Raw(bytes) => bytes.len(),
-    }
 }
 
 /// Every preset, and what a user may add: nothing but the identity under `none`; never more tokens; no rule broken that

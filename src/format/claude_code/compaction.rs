@@ -5,14 +5,14 @@
 //! line which leaves would silently lose everything before it. Where nothing stays, the summary takes the id of the last
 //! line: an agent that has the session open goes on behind that. What is dead afterwards is for `history` to say.
 
-use super::super::compaction::{Patch, Splice, Summary};
+use super::super::compaction::{Splice, Summary};
 use super::super::removal::{out_of_list, says};
-use super::history::mended_without;
+use super::history::relinked;
 use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
-use crate::transcript::{Conversation, ConversationId, Marks, Transcript};
+use crate::transcript::{ChangeSet, Conversation, ConversationId, Marks, Replace, Transcript};
 
 /// What a new line takes over from the line that it follows: where and by whom the session is held.
 const IDENTITY: [&[u8]; 8] = [
@@ -67,17 +67,14 @@ pub(in super::super) fn splice(
         Some(new) => Some(new.summary_id.as_bytes()),
         None => above,
     };
-    let named = |id: Option<&[u8]>| id.map_or(b"null".to_vec(), |id| [b"\"", id, b"\""].concat());
     let id_of = |line: u32| transcript.bytes(line, tree.link(line).id);
     let first = stays.first().map(|line| id_of(*line));
     let begins = new
         .as_ref()
         .map(|new| new.boundary_id.as_bytes())
         .or(first)?;
-    let mut splice = Splice {
-        id: Some(String::from_utf8_lossy(begins).into_owned()),
-        ..Splice::default()
-    };
+    let begins = Some(String::from_utf8_lossy(begins).into_owned());
+    let mut changes = ChangeSet::default();
     let among: IdSet<u32> = stays.iter().copied().collect();
     let mut before: Option<u32> = None;
     for line in stays.iter().copied() {
@@ -92,11 +89,8 @@ pub(in super::super) fn splice(
             }
             // The first one hangs on the summary. What was preserved over an earlier compaction goes on at its end.
             let earlier = before.filter(|_| is_on_chain).map(id_of);
-            splice.patches.push(Patch {
-                line,
-                span: quoted(link.parent),
-                with: named(earlier.or(parent)),
-            });
+            let relinked = Replace::id(line, link.parent, earlier.or(parent));
+            changes.replace.push(relinked);
         }
         if is_on_chain {
             before = Some(line);
@@ -107,7 +101,8 @@ pub(in super::super) fn splice(
     let mut place = stays.iter().min().copied().unwrap_or(end);
     if let Some(pointer) = last_pointer(&tree) {
         if !is_aside {
-            splice.patches.extend(mended(&tree, pointer, &among, leaf));
+            let mended = mended(&tree, pointer, &among, leaf);
+            changes.replace.extend(mended);
         }
         // A boundary, even a sidechain's, overrules the pointers before it, and the newer branch ends the file as before.
         let main = transcript.conversations.first();
@@ -122,9 +117,9 @@ pub(in super::super) fn splice(
     // What an earlier compaction preserved stands before it, and agents take the last boundary for the last one.
     let place = place.max(after_compactions(&tree, *model));
     if let Some(new) = new {
-        splice.inserted.insert(place, new.lines);
+        changes.insert.insert(place, new.lines);
     }
-    Some(splice)
+    Some(Splice { changes, begins })
 }
 
 /// Takes blocks out of a session, and the lines that say nothing without them; what hangs on these hangs on what they hung
@@ -133,8 +128,8 @@ pub(in super::super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     blocks: &IdSet<u32>,
-) -> Splice {
-    let mut splice = Splice::default();
+) -> ChangeSet {
+    let mut changes = ChangeSet::default();
     for line in conversation.path.iter().copied() {
         let own = transcript.blocks_of_line(line);
         if !own.clone().any(|block| blocks.contains(&block)) {
@@ -143,25 +138,14 @@ pub(in super::super) fn without(
         let speaks = |b: u32| !blocks.contains(&b) && says(transcript, transcript.block(b));
         if own.clone().any(speaks) {
             let content = transcript.links()[line as usize].content;
-            splice
-                .patches
-                .extend(out_of_list(transcript, line, content, own, blocks));
+            changes.remove(line, out_of_list(transcript, content, own, blocks));
         } else {
-            splice.dropped.insert(line);
+            changes.drop.insert(line);
         }
     }
-    let relinks = mended_without(transcript, &splice.dropped);
-    splice
-        .patches
-        .extend(relinks.into_iter().map(|relink| Patch {
-            line: relink.line,
-            span: relink.span,
-            with: match relink.to {
-                Some(id) => [b"\"", id.as_slice(), b"\""].concat(),
-                None => b"null".to_vec(),
-            },
-        }));
-    splice
+    let relinked = relinked(&Tree::new(transcript), &changes.drop);
+    changes.replace.extend(relinked);
+    changes
 }
 
 /// The line behind the compactions that are recorded for the conversation that a line is of.
@@ -183,14 +167,10 @@ fn last_pointer(tree: &Tree<'_, '_>) -> Option<u32> {
 
 /// A pointer to a line that does not stay points to the leaf: agents would go on from there, and nothing that comes behind
 /// the summary would be seen.
-fn mended(tree: &Tree<'_, '_>, pointer: u32, stays: &IdSet<u32>, leaf: &[u8]) -> Option<Patch> {
+fn mended(tree: &Tree<'_, '_>, pointer: u32, stays: &IdSet<u32>, leaf: &[u8]) -> Option<Replace> {
     let link = tree.link(pointer);
     let named = tree.named(tree.transcript.bytes(pointer, link.parent))?;
-    (!stays.contains(&named)).then(|| Patch {
-        line: pointer,
-        span: quoted(link.parent),
-        with: [b"\"", leaf, b"\""].concat(),
-    })
+    (!stays.contains(&named)).then(|| Replace::id(pointer, link.parent, Some(leaf)))
 }
 
 /// The leaf of a conversation that ends on an older branch, where only a pointer leads.
@@ -202,14 +182,6 @@ fn left_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
         tree.has(line, Marks::NODE) && is_beside
     });
     is_left.then_some(leaf)
-}
-
-/// A string's value with its quotes.
-fn quoted(span: Span) -> Span {
-    Span {
-        start: span.start - 1,
-        len: span.len + 2,
-    }
 }
 
 /// Where the new lines stand.

@@ -7,32 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::preserved::Preserved;
 use super::tree::{NONE, Tree};
-use super::usage::Figure;
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Cursor, Kind, Span, unescape};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Transcript};
-
-/// Dead lines, and links to mend when they leave.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Dead {
-    /// The lines.
-    pub lines: BTreeSet<u32>,
-    /// Links of lines that stay to lines that leave.
-    pub relinks: Vec<Relink>,
-    /// Numbers of lines that stay which count lines that leave.
-    pub figures: Vec<Figure>,
-}
-
-/// A link that names a line which leaves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Relink {
-    /// The line that holds the link.
-    pub line: u32,
-    /// The link's value with its quotes.
-    pub span: Span,
-    /// The id that it shall name, as it stands between quotes; `None`: no line.
-    pub to: Option<Vec<u8>>,
-}
+use crate::scan::{Cursor, Kind, unescape};
+use crate::transcript::{
+    BlockKind, ChangeSet, Conversation, ConversationId, Marks, Replace, Transcript,
+};
 
 /// The dead lines of a session.
 ///
@@ -40,7 +19,7 @@ pub struct Relink {
 /// an agent as it stands, and to take away all but its last line would be to guess. None either where the live chain
 /// breaks off at a line that is not there (or could not be read) and somebody spoke before: no model sees that any more,
 /// but a repaired line would bring it back, and that nobody abandoned it is plain.
-pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
+pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
     let speaks = |main: &Conversation| main.messages.iter().any(|m| !main.blocks(m).is_empty());
@@ -48,10 +27,10 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     if !(0..transcript.links().len() as u32).any(follows)
         || !transcript.conversations.first().is_some_and(speaks)
     {
-        return Dead::default();
+        return ChangeSet::default();
     }
     if breaks_off(&tree) {
-        return Dead::default();
+        return ChangeSet::default();
     }
     let mut live: BTreeSet<u32> = BTreeSet::new();
     for (conversation, is_alive) in transcript.conversations.iter().zip(alive(transcript)) {
@@ -87,16 +66,16 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
     );
     let mut lines = dead_lines(&tree, &live);
     if lines.is_empty() {
-        return Dead::default();
+        return ChangeSet::default();
     }
     // Copies of requests repeat what leaves.
     let links = (0u32..).zip(transcript.links());
     let requests = links.filter(|(_, link)| link.marks.has(Marks::REQUEST));
     lines.extend(requests.map(|(line, _)| line));
-    Dead {
-        relinks: relinks(&tree, &lines),
-        lines,
-        figures: Vec::new(),
+    ChangeSet {
+        replace: relinked(&tree, &lines),
+        drop: lines,
+        ..ChangeSet::default()
     }
 }
 
@@ -152,13 +131,8 @@ fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     dead
 }
 
-/// The links to mend when these live lines leave.
-pub(super) fn mended_without(transcript: &Transcript<'_>, leave: &BTreeSet<u32>) -> Vec<Relink> {
-    relinks(&Tree::new(transcript), leave)
-}
-
-/// The links of what stays that have to name another line when `dead` lines leave.
-fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Relink> {
+/// New links for what stays, where the old ones name `dead` lines.
+pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace> {
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
     let stays = |line: &u32| !dead.contains(line);
@@ -187,15 +161,8 @@ fn relinks(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Relink> {
             let above = tree.climb(line, &mut known, |above| !dead.contains(&above));
             Some(above.stop).filter(|stop| *stop != NONE)
         };
-        let Span { start, len } = link.parent;
-        relinks.push(Relink {
-            line,
-            span: Span {
-                start: start - 1,
-                len: len + 2,
-            },
-            to: to.map(|to| transcript.bytes(to, tree.link(to).id).to_vec()),
-        });
+        let to = to.map(|to| transcript.bytes(to, tree.link(to).id));
+        relinks.push(Replace::id(line, link.parent, to));
     }
     relinks
 }

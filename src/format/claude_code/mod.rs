@@ -22,12 +22,10 @@ mod usage;
 pub(super) use answered::last_answer;
 pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
-pub use history::{Dead, Relink};
 pub(super) use link::link;
 pub(super) use lived::lived;
 pub use mirror::{MirrorCut, mirror_cuts};
 pub(super) use record::line;
-pub use usage::Figure;
 pub(super) use usage::corrected;
 
 #[cfg(test)]

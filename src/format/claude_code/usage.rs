@@ -5,18 +5,7 @@
 
 use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, Marks, Role, Transcript};
-
-/// A figure that changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Figure {
-    /// The line that it stands on.
-    pub line: u32,
-    /// The number.
-    pub span: Span,
-    /// What it shall be.
-    pub value: u64,
-}
+use crate::transcript::{Conversation, Marks, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered.
 const PARTS: [&[u8]; 3] = [
@@ -30,7 +19,7 @@ pub(in super::super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     share: Share,
-) -> Vec<Figure> {
+) -> Vec<Replace> {
     let is_real = |line: &u32| !transcript.links()[*line as usize].marks.has(Marks::UNASKED);
     let last = conversation.messages.iter().rev().find(|message| {
         message.role == Role::Assistant && conversation.lines(message).iter().all(is_real)
@@ -52,11 +41,7 @@ pub(in super::super) fn corrected(
             let lowered = left.min(value);
             left -= lowered;
             if lowered > 0 {
-                figures.push(Figure {
-                    line: *line,
-                    span,
-                    value: value - lowered,
-                });
+                figures.push(Replace::number(*line, span, value - lowered));
             }
         }
     }

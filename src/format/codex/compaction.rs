@@ -7,20 +7,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::compaction::{Patch, Splice, Summary, cuts};
+use super::super::compaction::{Summary, cuts};
 use super::link::{is_bare, live_messages};
 use super::{is_blank, string, type_of};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span};
 use crate::text::push_json_string;
-use crate::transcript::{LineKind, Marks, Role, Transcript, Unit};
+use crate::transcript::{ChangeSet, LineKind, Marks, Replace, Role, Transcript, Unit};
 
 /// Puts a summary, or nothing, in the place of the messages before `tail`.
 pub(in super::super) fn splice(
     transcript: &Transcript<'_>,
     tail: usize,
     summary: Option<Summary<'_>>,
-) -> Option<Splice> {
+) -> Option<ChangeSet> {
     let units = transcript.units();
     let messages = live_messages(transcript);
     let (old, stays) = messages.split_at(tail.min(messages.len()));
@@ -32,25 +32,25 @@ pub(in super::super) fn splice(
     let first = stays.first().map(|message| &units[message[0]]);
     let item = summary.map(|summary| item(summary.text));
     if is_bare(transcript, last) {
-        let mut splice = leave(transcript, &gone.into_iter().collect());
+        let mut changes = leave(transcript, &gone.into_iter().collect());
         let place = first.map_or(last.line + 1, |unit| unit.line);
         if let Some(item) = item {
-            splice.inserted.insert(place, vec![item]);
+            changes.insert.insert(place, vec![item]);
         }
-        return Some(splice);
+        return Some(changes);
     }
     if let Some(first) = first.filter(|unit| is_in_history(transcript, unit)) {
         // Some of what an earlier compaction kept stays: the summary comes before that, in its list.
-        let mut splice = leave(transcript, &gone.into_iter().collect());
-        splice.dropped.clear();
+        let mut changes = leave(transcript, &gone.into_iter().collect());
+        changes.drop.clear();
         if let Some(item) = item {
-            splice.patches.push(Patch {
+            changes.replace.push(Replace {
                 line: first.line,
                 span: Span::new(first.object.start as usize, first.object.start as usize),
                 with: [&item[..], b","].concat(),
             });
         }
-        return Some(splice);
+        return Some(changes);
     }
     // What only the provider can read goes on standing before what comes later.
     let opaque = opaque.iter().map(|unit| {
@@ -61,14 +61,14 @@ pub(in super::super) fn splice(
     let end = transcript.lines().len() as u32;
     let place = first.map_or(end, |unit| before_turn(transcript, unit.line));
     let record = record(transcript, last.line, place, &items, summary);
-    Some(Splice {
-        inserted: BTreeMap::from([(place, vec![record])]),
-        ..Splice::default()
+    Some(ChangeSet {
+        insert: BTreeMap::from([(place, vec![record])]),
+        ..ChangeSet::default()
     })
 }
 
 /// Takes blocks out of a rollout, with the items that they are.
-pub(in super::super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Splice {
+pub(in super::super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
     let units = transcript.units().iter().enumerate();
     let goes = units.filter(|(_, unit)| {
         let mut own = unit.blocks.0..unit.blocks.1;
@@ -78,27 +78,23 @@ pub(in super::super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>
 }
 
 /// Takes items out: with their lines, or out of the history that they stand in.
-fn leave(transcript: &Transcript<'_>, gone: &IdSet<usize>) -> Splice {
-    let mut splice = Splice::default();
+fn leave(transcript: &Transcript<'_>, gone: &IdSet<usize>) -> ChangeSet {
+    let mut changes = ChangeSet::default();
     let mut listed: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for unit in gone.iter().map(|unit| &transcript.units()[*unit]) {
         if is_in_history(transcript, unit) {
             let places = listed.entry(unit.line).or_default();
             places.insert(unit.object.start);
         } else {
-            splice.dropped.insert(unit.line);
+            changes.drop.insert(unit.line);
         }
     }
     for (line, places) in listed {
         let items = items_on(transcript.line(line));
         let cuts = cuts(&items, |at| places.contains(&items[at].start));
-        splice.patches.extend(cuts.into_iter().map(|span| Patch {
-            line,
-            span,
-            with: Vec::new(),
-        }));
+        changes.remove(line, cuts);
     }
-    splice
+    changes
 }
 
 /// Whether an item is one of the history that a compaction began anew with.

@@ -4,15 +4,14 @@
 //! taken back; with the events that tell of them. Headers, contexts, world states, what the agent tells a model anyway and
 //! lines that nobody knows describe the session and stay.
 
-use super::super::claude_code::Dead;
 use super::link::{Compactions, History};
-use crate::transcript::{LineKind, Transcript};
+use crate::transcript::{ChangeSet, LineKind, Transcript};
 
 /// The dead lines of a rollout; none where nobody would speak without them.
-pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
+pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let History { now, taken_back } = History::of(transcript, Compactions::Apply);
     if now.live.is_empty() {
-        return Dead::default();
+        return ChangeSet::default();
     }
     let mut is_live = vec![false; transcript.lines().len()];
     for unit in &now.live {
@@ -33,12 +32,11 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
         LineKind::Session | LineKind::Unknown | LineKind::Bad => false,
     };
     let lines = 0..transcript.lines().len() as u32;
-    Dead {
-        lines: lines
+    ChangeSet {
+        drop: lines
             .filter(|line| transcript.is_there(*line))
             .filter(|line| hangs(line) && is_dead(line))
             .collect(),
-        relinks: Vec::new(),
-        figures: Vec::new(),
+        ..ChangeSet::default()
     }
 }

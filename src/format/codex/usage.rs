@@ -3,10 +3,9 @@
 //! Codex compacts before the next turn when the last count in the file says that the window is full, whatever stands behind
 //! it. Its sums over the whole session are never looked at.
 
-use super::super::claude_code::Figure;
 use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Span};
-use crate::transcript::{Conversation, Marks, Message, Role, Transcript};
+use crate::transcript::{Conversation, Marks, Message, Replace, Role, Transcript};
 
 /// The figures of a request. What was read from a cache is a part of the input, and that of the total.
 #[derive(Default)]
@@ -17,7 +16,7 @@ struct Counted {
 }
 
 /// The last count, where only this share of the window is left.
-pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Figure> {
+pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replace> {
     let links = (0u32..).zip(transcript.links());
     let counts = links.filter(|(_, link)| link.marks.has(Marks::COUNT));
     let Some((line, link)) = counts.last() else {
@@ -32,11 +31,7 @@ pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> 
     let saved = share.saved(whole);
     let lowered = |(span, value): (Span, u64)| {
         let by = saved.min(value);
-        (by > 0).then_some(Figure {
-            line,
-            span,
-            value: value - by,
-        })
+        (by > 0).then(|| Replace::number(line, span, value - by))
     };
     let figures = [cached, input, total].into_iter().flatten();
     figures.filter_map(lowered).collect()

@@ -11,14 +11,14 @@
 
 use std::collections::BTreeSet;
 
-use super::super::compaction::{Patch, Splice, Summary};
+use super::super::compaction::{Splice, Summary};
 use super::super::removal::{out_of_list, says};
-use super::history::{Mended, mended};
+use super::history;
 use super::tree::{Chaining, Tree};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
-use crate::transcript::{Conversation, Transcript};
+use crate::transcript::{ChangeSet, Conversation, Replace, Transcript};
 
 /// Puts a summary into a session; without one, what it would replace leaves at once, for nothing could tell an agent to
 /// pass it over.
@@ -48,7 +48,10 @@ pub(in super::super) fn splice(
         let stays: IdSet<u32> = stays.iter().copied().collect();
         let goes = |line: &u32| tree.link(*line).role.is_some() && !stays.contains(line);
         let dropped: BTreeSet<u32> = path.iter().copied().filter(goes).collect();
-        return Some(leaving(&tree, &path, dropped));
+        return Some(Splice {
+            changes: history::without(&tree, &path, dropped),
+            begins: None,
+        });
     };
     let time = window
         .iter()
@@ -79,8 +82,8 @@ pub(in super::super) fn splice(
                 &place.parent,
                 b",",
             ];
-            splice.id = Some(String::from_utf8_lossy(&place.id).into_owned());
-            splice.patches.extend(place.relink);
+            splice.begins = Some(String::from_utf8_lossy(&place.id).into_owned());
+            splice.changes.replace.extend(place.relink);
             (place.line, chained.concat(), first)
         }
     };
@@ -97,7 +100,7 @@ pub(in super::super) fn splice(
     out.push(b',');
     out.extend_from_slice(&kept);
     out.extend_from_slice(format!(",\"tokensBefore\":{}}}", summary.tokens_before).as_bytes());
-    splice.inserted.insert(place, vec![out]);
+    splice.changes.insert.insert(place, vec![out]);
     Some(splice)
 }
 
@@ -110,7 +113,7 @@ struct Place {
     /// What it hangs on, as a JSON value.
     parent: Vec<u8>,
     /// The link of what hangs on it from now on, where that named another entry.
-    relink: Option<Patch>,
+    relink: Option<Replace>,
 }
 
 impl Place {
@@ -139,11 +142,7 @@ impl Place {
         let id = id(tree, &parent, text).into_bytes();
         Some(Place {
             line: kept,
-            relink: Some(Patch {
-                line: kept,
-                span,
-                with: [b"\"", id.as_slice(), b"\""].concat(),
-            }),
+            relink: Some(Replace::id(kept, link.parent, Some(&id))),
             id,
             parent,
         })
@@ -169,9 +168,9 @@ pub(in super::super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     blocks: &IdSet<u32>,
-) -> Splice {
+) -> ChangeSet {
     let tree = Tree::new(transcript);
-    let mut patches = Vec::new();
+    let mut parts = ChangeSet::default();
     let mut dropped = BTreeSet::new();
     for line in conversation.all_lines().iter().copied() {
         let own = transcript.blocks_of_line(line);
@@ -181,37 +180,13 @@ pub(in super::super) fn without(
         let speaks = |b: u32| !blocks.contains(&b) && says(transcript, transcript.block(b));
         if own.clone().any(speaks) {
             let content = transcript.links()[line as usize].content;
-            patches.extend(out_of_list(transcript, line, content, own, blocks));
+            parts.remove(line, out_of_list(transcript, content, own, blocks));
         } else {
             dropped.insert(line);
         }
     }
-    let mut splice = leaving(&tree, &tree.path(), dropped);
-    splice.patches.extend(patches);
-    splice
-}
-
-/// These lines leave, and the rest holds together.
-fn leaving(tree: &Tree<'_, '_>, path: &[u32], dropped: BTreeSet<u32>) -> Splice {
-    let Mended { relinks, figures } = mended(tree, path, &dropped);
-    let relinks = relinks.into_iter().map(|relink| Patch {
-        line: relink.line,
-        span: relink.span,
-        with: match relink.to {
-            Some(id) => [b"\"", id.as_slice(), b"\""].concat(),
-            None => b"null".to_vec(),
-        },
-    });
-    let figures = figures.into_iter().map(|figure| Patch {
-        line: figure.line,
-        span: figure.span,
-        with: figure.value.to_string().into_bytes(),
-    });
-    Splice {
-        patches: relinks.chain(figures).collect(),
-        dropped,
-        ..Splice::default()
-    }
+    parts.extend(history::without(&tree, &tree.path(), dropped));
+    parts
 }
 
 /// When an entry was written, as it stands with its quotes.

@@ -5,25 +5,23 @@
 
 use std::collections::BTreeSet;
 
-use super::super::claude_code::{Dead, Figure, Relink};
 use super::tree::{Chaining, Kept, NONE, Tree};
 use crate::ids::IdSet;
-use crate::scan::Span;
-use crate::transcript::{Marks, Transcript};
+use crate::transcript::{ChangeSet, Marks, Replace, Transcript};
 
 /// The dead lines of a session.
 ///
 /// None where nobody speaks, and none where the live chain breaks off at an entry that is not there (or could not be read)
 /// and somebody spoke before: no model sees that any more, but a repaired line would bring it back.
-pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
+pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let main = transcript.conversations.first();
     if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
-        return Dead::default();
+        return ChangeSet::default();
     }
     let tree = Tree::new(transcript);
     let path = tree.path();
     if breaks_off(&tree, &path) {
-        return Dead::default();
+        return ChangeSet::default();
     }
     let live: IdSet<u32> = tree.window(&path).into_iter().collect();
     let on_path: IdSet<u32> = path.iter().copied().collect();
@@ -50,12 +48,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> Dead {
             lines.insert(line);
         }
     }
-    let Mended { relinks, figures } = mended(&tree, &path, &lines);
-    Dead {
-        lines,
-        relinks,
-        figures,
-    }
+    without(&tree, &path, lines)
 }
 
 /// Whether what a model sees ends at a parent that is not there, with words before it.
@@ -84,35 +77,23 @@ fn above(tree: &Tree<'_, '_>, line: u32, is_it: impl Fn(u32) -> bool) -> Option<
     parents.find(|line| is_it(*line))
 }
 
-/// What has to change when lines leave.
-#[derive(Debug, Default)]
-pub(super) struct Mended {
-    /// Parents and first kept entries.
-    pub(super) relinks: Vec<Relink>,
-    /// The numbers of first kept entries.
-    pub(super) figures: Vec<Figure>,
-}
-
-/// The links and numbers of what stays, when these lines leave.
-pub(super) fn mended(tree: &Tree<'_, '_>, path: &[u32], leave: &BTreeSet<u32>) -> Mended {
-    let mut mended = Mended::default();
+/// Drops lines, with new parents and new first kept entries for what stays.
+pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -> ChangeSet {
     if leave.is_empty() {
-        return mended;
+        return ChangeSet::default();
     }
+    let mut replace = Vec::new();
     let transcript = tree.transcript;
     let stays = |line: &u32| !leave.contains(line);
-    let to = |line: Option<u32>| line.map(|line| tree.id_of(line).to_vec());
+    let to = |line: Option<u32>| line.map(|line| tree.id_of(line));
     for (line, link) in (0u32..).zip(transcript.links()) {
         if leave.contains(&line) || !link.marks.has(Marks::NODE) {
             continue;
         }
         let parent = tree.parent(line);
         if tree.chaining == Chaining::ById && parent != NONE && leave.contains(&parent) {
-            mended.relinks.push(Relink {
-                line,
-                span: quoted(link.parent),
-                to: to(above(tree, line, |above| stays(&above))),
-            });
+            let above = above(tree, line, |above| stays(&above));
+            replace.push(Replace::id(line, link.parent, to(above)));
         }
         if !link.marks.has(Marks::BOUNDARY) {
             continue;
@@ -128,11 +109,7 @@ pub(super) fn mended(tree: &Tree<'_, '_>, path: &[u32], leave: &BTreeSet<u32>) -
                     .take(usize::try_from(number).unwrap_or(usize::MAX));
                 let left = before.filter(|line| leave.contains(line)).count() as u64;
                 if left > 0 {
-                    mended.figures.push(Figure {
-                        line,
-                        span,
-                        value: number - left,
-                    });
+                    replace.push(Replace::number(line, span, number - left));
                 }
             }
             Chaining::ById => {
@@ -149,21 +126,13 @@ pub(super) fn mended(tree: &Tree<'_, '_>, path: &[u32], leave: &BTreeSet<u32>) -
                     }
                     _ => None,
                 };
-                mended.relinks.push(Relink {
-                    line,
-                    span: quoted(span),
-                    to: to(Some(next.unwrap_or(line))),
-                });
+                replace.push(Replace::id(line, span, to(Some(next.unwrap_or(line)))));
             }
         }
     }
-    mended
-}
-
-/// A string's value with its quotes.
-fn quoted(span: Span) -> Span {
-    Span {
-        start: span.start - 1,
-        len: span.len + 2,
+    ChangeSet {
+        replace,
+        drop: leave,
+        ..ChangeSet::default()
     }
 }

@@ -1,9 +1,7 @@
 //! Reading, dead lines and summaries, on sessions written for the purpose.
 
-use std::collections::BTreeMap;
-
-use crate::apply::{apply, patched, refigured, relinked};
-use crate::format::{Format, Revision, Share, Splice, Summary, Warnings};
+use crate::apply::apply;
+use crate::format::{Format, Share, Summary, Warnings};
 use crate::ids::IdSet;
 use crate::transcript::{BlockKind, Role, Transcript, Typed};
 
@@ -82,13 +80,7 @@ fn words(text: &str) -> Vec<String> {
 fn alive(text: &str) -> String {
     let mut transcript = read(text);
     let dead = Format::Pi.dead(&transcript);
-    let new = apply(&transcript, relinked(&dead).collect());
-    let revision = Revision {
-        new,
-        dropped: &dead.lines,
-        inserted: BTreeMap::new(),
-    };
-    Format::Pi.edit(&mut transcript, revision);
+    apply(Format::Pi, &mut transcript, dead);
     written(&transcript)
 }
 
@@ -107,19 +99,8 @@ fn spliced(text: &str, tail: usize, says: Option<&str>) -> String {
     });
     let conversation = &transcript.conversations[0];
     let splice = Format::Pi.splice(&transcript, conversation, tail, summary);
-    made(&mut transcript, splice.unwrap());
+    apply(Format::Pi, &mut transcript, splice.unwrap().changes);
     written(&transcript)
-}
-
-fn made(transcript: &mut Transcript<'_>, splice: Splice) {
-    let mut edits: Vec<_> = patched(splice.patches).collect();
-    edits.retain(|edit| !splice.dropped.contains(&edit.line));
-    let revision = Revision {
-        new: apply(transcript, edits),
-        dropped: &splice.dropped,
-        inserted: splice.inserted,
-    };
-    Format::Pi.edit(transcript, revision);
 }
 
 #[test]
@@ -413,7 +394,7 @@ fn blocks_leave_their_messages_and_messages_their_session() {
         .collect();
     let lived = Format::Pi.lived(&transcript).remove(0);
     let splice = Format::Pi.without(&transcript, &lived, &blocks);
-    made(&mut transcript, splice);
+    apply(Format::Pi, &mut transcript, splice);
     let expected = third(&[
         said("a", "", "one"),
         entry("b", "a", &answer(words)),
@@ -450,12 +431,7 @@ fn stale_usage_is_lowered_from_the_last_answer_on() {
         after: 23,
     };
     let figures = Format::Pi.corrected_usage(&transcript, &transcript.conversations[0], share);
-    let revision = Revision {
-        new: apply(&transcript, refigured(figures).collect()),
-        dropped: &Default::default(),
-        inserted: BTreeMap::new(),
-    };
-    Format::Pi.edit(&mut transcript, revision);
+    apply(Format::Pi, &mut transcript, figures.into_iter().collect());
     assert_eq!(
         written(&transcript),
         lines(&usage(0, 10, 5, 23), &usage(0, 0, 0, 2))

@@ -4,10 +4,9 @@
 //! lowered by the share that has left: first where it was read from a cache, then where it was written to one, then in the rest, and
 //! in the total. Costs are history and stay as they are written.
 
-use super::super::claude_code::Figure;
 use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, Marks, Role, Transcript};
+use crate::transcript::{Conversation, Marks, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
 const NAMES: [&[u8]; 4] = [b"cacheRead", b"cacheWrite", b"input", b"totalTokens"];
@@ -20,7 +19,7 @@ pub(in super::super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     share: Share,
-) -> Vec<Figure> {
+) -> Vec<Replace> {
     let mut figures = Vec::new();
     let link = |line: u32| &transcript.links()[line as usize];
     let lines = conversation.path.iter().rev().copied();
@@ -34,7 +33,7 @@ pub(in super::super) fn corrected(
 }
 
 /// Adds the figures of one answer.
-fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut Vec<Figure>) {
+fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut Vec<Replace>) {
     let [parts @ .., total] = numbers(transcript.line(line));
     let sum = || {
         let parts = parts.iter().flatten().map(|(_, value)| *value);
@@ -44,11 +43,7 @@ fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut V
     let mut left = saved;
     let mut lower = |(span, value): (Span, u64), by: u64| {
         if by.min(value) > 0 {
-            figures.push(Figure {
-                line,
-                span,
-                value: value.saturating_sub(by),
-            });
+            figures.push(Replace::number(line, span, value.saturating_sub(by)));
         }
     };
     for part in parts.into_iter().flatten() {

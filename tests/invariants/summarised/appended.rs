@@ -51,7 +51,7 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let transcript = Format::Pi.read(&run.bytes, 1, &mut Warnings::default());
     match case.policy.history {
         History::Keep => prop_assert_eq!(stays.len(), before.len()),
-        History::Drop => prop_assert_eq!(Format::Pi.dead(&transcript).lines, Default::default()),
+        History::Drop => prop_assert_eq!(Format::Pi.dead(&transcript).drop, Default::default()),
     }
     let path = &transcript.conversations[0].path;
     prop_assert_eq!(path.first().copied(), Some(at as u32));

@@ -82,7 +82,7 @@ fn lines(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
         prop_assert!(after.len() + 1 >= before.len() + new.len());
     } else {
         let transcript = Format::Codex.read(&run.bytes, 1, &mut Warnings::default());
-        prop_assert_eq!(Format::Codex.dead(&transcript).lines, Default::default());
+        prop_assert_eq!(Format::Codex.dead(&transcript).drop, Default::default());
     }
     for line in new.iter().filter(|line| !is_bare(line)) {
         let value: Value = serde_json::from_slice(line).unwrap();

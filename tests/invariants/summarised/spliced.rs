@@ -289,7 +289,7 @@ pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let transcript = Format::ClaudeCode.read(&run.bytes, 1, &mut Warnings::default());
     if case.policy.history == History::Drop {
         prop_assert_eq!(
-            Format::ClaudeCode.dead(&transcript).lines,
+            Format::ClaudeCode.dead(&transcript).drop,
             Default::default()
         );
     }

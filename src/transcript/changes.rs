@@ -1,0 +1,131 @@
+//! How a transcript changes, as data.
+//!
+//! Whoever wants a transcript changed returns a [`ChangeSet`], and `apply` carries it out. Never decides what changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Block, Shape};
+use crate::scan::Span;
+use crate::text::push_json_string;
+
+/// Changes of a transcript. Lines have the numbers (from 0) that they had before any of the changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ChangeSet {
+    /// Parts of lines that get new bytes, in any order; no two of them overlap. On a dropped line they have no effect.
+    pub replace: Vec<Replace>,
+    /// Lines to remove.
+    pub drop: BTreeSet<u32>,
+    /// Lines to add, without line endings, by the line that they come before; the number of lines stands for the end.
+    pub insert: BTreeMap<u32, Vec<Vec<u8>>>,
+}
+
+/// New bytes for a part of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replace {
+    /// The line.
+    pub line: u32,
+    /// What is replaced; an empty span is an insertion.
+    pub span: Span,
+    /// The new bytes.
+    pub with: Vec<u8>,
+}
+
+impl ChangeSet {
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.replace.is_empty() && self.drop.is_empty() && self.insert.is_empty()
+    }
+
+    /// Adds other changes; new lines for the same place come after those that are there.
+    pub fn extend(&mut self, other: ChangeSet) {
+        self.replace.extend(other.replace);
+        self.drop.extend(other.drop);
+        for (before, lines) in other.insert {
+            self.insert.entry(before).or_default().extend(lines);
+        }
+    }
+
+    /// Removes parts of a line.
+    pub fn remove(&mut self, line: u32, spans: impl IntoIterator<Item = Span>) {
+        let removed = spans.into_iter().map(|span| Replace {
+            line,
+            span,
+            with: Vec::new(),
+        });
+        self.replace.extend(removed);
+    }
+}
+
+impl FromIterator<Replace> for ChangeSet {
+    fn from_iter<T: IntoIterator<Item = Replace>>(replace: T) -> Self {
+        ChangeSet {
+            replace: replace.into_iter().collect(),
+            ..ChangeSet::default()
+        }
+    }
+}
+
+impl Replace {
+    /// A new text for a block's content, in the shape that the content has and after the header that it has.
+    pub fn content(block: &Block, text: &str) -> Self {
+        let mut with = Vec::with_capacity(text.len() + 64);
+        let mut kept = 0;
+        match block.shape {
+            Shape::List => list(&mut with, "text", text),
+            Shape::Parts => list(&mut with, "input_text", text),
+            Shape::String | Shape::Absent | Shape::Other => push_json_string(&mut with, text),
+        }
+        if block.shape == Shape::String && block.header > 0 {
+            with.remove(0);
+            kept = 1 + block.header;
+        }
+        Replace {
+            line: block.line,
+            span: Span {
+                start: block.content.start + kept,
+                len: block.content.len - kept,
+            },
+            with,
+        }
+    }
+
+    /// A JSON string that says `text`.
+    pub fn text(line: u32, span: Span, text: &str) -> Self {
+        let mut with = Vec::with_capacity(text.len() + 2);
+        push_json_string(&mut with, text);
+        Replace { line, span, with }
+    }
+
+    /// Another id, or `null`, for the one at `id`; ids are given as they are written between their quotes.
+    pub fn id(line: u32, id: Span, new: Option<&[u8]>) -> Self {
+        Replace {
+            line,
+            span: Span {
+                start: id.start - 1,
+                len: id.len + 2,
+            },
+            with: new.map_or(b"null".to_vec(), |new| [b"\"", new, b"\""].concat()),
+        }
+    }
+
+    /// Another number.
+    pub fn number(line: u32, span: Span, new: u64) -> Self {
+        Replace {
+            line,
+            span,
+            with: new.to_string().into_bytes(),
+        }
+    }
+
+    /// Whether the line becomes shorter.
+    pub fn is_shorter(&self) -> bool {
+        self.with.len() < self.span.len as usize
+    }
+}
+
+/// A list of one block of that type.
+fn list(out: &mut Vec<u8>, kind: &str, text: &str) {
+    out.extend_from_slice(format!(r#"[{{"type":"{kind}","text":"#).as_bytes());
+    push_json_string(out, text);
+    out.extend_from_slice(b"}]");
+}
