@@ -51,17 +51,14 @@ pub(super) fn segments(
             segment.bytes.push(b'\n');
             segment.lines.push(first_line + u64::from(line));
         };
-        match format {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-                for message in &conversation.messages {
-                    let line = conversation.first_line(message);
-                    push(line, part.bytes(line, message.object));
-                }
+        if format.dialect().every_message_is_live() {
+            for message in &conversation.messages {
+                let line = conversation.first_line(message);
+                push(line, part.bytes(line, message.object));
             }
-            Format::ClaudeCode | Format::Codex | Format::Pi => {
-                for line in own_lines(&part, conversation) {
-                    push(line, part.line(line));
-                }
+        } else {
+            for line in own_lines(&part, conversation) {
+                push(line, part.line(line));
             }
         }
         segments.push(segment);
@@ -71,14 +68,9 @@ pub(super) fn segments(
 
 /// The number (from 0) of the line of the first recorded compaction.
 fn first_compaction(format: Format, transcript: &Transcript<'_>) -> Option<usize> {
-    let is_one = |link: &Link| match format {
-        Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
-        Format::ClaudeCode | Format::Codex => {
-            link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY)
-        }
-        Format::Pi => link.marks.has(Marks::BOUNDARY),
-    };
-    transcript.links().iter().position(is_one)
+    let dialect = format.dialect();
+    let mut links = transcript.links().iter();
+    links.position(|link| dialect.is_compaction(link))
 }
 
 /// The lines of a conversation, and those that belong to none; not those that go back to another place.

@@ -29,6 +29,7 @@ mod tools;
 use std::borrow::Cow;
 
 use crate::scan::unescape;
+use crate::text::lossy;
 use crate::transcript::{Block, Transcript};
 
 pub use asked::{Asked, asked_for, request};
@@ -49,14 +50,7 @@ pub use tools::kind_of;
 
 /// What the texts of a result say, a line each where there are several; what is no UTF-8 is replaced.
 pub fn said<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
-    let one = |span| lossy(unescape(transcript.bytes(result.line, span)));
-    match transcript.texts(result) {
-        [text] => one(text.span),
-        texts => {
-            let texts: Vec<Cow<'_, str>> = texts.iter().map(|text| one(text.span)).collect();
-            Cow::Owned(texts.join("\n"))
-        }
-    }
+    transcript.said(result)
 }
 
 /// The first characters of what a result says, from the first one that is no blank; reads no more than it has to.
@@ -76,16 +70,6 @@ fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> 
         }
     }
     first(&said(transcript, result))
-}
-
-fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
-    match bytes {
-        Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-        Cow::Owned(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Cow::Owned(text),
-            Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        },
-    }
 }
 
 #[cfg(test)]

@@ -1,46 +1,11 @@
 //! What kind of tool a name stands for, in the agents that are known.
 
+use crate::format::{Format, ToolNames};
 use crate::policy::{ToolKind, Tools};
 
-/// The names of each kind; a policy adds its own.
-const NAMES: [(ToolKind, &[&str]); 6] = [
-    (
-        ToolKind::Shell,
-        &[
-            "Bash",
-            "bash",
-            "shell",
-            "exec_command",
-            "shell_command",
-            "container.exec",
-            "exec",
-            "write_stdin",
-            "local_shell",
-            "run_terminal_cmd",
-        ],
-    ),
-    (ToolKind::Read, &["Read", "read", "read_file", "view"]),
-    (ToolKind::Write, &["Write", "write", "write_file", "create"]),
-    (
-        ToolKind::Edit,
-        &[
-            "Edit",
-            "edit",
-            "MultiEdit",
-            "edit_file",
-            "str_replace",
-            "str_replace_based_edit_tool",
-            "apply_patch",
-        ],
-    ),
-    (
-        ToolKind::Search,
-        &["Grep", "grep", "Glob", "find", "LS", "ls"],
-    ),
-    (ToolKind::Web, &["WebFetch", "WebSearch"]),
-];
-
-/// The kind of the tool of that name; a name that the policy adds wins over ours.
+/// The kind of the tool of that name; a name that the policy adds wins over those of the agents.
+///
+/// A transcript may have the tools of any of them, whatever its format: agents lend each other their tools.
 pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
     let own = [
         (ToolKind::Shell, &added.shell),
@@ -50,15 +15,60 @@ pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
         (ToolKind::Search, &added.search),
         (ToolKind::Web, &added.web),
     ];
+    let own = own
+        .iter()
+        .find(|(_, names)| names.iter().any(|n| n == name));
     let theirs = || {
-        NAMES
+        Format::ALL
             .iter()
-            .find(|(_, names)| names.contains(&name))
-            .map(|(kind, _)| *kind)
+            .find_map(|format| named(name, format.dialect().tools()))
     };
-    own.iter()
-        .find(|(_, names)| names.iter().any(|n| n == name))
-        .map(|(kind, _)| *kind)
+    own.map(|(kind, _)| *kind)
         .or_else(theirs)
         .unwrap_or(ToolKind::Other)
+}
+
+fn named(name: &str, names: ToolNames) -> Option<ToolKind> {
+    let kinds = [
+        (ToolKind::Shell, names.shell),
+        (ToolKind::Read, names.read),
+        (ToolKind::Write, names.write),
+        (ToolKind::Edit, names.edit),
+        (ToolKind::Search, names.search),
+        (ToolKind::Web, names.web),
+    ];
+    let mut kinds = kinds.into_iter();
+    kinds
+        .find(|(_, names)| names.contains(&name))
+        .map(|(kind, _)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_of_two_kinds() {
+        let tools = Format::ALL.map(|format| format.dialect().tools());
+        let all = |names: ToolNames| {
+            [
+                names.shell,
+                names.read,
+                names.write,
+                names.edit,
+                names.search,
+                names.web,
+            ]
+            .concat()
+        };
+        for name in tools.into_iter().flat_map(all) {
+            let kinds: Vec<_> = tools
+                .iter()
+                .filter_map(|names| named(name, *names))
+                .collect();
+            assert!(kinds.windows(2).all(|two| two[0] == two[1]), "{name}");
+            assert_eq!(kind_of(name, &Tools::default()), kinds[0]);
+        }
+        assert_eq!(kind_of("mcp__x__bash", &Tools::default()), ToolKind::Other);
+    }
 }

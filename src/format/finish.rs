@@ -2,7 +2,7 @@
 //!
 //! A second look at answers: reading a transcript passes this by, since few ask for it.
 
-use super::{Format, claude_code};
+use super::Format;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
@@ -22,57 +22,33 @@ impl Format {
         conversation: &Conversation,
     ) -> Option<String> {
         let last = answers(conversation).next()?;
-        self.kept(transcript, conversation, last, &REASONS)
+        let dialect = self.dialect();
+        dialect.answer_value(transcript, conversation, last, &REASONS)
     }
 
     /// The recorded model of the last answer that a model gave; `None` where it is not recorded.
     pub fn model(self, transcript: &Transcript<'_>, conversation: &Conversation) -> Option<String> {
-        let model = |answer: &Message| match self {
-            Format::Codex => model_of_turn(transcript, *conversation.lines(answer).last()?),
-            Format::Anthropic
-            | Format::OpenAi
-            | Format::ClaudeCode
-            | Format::Pi
-            | Format::AiSdk => self.kept(transcript, conversation, answer, &[b"model"]),
-        };
+        let dialect = self.dialect();
+        let model = |answer| dialect.model_of(transcript, conversation, answer);
         // What an agent made up itself has a name in angle brackets, or none.
         let is_real = |model: &String| !model.is_empty() && !model.starts_with('<');
-        let told = answers(conversation).filter_map(model).find(is_real);
-        // Where no answer has stayed, an earlier compaction hangs on one.
-        let above = || claude_code::last_answer(transcript, conversation);
-        told.or_else(|| match self {
-            Format::ClaudeCode => string_on(transcript.line(above()?), &[b"model"]).filter(is_real),
-            Format::Anthropic | Format::OpenAi | Format::Codex | Format::Pi | Format::AiSdk => None,
+        let mut models = answers(conversation).filter_map(model);
+        models.find(is_real).or_else(|| {
+            let before = dialect.model_before(transcript, conversation);
+            before.filter(is_real)
         })
-    }
-
-    /// The string under one of these keys of an answer.
-    fn kept(
-        self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        answer: &Message,
-        names: &[&[u8]],
-    ) -> Option<String> {
-        // An answer over several lines has it on the last of them.
-        let line = *conversation.lines(answer).last()?;
-        let bytes = transcript.line(line);
-        match self {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-                let object = answer.object.of(bytes);
-                let mut value = None;
-                found(&mut Cursor::new(object), names, &mut value).ok()?;
-                Some(String::from_utf8_lossy(value?.of(object)).into_owned())
-            }
-            // Nothing is said about it.
-            Format::Codex => None,
-            Format::ClaudeCode | Format::Pi => string_on(bytes, names),
-        }
     }
 }
 
+/// The string under one of these keys of a message object.
+pub(super) fn string_of(object: &[u8], names: &[&[u8]]) -> Option<String> {
+    let mut value = None;
+    found(&mut Cursor::new(object), names, &mut value).ok()?;
+    Some(String::from_utf8_lossy(value?.of(object)).into_owned())
+}
+
 /// The string under one of these keys of the message on a line.
-fn string_on(line: &[u8], names: &[&[u8]]) -> Option<String> {
+pub(super) fn string_on(line: &[u8], names: &[&[u8]]) -> Option<String> {
     let mut value = None;
     let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
         (b"message", Kind::Object) => found(c, names, &mut value),
@@ -80,27 +56,6 @@ fn string_on(line: &[u8], names: &[&[u8]]) -> Option<String> {
     });
     let value = read.ok().and(value)?.of(line);
     Some(String::from_utf8_lossy(value).into_owned())
-}
-
-/// Codex says once a turn which model is at work: the last that was said before `line`.
-fn model_of_turn(transcript: &Transcript<'_>, line: u32) -> Option<String> {
-    let turn = |line: u32| {
-        let bytes = transcript.line(line);
-        memchr::memmem::find(bytes, b"\"turn_context\"")?;
-        let (mut is_turn, mut value) = (false, None);
-        let read = Cursor::new(bytes).object(|key, c| match (key, c.kind()?) {
-            (b"type", Kind::String) => {
-                let text = c.string_or_skip()?;
-                is_turn = text.is_some_and(|text| text.span.of(bytes) == b"turn_context");
-                Ok(())
-            }
-            (b"payload", Kind::Object) => found(c, &[b"model"], &mut value),
-            _ => c.skip().map(drop),
-        });
-        let span = value.filter(|_| is_turn && read.is_ok())?;
-        Some(String::from_utf8_lossy(span.of(bytes)).into_owned())
-    };
-    (0..line).rev().find_map(turn)
 }
 
 /// The answers of a conversation, the newest first.
@@ -112,7 +67,7 @@ fn answers(conversation: &Conversation) -> impl Iterator<Item = &Message> {
 }
 
 /// The string under one of these keys of a message.
-fn found(c: &mut Cursor<'_>, names: &[&[u8]], value: &mut Option<Span>) -> Parse<()> {
+pub(super) fn found(c: &mut Cursor<'_>, names: &[&[u8]], value: &mut Option<Span>) -> Parse<()> {
     c.object(|key, c| {
         if names.contains(&key) {
             *value = c.string_or_skip()?.map(|text| text.span);

@@ -1,29 +1,28 @@
 //! The formats: bytes of a line in, its record out; records in, conversations out.
 //!
-//! A closed enum and exhaustive matches: adding a format breaks the build in every place that must know. Each format is
-//! one module with a `line` (what is on a line) and a `link` (which lines form a live window).
+//! A closed enum with one match, [`Format::dialect`]. What depends on the format is a question that its [`Dialect`] answers;
+//! all that a format needs is in one folder of `dialect`. What several of them need is in `shapes`, owned by none.
 //!
 //! Detection looks at content, never at names. What is not supported is named and left alone, never guessed at.
 
-mod ai_sdk;
-mod anthropic;
-mod blocks;
 mod claude_code;
 mod codex;
 mod compaction;
 mod detect;
+mod dialect;
 mod finish;
 mod line;
-mod openai;
 mod pi;
 mod removal;
+mod shapes;
 mod usage;
 
 use crate::ids::IdSet;
-use crate::scan::{RawLine, lines};
+use crate::scan::{Cursor, Parse, RawLine, lines};
 use crate::transcript::{
-    ChangeSet, Conversation, ConversationId, LineKind, Record, Replace, Transcript,
+    ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, Transcript,
 };
+use detect::{Line, Part, Sign};
 
 pub use claude_code::{MirrorCut, mirror_cuts};
 pub use codex::SUMMARY_BEGINS;
@@ -48,6 +47,140 @@ pub enum Format {
     Pi,
     /// Model messages of the Vercel AI SDK, one a line.
     AiSdk,
+}
+
+/// What is known of a format. The defaults are those of a format where every line is a message that a model sees.
+pub(crate) trait Dialect: Sync {
+    /// The name that flags and reports use.
+    fn name(&self) -> &'static str;
+
+    /// By what a line of its own is known, in formats with an envelope.
+    fn sign<'a>(&self, _line: &Line<'a>) -> Option<Sign<'a>> {
+        None
+    }
+
+    /// Whether its reader understands a part of a message.
+    fn understands(&self, _part: Part<'_>) -> bool {
+        false
+    }
+
+    /// Whether messages of `"type": "message"` without an envelope may be its, in a file that has others of its lines.
+    fn writes_bare_items(&self) -> bool {
+        false
+    }
+
+    /// Reads the object at the cursor, a whole line, and adds what is on it to its record.
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind>;
+
+    /// Whether a model sees every message, in the order of the file, each of them an object of its own.
+    fn every_message_is_live(&self) -> bool {
+        true
+    }
+
+    /// What a model would see now: a live window each.
+    fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        vec![transcript.conversation_of_units(ConversationId::Main)]
+    }
+
+    /// The conversations as they would be had nothing been compacted: across recorded compactions, without what these
+    /// wrote.
+    fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        self.conversations(transcript)
+    }
+
+    /// Whether a line records a compaction, or what one has written.
+    fn is_compaction(&self, _link: &Link) -> bool {
+        false
+    }
+
+    /// How a summary is written.
+    fn summaries(&self) -> Summaries;
+
+    /// Whether its agent acts on what a provider has counted, as the file records it.
+    fn acts_on_usage(&self) -> bool {
+        false
+    }
+
+    /// The tokens of the request that an answer belongs to, as the provider counted them; `None` where nothing is recorded.
+    fn recorded(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<u64> {
+        let mut lines = conversation.lines(answer).iter().rev();
+        lines.find_map(|line| usage::of_message(transcript.bytes(*line, answer.object)))
+    }
+
+    /// The string under one of these keys of an answer, the last of them that is there.
+    fn answer_value(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+        keys: &[&[u8]],
+    ) -> Option<String> {
+        let line = *conversation.lines(answer).last()?;
+        finish::string_of(transcript.bytes(line, answer.object), keys)
+    }
+
+    /// The model that gave an answer.
+    fn model_of(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<String> {
+        self.answer_value(transcript, conversation, answer, &[b"model"])
+    }
+
+    /// The model of the last answer before a conversation, where none of its own is left.
+    fn model_before(
+        &self,
+        _transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+    ) -> Option<String> {
+        None
+    }
+
+    /// The names of its agent's tools.
+    fn tools(&self) -> ToolNames {
+        ToolNames::default()
+    }
+
+    /// The format of the plain lines that [`Dialect::push_plain`] writes.
+    fn plain(&self) -> Format {
+        Format::Anthropic
+    }
+
+    /// Writes a message as a plain line of its own, without the line's end.
+    fn push_plain(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) {
+        let line = conversation.first_line(message);
+        out.extend_from_slice(transcript.bytes(line, message.object));
+    }
+}
+
+/// The names of an agent's tools, by what they do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ToolNames {
+    /// Run a command.
+    pub(crate) shell: &'static [&'static str],
+    /// Read a file.
+    pub(crate) read: &'static [&'static str],
+    /// Write a whole file.
+    pub(crate) write: &'static [&'static str],
+    /// Change a part of a file.
+    pub(crate) edit: &'static [&'static str],
+    /// Look for files or in them.
+    pub(crate) search: &'static [&'static str],
+    /// Fetch or search the web.
+    pub(crate) web: &'static [&'static str],
 }
 
 /// How a format writes a summary.
@@ -79,16 +212,21 @@ impl Format {
         Format::AiSdk,
     ];
 
+    /// What is known of it: the one place where formats are told apart.
+    pub(crate) fn dialect(self) -> &'static dyn Dialect {
+        match self {
+            Format::Anthropic => &dialect::anthropic::Anthropic,
+            Format::OpenAi => &dialect::openai::OpenAi,
+            Format::ClaudeCode => &claude_code::ClaudeCode,
+            Format::Codex => &codex::Codex,
+            Format::Pi => &pi::Pi,
+            Format::AiSdk => &dialect::ai_sdk::AiSdk,
+        }
+    }
+
     /// The name that flags and reports use.
     pub fn name(self) -> &'static str {
-        match self {
-            Format::Anthropic => "anthropic",
-            Format::OpenAi => "openai",
-            Format::ClaudeCode => "claude-code",
-            Format::Codex => "codex",
-            Format::Pi => "pi",
-            Format::AiSdk => "ai-sdk",
-        }
+        self.dialect().name()
     }
 
     /// The format of that name.
@@ -118,16 +256,9 @@ impl Format {
         transcript.push_line(raw, |bytes, record| self.line(bytes, record, warnings));
     }
 
-    /// The conversations as they were lived: in formats that record compactions, across these and without what they wrote.
-    pub fn lived(self, transcript: &Transcript<'_>) -> Vec<Conversation> {
-        match self {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-                vec![transcript.conversation_of_units(ConversationId::Main)]
-            }
-            Format::ClaudeCode => claude_code::lived(transcript),
-            Format::Codex => codex::lived(transcript),
-            Format::Pi => pi::lived(transcript),
-        }
+    /// The conversations as they were before any recorded compaction: see [`Dialect::full_history`].
+    pub fn full_history(self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        self.dialect().full_history(transcript)
     }
 
     /// Drops what no model will see again; nothing in formats where every line is live.
@@ -197,13 +328,9 @@ impl Format {
         }
     }
 
-    /// How a summary is written: as a record that the format has for it, or as a message like any other.
+    /// How a summary is written: see [`Dialect::summaries`].
     pub fn summaries(self) -> Summaries {
-        match self {
-            Format::Anthropic => Summaries::Message(Opening::User),
-            Format::OpenAi | Format::AiSdk => Summaries::Message(Opening::Any),
-            Format::ClaudeCode | Format::Codex | Format::Pi => Summaries::Native,
-        }
+        self.dialect().summaries()
     }
 
     /// Reads one line: what is on it goes into its record.
@@ -213,14 +340,8 @@ impl Format {
         record: &mut Record<'_, '_>,
         warnings: &mut Warnings,
     ) -> LineKind {
-        let (kind, oddities) = line::read(bytes, warnings, |cursor| match self {
-            Format::Anthropic => anthropic::line(cursor, record),
-            Format::OpenAi => openai::line(cursor, record),
-            Format::ClaudeCode => claude_code::line(cursor, record),
-            Format::Codex => codex::line(cursor, record),
-            Format::Pi => pi::line(cursor, record),
-            Format::AiSdk => ai_sdk::line(cursor, record),
-        });
+        let dialect = self.dialect();
+        let (kind, oddities) = line::read(bytes, warnings, |c| dialect.line(c, record));
         record.oddities(oddities);
         kind
     }
@@ -228,22 +349,16 @@ impl Format {
     /// Adds the messages of lines that were pushed since to the conversations; where every line is a message of its own, no
     /// more than these are looked at.
     pub fn extend(self, transcript: &mut Transcript<'_>) {
-        match self {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => transcript.extend_by_units(),
-            Format::ClaudeCode | Format::Codex | Format::Pi => self.link(transcript),
+        if self.dialect().every_message_is_live() {
+            transcript.extend_by_units();
+        } else {
+            self.link(transcript);
         }
     }
 
     /// Forms the conversations of the lines that are there.
     pub fn link(self, transcript: &mut Transcript<'_>) {
-        transcript.conversations = match self {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-                vec![transcript.conversation_of_units(ConversationId::Main)]
-            }
-            Format::ClaudeCode => claude_code::link(transcript),
-            Format::Codex => codex::link(transcript),
-            Format::Pi => pi::link(transcript),
-        };
+        transcript.conversations = self.dialect().conversations(transcript);
     }
 }
 

@@ -2,18 +2,16 @@
 //!
 //! A second look at the lines that need it: reading a transcript passes the figures by, since few ask for them.
 
-use super::{Format, codex};
+use super::Format;
 use crate::scan::{Cursor, Kind, Parse};
-use crate::transcript::{Conversation, Marks, Message, Role, Transcript};
+use crate::transcript::{Conversation, Message, Role, Transcript};
 
 /// The figures that add up to a request's tokens, in Anthropic's words.
-const ANTHROPIC: [&[u8]; 3] = [
+pub(super) const ANTHROPIC: [&[u8]; 3] = [
     b"input_tokens",
     b"cache_creation_input_tokens",
     b"cache_read_input_tokens",
 ];
-/// The same, in pi's.
-const PI: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
 /// The figure that holds them all, in OpenAI's.
 const OPENAI: &[u8] = b"prompt_tokens";
 
@@ -53,29 +51,13 @@ impl Format {
         if message.role != Role::Assistant {
             return None;
         }
-        if self == Format::Codex {
-            return codex::recorded(transcript, conversation, message).filter(|tokens| *tokens > 0);
-        }
-        let lines = conversation.lines(message).iter().rev();
-        let tokens = lines.copied().find_map(|line| match self {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk | Format::Codex => {
-                usage(transcript.bytes(line, message.object))
-            }
-            Format::ClaudeCode => {
-                let link = transcript.links().get(line as usize)?;
-                // An answer that the agent made up was no request.
-                let asked = !link.marks.has(Marks::UNASKED);
-                let line = || in_message(transcript.line(line), &ANTHROPIC);
-                asked.then(line).flatten()
-            }
-            Format::Pi => in_message(transcript.line(line), &PI),
-        });
-        tokens.filter(|tokens| *tokens > 0)
+        let recorded = self.dialect().recorded(transcript, conversation, message);
+        recorded.filter(|tokens| *tokens > 0)
     }
 }
 
 /// The usage of the message on a line.
-fn in_message(line: &[u8], parts: &[&[u8]]) -> Option<u64> {
+pub(super) fn in_message(line: &[u8], parts: &[&[u8]]) -> Option<u64> {
     let mut tokens = None;
     read(line, |key, c| match (key, c.kind()?) {
         (b"message", Kind::Object) => {
@@ -89,7 +71,7 @@ fn in_message(line: &[u8], parts: &[&[u8]]) -> Option<u64> {
 }
 
 /// The usage of a message object.
-fn usage(object: &[u8]) -> Option<u64> {
+pub(super) fn of_message(object: &[u8]) -> Option<u64> {
     let mut tokens = None;
     read(object, |key, c| of_usage(key, c, &ANTHROPIC, &mut tokens));
     tokens

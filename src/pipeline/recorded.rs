@@ -10,7 +10,7 @@ use super::round::Round;
 use super::{Pipeline, Work};
 use crate::apply::apply;
 use crate::error::Result;
-use crate::format::{Format, Share};
+use crate::format::Share;
 use crate::policy::{Scope, Tokens};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{ChangeSet, ConversationId};
@@ -35,11 +35,7 @@ pub(super) fn whole(settings: &Tokens) -> Result<Option<Estimator>> {
 impl Pipeline<'_> {
     /// How large the conversations are.
     pub(super) fn windows(&self, work: &mut Work<'_, '_>) -> Windows {
-        let acts_on_usage = match work.input.format {
-            Format::ClaudeCode | Format::Codex | Format::Pi => true,
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
-        };
-        if !acts_on_usage {
+        if !work.input.format.dialect().acts_on_usage() {
             return Windows::new();
         }
         let totals = match &self.whole {

@@ -27,7 +27,6 @@
 //! PURE. The fields of what comes of it are the JSON's keys, in its order.
 
 mod gates;
-mod pi;
 mod play;
 mod recording;
 mod round;

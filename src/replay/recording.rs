@@ -1,21 +1,16 @@
-//! A transcript becomes the sessions that were lived in it: for each, its messages in order, a plain line each.
+//! A transcript becomes the sessions that it recorded: for each, its messages in order, a plain line each.
 //!
-//! Recorded compactions are gone over: a policy that is replayed makes its own. Message objects (of unit formats) and
-//! content blocks (of Claude Code) are copied byte for byte, pi's get other names around their values; several lines of one answer are one message. What the agent
-//! sent along by itself becomes a user message in the reminder's tags that the agents put around it, behind the results of
-//! the same request, where they send it. Nothing is decided here, and nothing is counted.
+//! Recorded compactions are gone over: a policy that is replayed makes its own. Each message is written as a plain line by
+//! its dialect. Results of a request come before what the agent put beside them, as it sends them. Nothing is decided here,
+//! and nothing is counted.
 
-use super::pi;
-use crate::facts;
 use crate::format::Format;
-use crate::scan::{Cursor, Kind, RawLine, Span, lines};
-use crate::text::push_json_string;
+use crate::scan::{RawLine, lines};
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, Marks, Message, Outcome, Role, Shape, Transcript,
-    Typed,
+    BlockKind, Conversation, ConversationId, Marks, Message, Role, Transcript, Typed,
 };
 
-/// A session as it was lived.
+/// A session as it was recorded.
 #[derive(Debug)]
 pub struct Recording {
     /// `main`, a sidechain's id, or `line:7`.
@@ -58,25 +53,19 @@ pub fn recordings(
     first_line: u64,
     line: Option<u64>,
 ) -> Vec<Recording> {
-    let conversations = format.lived(transcript);
-    let lived = conversations.iter().filter(|c| !c.messages.is_empty());
-    lived
+    let dialect = format.dialect();
+    let conversations = dialect.full_history(transcript);
+    let with_messages = conversations.iter().filter(|c| !c.messages.is_empty());
+    with_messages
         .map(|conversation| {
             let id = match line {
                 Some(line) => ConversationId::Line(line).to_string(),
                 None => conversation.id.to_string(),
             };
-            let plain = match format {
-                Format::Anthropic | Format::ClaudeCode | Format::Codex | Format::Pi => {
-                    Format::Anthropic
-                }
-                Format::OpenAi => Format::OpenAi,
-                Format::AiSdk => Format::AiSdk,
-            };
             let messages = in_order(transcript, conversation);
             let mut bytes = Vec::new();
             for message in &messages {
-                push(format, transcript, conversation, message, &mut bytes);
+                dialect.push_plain(transcript, conversation, message, &mut bytes);
                 bytes.push(b'\n');
             }
             let raws: Vec<RawLine> = lines(&bytes).collect();
@@ -88,7 +77,7 @@ pub fn recordings(
             });
             Recording {
                 id,
-                format: plain,
+                format: dialect.plain(),
                 messages: recorded.collect(),
                 bytes,
             }
@@ -134,179 +123,6 @@ fn answers(transcript: &Transcript<'_>, conversation: &Conversation, message: &M
     } else {
         Answers::No
     }
-}
-
-/// Writes a message as a plain line.
-fn push(
-    format: Format,
-    transcript: &Transcript<'_>,
-    conversation: &Conversation,
-    message: &Message,
-    out: &mut Vec<u8>,
-) {
-    let lines = conversation.lines(message);
-    match format {
-        Format::Anthropic | Format::OpenAi | Format::AiSdk => {
-            out.extend_from_slice(transcript.bytes(lines[0], message.object));
-        }
-        Format::Codex => items(transcript, conversation, message, out),
-        Format::Pi => pi::push(transcript, conversation, message, out),
-        Format::ClaudeCode => {
-            out.extend_from_slice(br#"{"role":"#);
-            push_json_string(out, message.role.name());
-            out.extend_from_slice(br#","content":"#);
-            contents(transcript, conversation, message, out);
-            let blocks = conversation.blocks(message);
-            if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes
-            {
-                out.extend_from_slice(br#","isMeta":true"#);
-            }
-            let last = lines.last().filter(|_| message.role == Role::Assistant);
-            let line = last.map_or(&b""[..], |line| transcript.line(*line));
-            let stop = stop_reason(line);
-            if !stop.is_empty() {
-                let stop = stop.of(line);
-                out.extend_from_slice(&[br#","stop_reason":""#, stop, b"\""].concat());
-            }
-            out.push(b'}');
-        }
-    }
-}
-
-/// Writes items of the Responses API as the message that says the same.
-fn items(
-    transcript: &Transcript<'_>,
-    conversation: &Conversation,
-    message: &Message,
-    out: &mut Vec<u8>,
-) {
-    let blocks = conversation.blocks(message);
-    // Results stand in the user's messages here.
-    let role = match message.role {
-        Role::Assistant => Role::Assistant,
-        Role::User | Role::Tool | Role::System => Role::User,
-    };
-    out.extend_from_slice(br#"{"role":"#);
-    push_json_string(out, role.name());
-    out.extend_from_slice(br#","content":["#);
-    for (n, block) in blocks.iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        let block = transcript.block(*block);
-        let bytes = |span: Span| transcript.bytes(block.line, span);
-        let id = bytes(block.call_id);
-        match block.kind {
-            BlockKind::Text => {
-                out.extend_from_slice(br#"{"type":"text","text":"#);
-                push_json_string(out, &facts::said(transcript, block));
-                out.push(b'}');
-            }
-            BlockKind::Image | BlockKind::Document => {
-                let kind = if block.kind == BlockKind::Image {
-                    "image"
-                } else {
-                    "document"
-                };
-                out.extend_from_slice(format!("{{\"type\":\"{kind}\",\"source\":").as_bytes());
-                out.extend_from_slice(&[bytes(block.value), b"}"].concat());
-            }
-            BlockKind::Thinking => {
-                out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
-                push_json_string(out, &facts::said(transcript, block));
-                out.extend_from_slice(br#","signature":"-"}"#);
-            }
-            BlockKind::Call => {
-                out.extend_from_slice(&[br#"{"type":"tool_use","id":""#, id].concat());
-                let (name, input) = (bytes(block.tool), bytes(block.content));
-                let input = if input.is_empty() { b"null" } else { input };
-                out.extend_from_slice(&[br#"","name":""#, name, br#"","input":"#].concat());
-                out.extend_from_slice(&[input, b"}"].concat());
-            }
-            BlockKind::Result => {
-                let content = bytes(block.content);
-                out.extend_from_slice(&[br#"{"type":"tool_result","tool_use_id":""#, id].concat());
-                out.extend_from_slice(&[br#"","content":"#, content].concat());
-                let is_error = block.outcome == Outcome::Failed;
-                out.extend_from_slice(format!(",\"is_error\":{is_error}}}").as_bytes());
-            }
-            BlockKind::Redacted | BlockKind::Server | BlockKind::Attachment | BlockKind::Other => {
-                out.extend_from_slice(bytes(block.value))
-            }
-        }
-    }
-    out.push(b']');
-    if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes {
-        out.extend_from_slice(br#","isMeta":true"#);
-    }
-    out.push(b'}');
-}
-
-/// A message's content: a string where it is one, else its blocks.
-fn contents(
-    transcript: &Transcript<'_>,
-    conversation: &Conversation,
-    message: &Message,
-    out: &mut Vec<u8>,
-) {
-    let blocks = conversation.blocks(message);
-    let is_bare = |number: u32| {
-        let block = transcript.block(number);
-        block.kind == BlockKind::Text
-            && block.shape == Shape::String
-            && block.value == block.content
-    };
-    if let [only] = blocks
-        && is_bare(*only)
-    {
-        let block = transcript.block(*only);
-        out.extend_from_slice(transcript.bytes(block.line, block.value));
-        return;
-    }
-    out.push(b'[');
-    for (n, number) in blocks.iter().enumerate() {
-        if n > 0 {
-            out.push(b',');
-        }
-        let block = transcript.block(*number);
-        let value = transcript.bytes(block.line, block.value);
-        if block.kind == BlockKind::Attachment {
-            let reminder = format!(
-                "<system-reminder>\n{}\n</system-reminder>",
-                String::from_utf8_lossy(value)
-            );
-            out.extend_from_slice(br#"{"type":"text","text":"#);
-            push_json_string(out, &reminder);
-            out.push(b'}');
-        } else if is_bare(*number) {
-            out.extend_from_slice(br#"{"type":"text","text":"#);
-            out.extend_from_slice(value);
-            out.push(b'}');
-        } else {
-            out.extend_from_slice(value);
-        }
-    }
-    out.push(b']');
-}
-
-/// Why the answer of a session line ended.
-fn stop_reason(line: &[u8]) -> Span {
-    let mut reason = Span::default();
-    let read = Cursor::new(line).object(|key, c| {
-        match (key, c.kind()?) {
-            (b"message", Kind::Object) => drop(c.object(|key, c| {
-                match (key, c.kind()?) {
-                    (b"stop_reason", Kind::String) => reason = c.string()?.span,
-                    _ => drop(c.skip()?),
-                }
-                Ok(())
-            })?),
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    });
-    // The line was read before; should it fail all the same, nothing is said.
-    read.map_or(Span::default(), |_| reason)
 }
 
 #[cfg(test)]

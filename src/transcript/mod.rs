@@ -13,13 +13,15 @@ mod changes;
 mod conversation;
 mod records;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use changes::{ChangeSet, Replace};
 pub use conversation::{Conversation, ConversationId, Message, Typed};
 pub use records::{BlockMark, Record, TextMark};
 
-use crate::scan::{BOM, Eol, Oddities, Span, Text};
+use crate::scan::{BOM, Eol, Oddities, Span, Text, unescape};
+use crate::text::lossy;
 
 /// One input: a file, standard input, or one line of a conversation-per-line file.
 #[derive(Debug)]
@@ -396,6 +398,18 @@ impl<'a> Transcript<'a> {
     /// The texts of a block's content that a model reads.
     pub fn texts(&self, block: &Block) -> &[Text] {
         &self.texts[block.texts.0 as usize..block.texts.1 as usize]
+    }
+
+    /// What the texts of a block say, a line each where there are several; what is no UTF-8 is replaced.
+    pub fn said(&self, block: &Block) -> Cow<'_, str> {
+        let one = |text: &Text| lossy(unescape(self.bytes(block.line, text.span)));
+        match self.texts(block) {
+            [text] => one(text),
+            texts => {
+                let texts: Vec<Cow<'_, str>> = texts.iter().map(one).collect();
+                Cow::Owned(texts.join("\n"))
+            }
+        }
     }
 
     /// Values outside of the messages that repeat results.

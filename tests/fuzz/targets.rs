@@ -130,7 +130,7 @@ pub(crate) fn read(data: &[u8]) {
         );
         verify(format, &transcript);
         format.dead(&transcript);
-        format.lived(&transcript);
+        format.full_history(&transcript);
     }
 }
 

@@ -14,19 +14,125 @@ mod link;
 mod lived;
 mod messages;
 mod mirror;
+mod plain;
 mod preserved;
 mod record;
+mod sign;
 mod tree;
 mod usage;
 
-pub(super) use answered::last_answer;
 pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
-pub(super) use link::link;
-pub(super) use lived::lived;
 pub use mirror::{MirrorCut, mirror_cuts};
-pub(super) use record::line;
 pub(super) use usage::corrected;
+
+use super::detect::{Line, Part, Sign};
+use super::shapes::blocks;
+use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
+use crate::scan::{Cursor, Parse};
+use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+
+/// The dialect.
+pub(super) struct ClaudeCode;
+
+impl Dialect for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+        sign::sign(line)
+    }
+
+    fn understands(&self, part: Part<'_>) -> bool {
+        blocks::understands(part)
+    }
+
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+        record::line(c, record)
+    }
+
+    fn every_message_is_live(&self) -> bool {
+        false
+    }
+
+    fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        link::link(transcript)
+    }
+
+    fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        lived::lived(transcript)
+    }
+
+    fn is_compaction(&self, link: &Link) -> bool {
+        link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY)
+    }
+
+    fn summaries(&self) -> Summaries {
+        Summaries::Native
+    }
+
+    fn acts_on_usage(&self) -> bool {
+        true
+    }
+
+    fn recorded(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<u64> {
+        let mut lines = conversation.lines(answer).iter().rev();
+        lines.find_map(|line| {
+            let link = transcript.links().get(*line as usize)?;
+            // An answer that the agent made up was no request.
+            let is_asked = !link.marks.has(Marks::UNASKED);
+            let line = || recorded::in_message(transcript.line(*line), &recorded::ANTHROPIC);
+            is_asked.then(line).flatten()
+        })
+    }
+
+    fn answer_value(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+        keys: &[&[u8]],
+    ) -> Option<String> {
+        let line = *conversation.lines(answer).last()?;
+        finish::string_on(transcript.line(line), keys)
+    }
+
+    fn model_before(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> Option<String> {
+        let line = answered::last_answer(transcript, conversation)?;
+        finish::string_on(transcript.line(line), &[b"model"])
+    }
+
+    fn tools(&self) -> ToolNames {
+        ToolNames {
+            shell: &["Bash"],
+            read: &["Read"],
+            write: &["Write"],
+            edit: &["Edit", "MultiEdit"],
+            search: &["Grep", "Glob", "LS"],
+            web: &["WebFetch", "WebSearch"],
+        }
+    }
+
+    fn push_plain(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) {
+        plain::push(transcript, conversation, message, out);
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! What is on one line of a session file.
 
-use super::super::blocks;
+use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Block, BlockKind, LineKind, Link, Marks, Record, Role};
 

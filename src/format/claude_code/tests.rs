@@ -48,7 +48,7 @@ fn live(text: &str) -> Vec<String> {
 /// The same of conversations as they were lived.
 fn lived(text: &str) -> Vec<String> {
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
-    ids(&transcript, &Format::ClaudeCode.lived(&transcript))
+    ids(&transcript, &Format::ClaudeCode.full_history(&transcript))
 }
 
 fn ids(transcript: &Transcript<'_>, conversations: &[Conversation]) -> Vec<String> {

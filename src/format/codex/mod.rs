@@ -13,20 +13,148 @@ mod events;
 mod history;
 mod link;
 mod output;
+mod plain;
 mod record;
+mod sign;
 mod usage;
 
 pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
-pub(super) use link::{link, lived};
-pub(super) use record::line;
-pub(super) use usage::{corrected, recorded};
+pub(super) use usage::corrected;
 
+use super::detect::{Line, Part, Sign};
+use super::{Dialect, Summaries, ToolNames, finish};
 use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
 
 /// How Codex begins the summary that it writes itself.
 pub const SUMMARY_BEGINS: &str =
     "Another language model started to solve this problem and produced a summary";
+
+/// The dialect.
+pub(super) struct Codex;
+
+impl Dialect for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+        sign::sign(line)
+    }
+
+    fn understands(&self, part: Part<'_>) -> bool {
+        sign::understands(part)
+    }
+
+    fn writes_bare_items(&self) -> bool {
+        true
+    }
+
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+        record::line(c, record)
+    }
+
+    fn every_message_is_live(&self) -> bool {
+        false
+    }
+
+    fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        link::link(transcript)
+    }
+
+    fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        link::lived(transcript)
+    }
+
+    fn is_compaction(&self, link: &Link) -> bool {
+        link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY)
+    }
+
+    fn summaries(&self) -> Summaries {
+        Summaries::Native
+    }
+
+    fn acts_on_usage(&self) -> bool {
+        true
+    }
+
+    fn recorded(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<u64> {
+        usage::recorded(transcript, conversation, answer)
+    }
+
+    /// Nothing is recorded with an answer.
+    fn answer_value(
+        &self,
+        _transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+        _answer: &Message,
+        _keys: &[&[u8]],
+    ) -> Option<String> {
+        None
+    }
+
+    fn model_of(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<String> {
+        model_of_turn(transcript, *conversation.lines(answer).last()?)
+    }
+
+    fn tools(&self) -> ToolNames {
+        ToolNames {
+            shell: &[
+                "shell",
+                "exec_command",
+                "shell_command",
+                "container.exec",
+                "exec",
+                "write_stdin",
+                "local_shell",
+            ],
+            edit: &["apply_patch"],
+            ..ToolNames::default()
+        }
+    }
+
+    fn push_plain(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) {
+        plain::push(transcript, conversation, message, out);
+    }
+}
+
+/// Codex says once a turn which model is at work: the last that was said before `line`.
+fn model_of_turn(transcript: &Transcript<'_>, line: u32) -> Option<String> {
+    let turn = |line: u32| {
+        let bytes = transcript.line(line);
+        memchr::memmem::find(bytes, b"\"turn_context\"")?;
+        let (mut is_turn, mut value) = (false, None);
+        let read = Cursor::new(bytes).object(|key, c| match (key, c.kind()?) {
+            (b"type", Kind::String) => {
+                let text = c.string_or_skip()?;
+                is_turn = text.is_some_and(|text| text.span.of(bytes) == b"turn_context");
+                Ok(())
+            }
+            (b"payload", Kind::Object) => finish::found(c, &[b"model"], &mut value),
+            _ => c.skip().map(drop),
+        });
+        let span = value.filter(|_| is_turn && read.is_ok())?;
+        Some(String::from_utf8_lossy(span.of(bytes)).into_owned())
+    };
+    (0..line).rev().find_map(turn)
+}
 
 /// The `type` of the object at the cursor; looks without moving. It nearly always comes first.
 fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {

@@ -1,8 +1,8 @@
 //! What is on one line of a rollout.
 
-use super::super::blocks::{Content, echo, quoted, result_content};
 use super::events::event;
 use super::{SUMMARY_BEGINS, output, string, type_of};
+use crate::format::shapes::blocks::{Content, echo, quoted, result_content};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, LineKind, Link, Marks, Outcome, Record, Role, Shape};
 

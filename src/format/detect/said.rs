@@ -1,34 +1,32 @@
 //! What a message says about its format: what only messages of one kind have, and what the readers of each way to write
 //! a content would not understand.
 //!
-//! Looks at keys, roles and types, never at words. Each list says what the reader of the same name reads; what looks like
-//! words, a call or a result and is in none of them is unread.
+//! Looks at keys, roles and types, never at words. What a reader reads its dialect says; what looks like words, a call or a
+//! result and is none of that is unread.
 
+use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse};
 
-/// Ways to write a message's content, each with a reader.
+/// A part of a message that a format's reader understands, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
-    Anthropic,
-    OpenAi,
-    AiSdk,
-    Responses,
-    Pi,
-}
-
-impl Dialect {
-    pub(super) const ALL: [Dialect; 5] = [
-        Dialect::Anthropic,
-        Dialect::OpenAi,
-        Dialect::AiSdk,
-        Dialect::Responses,
-        Dialect::Pi,
-    ];
+pub(crate) enum Part<'a> {
+    /// Who says it.
+    Role(&'a [u8]),
+    /// A key that says that it calls or answers.
+    CallKey(&'static str),
+    /// A block of its content, by its type; empty where it has none.
+    Block(&'a [u8]),
+    /// A string in a list of blocks.
+    BareString,
+    /// A content that is an object.
+    ObjectContent,
+    /// A block `tool_result` whose content is one.
+    ObjectResult,
 }
 
 /// What of a line a reader does not understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unread<'a> {
+pub(in crate::format) enum Unread<'a> {
     /// The line: by its type.
     Line(&'a [u8]),
     /// A key of a message.
@@ -45,6 +43,19 @@ pub(super) enum Unread<'a> {
     Calls,
     /// A piece of a message, as it was streamed.
     Piece,
+}
+
+impl<'a> From<Part<'a>> for Unread<'a> {
+    fn from(part: Part<'a>) -> Self {
+        match part {
+            Part::Role(role) => Unread::Role(role),
+            Part::CallKey(key) => Unread::Key(key),
+            Part::Block(kind) => Unread::Block(kind),
+            Part::BareString => Unread::Block(b"string"),
+            Part::ObjectContent => Unread::Content,
+            Part::ObjectResult => Unread::Result,
+        }
+    }
 }
 
 /// What only messages of one kind have; a set.
@@ -71,18 +82,21 @@ impl Features {
 }
 
 /// Keys that say that a message calls or answers; a reader knows some of them.
-const CALL_KEYS: [(&str, Option<Dialect>); 10] = [
-    ("tool_calls", Some(Dialect::OpenAi)),
-    ("tool_call_id", Some(Dialect::OpenAi)),
-    ("function_call", Some(Dialect::OpenAi)),
-    ("toolCallId", Some(Dialect::Pi)),
-    ("toolCalls", None),
-    ("toolInvocations", None),
-    ("functionCall", None),
-    ("functionResponse", None),
-    ("parts", None),
-    ("tool_use_id", None),
+const CALL_KEYS: [&str; 10] = [
+    "tool_calls",
+    "tool_call_id",
+    "function_call",
+    "toolCallId",
+    "toolCalls",
+    "toolInvocations",
+    "functionCall",
+    "functionResponse",
+    "parts",
+    "tool_use_id",
 ];
+
+/// Those of [`CALL_KEYS`] that are OpenAI's, whatever they hold.
+const OPENAI_CALL_KEYS: std::ops::Range<usize> = 0..3;
 
 /// Keys of a block without a type that say the same.
 const CALLING: [&[u8]; 8] = [
@@ -97,7 +111,7 @@ const CALLING: [&[u8]; 8] = [
 ];
 
 /// Whether a type names a call or a result.
-pub(super) fn is_call(kind: &[u8]) -> bool {
+pub(in crate::format) fn is_call(kind: &[u8]) -> bool {
     let has = |part: &[u8]| memchr::memmem::find(kind, part).is_some();
     has(b"tool") && kind != b"tool_reference"
         || has(b"Tool")
@@ -108,18 +122,19 @@ pub(super) fn is_call(kind: &[u8]) -> bool {
 
 /// A message while it is read.
 #[derive(Debug, Default)]
-pub(super) struct Said<'a> {
-    pub(super) role: &'a [u8],
-    pub(super) has_content: bool,
+pub(in crate::format) struct Said<'a> {
+    pub(in crate::format) role: &'a [u8],
+    has_content: bool,
     has_words: bool,
     /// Of [`CALL_KEYS`], those that hold something.
     calls: u16,
     has_calls: bool,
-    content: [Option<Unread<'a>>; Dialect::ALL.len()],
+    /// The parts of its content that a reader has to know, each once.
+    content: Vec<Part<'a>>,
     calls_unread: bool,
     is_piece: bool,
     responses: bool,
-    pub(super) features: Features,
+    features: Features,
 }
 
 impl<'a> Said<'a> {
@@ -138,11 +153,11 @@ impl<'a> Said<'a> {
             (b"role", Kind::String) => self.role = c.string()?.span.of(line),
             (b"content", _) => {
                 self.has_content = true;
-                self.content = [None; Dialect::ALL.len()];
+                self.content.clear();
                 match kind {
                     Kind::Array => drop(c.array(|c| self.part(c))?),
                     Kind::Object => {
-                        self.content = [Some(Unread::Content); Dialect::ALL.len()];
+                        self.content.push(Part::ObjectContent);
                         c.skip()?;
                     }
                     Kind::String | Kind::Number | Kind::Bool | Kind::Null => drop(c.skip()?),
@@ -153,10 +168,7 @@ impl<'a> Said<'a> {
                 c.skip()?;
             }
             (b"delta", Kind::Bool) => self.is_piece = c.is_true()?,
-            _ => match CALL_KEYS
-                .iter()
-                .position(|(name, _)| name.as_bytes() == key)
-            {
+            _ => match CALL_KEYS.iter().position(|name| name.as_bytes() == key) {
                 Some(at) => self.call(at, c)?,
                 None => drop(c.skip()?),
             },
@@ -166,13 +178,13 @@ impl<'a> Said<'a> {
 
     /// Reads the value of one of [`CALL_KEYS`].
     fn call(&mut self, at: usize, c: &mut Cursor<'a>) -> Parse<()> {
-        self.has_calls |= CALL_KEYS[at].1 == Some(Dialect::OpenAi);
+        self.has_calls |= OPENAI_CALL_KEYS.contains(&at);
         let holds = match c.kind()? {
             Kind::Null | Kind::Bool => {
                 c.skip()?;
                 false
             }
-            Kind::Array if CALL_KEYS[at].0 == "tool_calls" => {
+            Kind::Array if CALL_KEYS[at] == "tool_calls" => {
                 let mut any = false;
                 c.array(|c| {
                     any = true;
@@ -191,7 +203,7 @@ impl<'a> Said<'a> {
                 any
             }
             kind @ (Kind::Object | Kind::String | Kind::Number) => {
-                self.calls_unread |= match CALL_KEYS[at].0 {
+                self.calls_unread |= match CALL_KEYS[at] {
                     "tool_calls" => true,
                     "function_call" => kind != Kind::Object,
                     _ => false,
@@ -208,9 +220,7 @@ impl<'a> Said<'a> {
         match c.kind()? {
             Kind::Object => {}
             Kind::String => {
-                for dialect in [Dialect::AiSdk, Dialect::Pi] {
-                    self.content[dialect as usize].get_or_insert(Unread::Block(b"string"));
-                }
+                self.content(Part::BareString);
                 return c.skip().map(drop);
             }
             Kind::Array | Kind::Number | Kind::Bool | Kind::Null => return c.skip().map(drop),
@@ -243,53 +253,57 @@ impl<'a> Said<'a> {
         });
         self.responses |= matches!(kind, b"input_text" | b"output_text" | b"input_image");
         if is_object && kind == b"tool_result" {
-            self.content[Dialect::Anthropic as usize].get_or_insert(Unread::Result);
+            self.content(Part::ObjectResult);
         }
         if has_words || calls || is_call(kind) {
-            for dialect in Dialect::ALL {
-                if !reads_block(dialect, kind) {
-                    self.content[dialect as usize].get_or_insert(Unread::Block(kind));
-                }
-            }
+            self.content(Part::Block(kind));
         }
         Ok(())
     }
 
+    fn content(&mut self, part: Part<'a>) {
+        if !self.content.contains(&part) {
+            self.content.push(part);
+        }
+    }
+
     /// Whether it says anything at all.
-    pub(super) fn is_message(&self) -> bool {
+    pub(in crate::format) fn is_message(&self) -> bool {
         !self.role.is_empty()
             && (self.has_content || self.has_words || self.has_calls || self.calls != 0)
     }
 
     /// Whether it is written as the Responses API has it.
-    pub(super) fn is_item(&self) -> bool {
+    pub(in crate::format) fn is_item(&self) -> bool {
         self.responses
     }
 
     /// Whether it has a key that holds something.
-    pub(super) fn has(&self, key: &str) -> bool {
-        let at = CALL_KEYS.iter().position(|(name, _)| *name == key);
+    pub(in crate::format) fn has(&self, key: &str) -> bool {
+        let at = CALL_KEYS.iter().position(|name| *name == key);
         at.is_some_and(|at| self.calls >> at & 1 == 1)
     }
 
-    /// What of it no reader of that dialect understands.
-    pub(super) fn unread(&self, dialect: Dialect) -> Option<Unread<'a>> {
-        let strange = CALL_KEYS
-            .iter()
-            .zip(0..)
-            .find(|((_, reader), at)| self.calls >> at & 1 == 1 && *reader != Some(dialect));
-        if !self.role.is_empty() && !reads_role(dialect, self.role) {
+    /// What of it the reader of a format does not understand.
+    pub(in crate::format) fn unread(&self, format: Format) -> Option<Unread<'a>> {
+        let dialect = format.dialect();
+        let understands = |part| dialect.understands(part);
+        let calls = CALL_KEYS.iter().zip(0..);
+        let mut calls = calls.filter(|(_, at)| self.calls >> at & 1 == 1);
+        let strange = calls.find(|(key, _)| !understands(Part::CallKey(key)));
+        if !self.role.is_empty() && !understands(Part::Role(self.role)) {
             Some(Unread::Role(self.role))
-        } else if let Some(((key, _), _)) = strange {
+        } else if let Some((key, _)) = strange {
             Some(Unread::Key(key))
-        } else if self.calls_unread && dialect == Dialect::OpenAi {
+        } else if self.calls_unread && understands(Part::CallKey(CALL_KEYS[0])) {
             Some(Unread::Calls)
         } else if self.has_words && !self.has_content {
             Some(Unread::Key("text"))
         } else if self.is_piece {
             Some(Unread::Piece)
         } else {
-            self.content[dialect as usize]
+            let mut content = self.content.iter().copied();
+            content.find(|part| !understands(*part)).map(Unread::from)
         }
     }
 
@@ -315,80 +329,4 @@ fn calls_a_function(c: &mut Cursor<'_>) -> Parse<bool> {
         c.skip().map(drop)
     })?;
     Ok(is_function)
-}
-
-fn reads_role(dialect: Dialect, role: &[u8]) -> bool {
-    match dialect {
-        Dialect::Anthropic | Dialect::Responses => {
-            matches!(role, b"user" | b"assistant" | b"system" | b"developer")
-        }
-        Dialect::OpenAi => matches!(
-            role,
-            b"user" | b"assistant" | b"system" | b"developer" | b"tool" | b"function"
-        ),
-        Dialect::AiSdk => matches!(role, b"user" | b"assistant" | b"system" | b"tool"),
-        Dialect::Pi => matches!(
-            role,
-            b"user"
-                | b"assistant"
-                | b"toolResult"
-                | b"bashExecution"
-                | b"custom"
-                | b"hookMessage"
-                | b"branchSummary"
-                | b"compactionSummary"
-                | b"system"
-        ),
-    }
-}
-
-fn reads_block(dialect: Dialect, kind: &[u8]) -> bool {
-    match dialect {
-        Dialect::Anthropic => {
-            matches!(
-                kind,
-                b"text"
-                    | b"thinking"
-                    | b"redacted_thinking"
-                    | b"image"
-                    | b"document"
-                    | b"tool_use"
-                    | b"tool_result"
-                    | b"server_tool_use"
-                    | b"mcp_tool_use"
-            ) || kind.ends_with(b"_tool_result")
-        }
-        Dialect::OpenAi => matches!(
-            kind,
-            b"text"
-                | b"refusal"
-                | b"input_text"
-                | b"output_text"
-                | b"image"
-                | b"image_url"
-                | b"input_image"
-                | b"document"
-                | b"file"
-        ),
-        Dialect::AiSdk => matches!(
-            kind,
-            b"text" | b"reasoning" | b"image" | b"file" | b"tool-call" | b"tool-result"
-        ),
-        Dialect::Responses => matches!(
-            kind,
-            b"input_text"
-                | b"output_text"
-                | b"text"
-                | b"summary_text"
-                | b"reasoning_text"
-                | b"refusal"
-                | b"input_image"
-                | b"image"
-                | b"image_url"
-                | b"input_file"
-                | b"file"
-                | b"document"
-        ),
-        Dialect::Pi => matches!(kind, b"text" | b"thinking" | b"image" | b"toolCall"),
-    }
 }

@@ -7,16 +7,111 @@
 
 mod compaction;
 mod history;
+mod plain;
 mod record;
+mod sign;
 mod tree;
 mod usage;
 
 pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
-pub(super) use record::line;
 pub(crate) use tree::{Kept, Tree};
-pub(super) use tree::{link, lived};
 pub(super) use usage::corrected;
+
+use super::detect::{Line, Part, Sign};
+use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
+use crate::scan::{Cursor, Parse};
+use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+
+/// The figures that add up to a request's tokens.
+const USAGE: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
+
+/// The dialect.
+pub(super) struct Pi;
+
+impl Dialect for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+        sign::sign(line)
+    }
+
+    fn understands(&self, part: Part<'_>) -> bool {
+        sign::understands(part)
+    }
+
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+        record::line(c, record)
+    }
+
+    fn every_message_is_live(&self) -> bool {
+        false
+    }
+
+    fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        tree::link(transcript)
+    }
+
+    fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        tree::lived(transcript)
+    }
+
+    fn is_compaction(&self, link: &Link) -> bool {
+        link.marks.has(Marks::BOUNDARY)
+    }
+
+    fn summaries(&self) -> Summaries {
+        Summaries::Native
+    }
+
+    fn acts_on_usage(&self) -> bool {
+        true
+    }
+
+    fn recorded(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<u64> {
+        let mut lines = conversation.lines(answer).iter().rev();
+        lines.find_map(|line| recorded::in_message(transcript.line(*line), &USAGE))
+    }
+
+    fn answer_value(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+        keys: &[&[u8]],
+    ) -> Option<String> {
+        let line = *conversation.lines(answer).last()?;
+        finish::string_on(transcript.line(line), keys)
+    }
+
+    fn tools(&self) -> ToolNames {
+        ToolNames {
+            shell: &["bash"],
+            read: &["read"],
+            write: &["write"],
+            edit: &["edit"],
+            search: &["grep", "find", "ls"],
+            ..ToolNames::default()
+        }
+    }
+
+    fn push_plain(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) {
+        plain::push(transcript, conversation, message, out);
+    }
+}
 
 #[cfg(test)]
 mod tests;

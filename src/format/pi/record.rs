@@ -1,6 +1,6 @@
 //! What is on one line of a session file.
 
-use super::super::blocks::{self, Content, quoted};
+use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{
     Block, BlockKind, BlockMark, LineKind, Link, Marks, Outcome, Record, Role, Shape, TextMark,

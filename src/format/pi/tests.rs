@@ -392,7 +392,7 @@ fn blocks_leave_their_messages_and_messages_their_session() {
     let blocks: IdSet<u32> = (0..transcript.block_count() as u32)
         .filter(|b| tied.contains(&transcript.block(*b).kind))
         .collect();
-    let lived = Format::Pi.lived(&transcript).remove(0);
+    let lived = Format::Pi.full_history(&transcript).remove(0);
     let splice = Format::Pi.without(&transcript, &lived, &blocks);
     apply(Format::Pi, &mut transcript, splice);
     let expected = third(&[

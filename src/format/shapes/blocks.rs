@@ -1,10 +1,11 @@
 //! Anthropic's content blocks, which two formats share.
 
+use crate::format::detect::Part;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, Marks, Outcome, Record, Shape};
 
 /// Reads a message's `content` and adds its blocks; gives the value's span.
-pub(super) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
+pub(in crate::format) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
     match c.kind()? {
         Kind::String => words(c, record),
         Kind::Array => c.array(|c| match c.kind()? {
@@ -47,7 +48,7 @@ fn words(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
 }
 
 /// The span of a string with its quotes.
-pub(super) fn quoted(text: Text) -> Span {
+pub(in crate::format) fn quoted(text: Text) -> Span {
     Span {
         start: text.span.start - 1,
         len: text.span.len + 2,
@@ -145,17 +146,17 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
 
 /// A result's content: where it is, how it is written, and how many of its parts are no text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Content {
-    pub(super) span: Span,
-    pub(super) shape: Shape,
-    pub(super) images: u8,
-    pub(super) documents: u8,
-    pub(super) others: u8,
+pub(in crate::format) struct Content {
+    pub(in crate::format) span: Span,
+    pub(in crate::format) shape: Shape,
+    pub(in crate::format) images: u8,
+    pub(in crate::format) documents: u8,
+    pub(in crate::format) others: u8,
 }
 
 impl Content {
     /// A content of that shape with nothing in it yet.
-    pub(super) fn of(shape: Shape) -> Self {
+    pub(in crate::format) fn of(shape: Shape) -> Self {
         Content {
             span: Span::default(),
             shape,
@@ -166,7 +167,7 @@ impl Content {
     }
 
     /// Counts a part that is no text.
-    pub(super) fn count(&mut self, kind: BlockKind) {
+    pub(in crate::format) fn count(&mut self, kind: BlockKind) {
         let count = match kind {
             BlockKind::Text => return,
             BlockKind::Image => &mut self.images,
@@ -184,7 +185,10 @@ impl Content {
 }
 
 /// Reads a result's content, string or list of parts, and adds its texts.
-pub(super) fn result_content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+pub(in crate::format) fn result_content(
+    c: &mut Cursor<'_>,
+    record: &mut Record<'_, '_>,
+) -> Parse<Content> {
     let mut content = Content::of(Shape::Absent);
     match c.kind()? {
         Kind::String => {
@@ -210,7 +214,7 @@ pub(super) fn result_content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
 }
 
 /// One part of a list of contents, in Anthropic's or OpenAI's words; a text is added to the record.
-pub(super) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
+pub(in crate::format) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
     match c.kind()? {
         Kind::Object => {}
         Kind::String => {
@@ -246,7 +250,7 @@ pub(super) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Blo
 
 impl Block {
     /// A result's content becomes the block's.
-    pub(super) fn take(&mut self, content: Option<Content>) {
+    pub(in crate::format) fn take(&mut self, content: Option<Content>) {
         let Some(content) = content else { return };
         self.shape = content.shape;
         self.content = content.span;
@@ -258,7 +262,7 @@ impl Block {
 /// Whether a message's first words are an echo or a reminder that the agent put there, not a person.
 ///
 /// The list is that of Claude Code's wrappers; other agents have taken them over.
-pub(super) fn echo(first_text: &[u8]) -> Marks {
+pub(in crate::format) fn echo(first_text: &[u8]) -> Marks {
     const BEGINNINGS: [&[u8]; 9] = [
         b"<system-reminder>",
         b"<command-name>",
@@ -279,4 +283,27 @@ pub(super) fn echo(first_text: &[u8]) -> Marks {
         marks.insert(Marks::ECHO);
     }
     marks
+}
+
+/// Whether a message's part is one that is read here.
+pub(in crate::format) fn understands(part: Part<'_>) -> bool {
+    match part {
+        Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system" | b"developer"),
+        Part::Block(kind) => {
+            matches!(
+                kind,
+                b"text"
+                    | b"thinking"
+                    | b"redacted_thinking"
+                    | b"image"
+                    | b"document"
+                    | b"tool_use"
+                    | b"tool_result"
+                    | b"server_tool_use"
+                    | b"mcp_tool_use"
+            ) || kind.ends_with(b"_tool_result")
+        }
+        Part::BareString => true,
+        Part::CallKey(_) | Part::ObjectContent | Part::ObjectResult => false,
+    }
 }

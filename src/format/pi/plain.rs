@@ -3,7 +3,6 @@
 //! Values are copied as they stand; what only pi sends (a command of the user's, the summary of a branch) is the text that
 //! it says. Never decides what is a message.
 
-use crate::facts::said;
 use crate::text::push_json_string;
 use crate::transcript::{
     Block, BlockKind, Conversation, Message, Outcome, Role, Shape, Transcript, Typed,
@@ -51,12 +50,12 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
         }
         BlockKind::Text => {
             out.extend_from_slice(br#"{"type":"text","text":"#);
-            push_json_string(out, &said(transcript, block));
+            push_json_string(out, &transcript.said(block));
             out.push(b'}');
         }
         BlockKind::Thinking => {
             out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
-            push_json_string(out, &said(transcript, block));
+            push_json_string(out, &transcript.said(block));
             out.extend_from_slice(br#","signature":"pi"}"#);
         }
         BlockKind::Call => {
@@ -72,7 +71,7 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
         // Nobody called it.
         BlockKind::Result if block.call_id.is_empty() => {
             out.extend_from_slice(br#"{"type":"text","text":"#);
-            push_json_string(out, &said(transcript, block));
+            push_json_string(out, &transcript.said(block));
             out.push(b'}');
         }
         BlockKind::Result => {

@@ -4,7 +4,7 @@
 //! of the SDK calls a call's `input` `args`, and has a `result` in the place of the `output`; both are read. What a
 //! provider has called and answered by itself stays as it is.
 
-use super::blocks::{self, Content, quoted};
+use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, LineKind, Marks, Outcome, Record, Role, Shape};
 

@@ -1,6 +1,6 @@
 //! OpenAI chat completions: one message a line, or one conversation `{"messages": […]}` a line.
 
-use super::blocks;
+use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, LineKind, Marks, Record, Role, Shape};
 

@@ -4,16 +4,30 @@
 //! Lines that are no JSON and lines without messages that nobody knows decide nothing, but for formats without an envelope:
 //! there all lines must be messages, with [`FEW`] exceptions. Never looks at names of files and never at words.
 
+mod bare;
+mod line;
+mod named;
 mod reason;
 mod said;
 mod sign;
 
 use std::collections::BTreeMap;
 
+use bare::Bare;
+pub(crate) use line::Line;
+use line::SOURCE;
+pub(in crate::format) use line::{
+    CALL_ID, CWD, LEAF_UUID, MESSAGE, MESSAGE_ID, OF_QWEN, PARENT_UUID, PARTS, PAYLOAD,
+    RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION, UUID, VERSION,
+};
+pub(in crate::format) use named::QWEN;
 use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
-use said::{Dialect, Features};
-use sign::{Base, Family, Like, Sign, Weight};
+pub(crate) use said::Part;
+use said::Said;
+pub(in crate::format) use said::{Unread, is_call};
+pub(crate) use sign::Sign;
+pub(in crate::format) use sign::{Family, Like, Weight};
 
 use super::Format;
 use crate::scan::{BOM, lines};
@@ -49,9 +63,10 @@ pub struct Detector {
     /// How often it was asked whether that is enough.
     asked: u32,
     is_settled: bool,
-    base: [Tally; 3],
+    /// The lines of each format with an envelope.
+    own: [Tally; Format::ALL.len()],
     /// The first format with an envelope that was seen.
-    first: Option<Base>,
+    first: Option<Format>,
     conversations: Tally,
     bare: Bare,
     named: BTreeMap<&'static str, (Like, Tally)>,
@@ -68,18 +83,30 @@ struct Tally {
     unread: Kinds,
 }
 
-/// Messages without an envelope.
-#[derive(Debug, Default)]
-struct Bare {
-    messages: u64,
-    /// Of these the items of the Responses API, as far as the line tells.
-    items: u64,
-    anthropic: u64,
-    openai: u64,
-    ai_sdk: u64,
-    pictures: u64,
-    system: u64,
-    unread: [Kinds; Dialect::ALL.len()],
+/// What a line says; nothing where it is no JSON object.
+fn sign(line: &[u8]) -> Option<Sign<'_>> {
+    let line = Line::read(line)?;
+    let mut formats = Format::ALL.iter();
+    let own = formats.find_map(|format| format.dialect().sign(&line));
+    let sign = own
+        .or_else(|| named::sign(&line))
+        .or_else(|| bare::conversation(&line))
+        .or_else(|| bare::message(&line));
+    Some(sign.unwrap_or_else(|| other(&line)))
+}
+
+/// A line of no format: one that looks like a part of a conversation, or one of no weight.
+fn other<'a>(line: &Line<'a>) -> Sign<'a> {
+    let says = line.message.as_ref().is_some_and(Said::is_message);
+    // What names its session and is no message is a note that an agent has put beside its chain.
+    let is_called = is_call(line.kind) && line.is_called() && !line.has(SESSION_ID);
+    if says || line.own.is_message() || is_called {
+        return Sign::stray(line.kind);
+    }
+    if line.has(SOURCE) && line.own.role.is_empty() {
+        return Sign::mark(Family::Named("openhands", Like::Nothing));
+    }
+    Sign::nothing()
 }
 
 impl Detector {
@@ -111,20 +138,20 @@ impl Detector {
     /// Whether a line of a file with a conversation a line is one that is read, or holds none.
     pub fn reads_conversation(line: &[u8]) -> bool {
         let line = line.strip_prefix(BOM).unwrap_or(line);
-        Sign::of(line).is_none_or(|sign| match (sign.family, sign.weight) {
-            (Some(Family::Conversations), _) => sign.unread[0].is_none(),
+        sign(line).is_none_or(|sign| match (sign.family, sign.weight) {
+            (Some(Family::Conversations), _) => sign.unread.is_none(),
             (_, Weight::Mark) => true,
             (_, Weight::Message) => false,
         })
     }
 
     fn line(&mut self, line: &[u8]) {
-        let Some(sign) = Sign::of(line) else { return };
+        let Some(sign) = sign(line) else { return };
         let tally = match sign.family {
             Some(Family::Bare) => return self.bare.add(&sign),
-            Some(Family::Base(base)) => {
-                self.first.get_or_insert(base);
-                &mut self.base[base as usize]
+            Some(Family::Of(format)) => {
+                self.first.get_or_insert(format);
+                &mut self.own[format as usize]
             }
             Some(Family::Conversations) => &mut self.conversations,
             Some(Family::Named(name, like)) => {
@@ -163,7 +190,7 @@ impl Detector {
         }
         let [(family, _)] = families.as_slice() else {
             return match (families.len(), self.first, self.stray.messages) {
-                (0, Some(base), 0) => Detected::Known(base.format(), Layout::File),
+                (0, Some(format), 0) => Detected::Known(format, Layout::File),
                 (0, _, _) => self.unsupported("unknown", &[&self.stray.unread]),
                 (_, _, _) => {
                     self.mixed(families.iter().map(|(f, n)| (self.name(*f), *n)).collect())
@@ -171,14 +198,11 @@ impl Detector {
             };
         };
         match family {
-            Like::Base(Base::Codex) => {
-                let mut unread = self.base[Base::Codex as usize].unread.clone();
-                unread.extend(self.bare.unread[Dialect::Responses as usize].clone());
-                self.fitting(Format::Codex, Layout::File, &unread)
-            }
-            Like::Base(base) => {
-                let tally = &self.base[*base as usize];
-                self.fitting(base.format(), Layout::File, &tally.unread)
+            Like::Of(format) => {
+                let mut unread = self.own[*format as usize].unread.clone();
+                // With an envelope on other lines; where there are none, these are another family.
+                unread.extend(self.bare.unread[*format as usize].clone());
+                self.fitting(*format, Layout::File, &unread)
             }
             Like::Conversations => {
                 self.fitting(Format::OpenAi, Layout::Line, &self.conversations.unread)
@@ -190,31 +214,33 @@ impl Detector {
 
     /// The formats that have messages in it.
     fn families(&self) -> Vec<(Like, u64)> {
-        let base = |base: Base| (Like::Base(base), self.base[base as usize].messages);
         let mut bare = self.bare.messages;
-        let mut codex = base(Base::Codex);
-        if codex.1 + self.base[Base::Codex as usize].marks > 0 && bare == self.bare.items {
-            // Plain items of the Responses API look like messages of any API.
-            codex.1 += std::mem::take(&mut bare);
-        }
-        let mut families = vec![
-            base(Base::ClaudeCode),
-            codex,
-            base(Base::Pi),
+        let own = Format::ALL.map(|format| {
+            let Tally {
+                mut messages,
+                marks,
+                ..
+            } = self.own[format as usize];
+            let may_be_bare = format.dialect().writes_bare_items();
+            if may_be_bare && messages + marks > 0 && bare == self.bare.items {
+                // Plain items of the Responses API look like messages of any API.
+                messages += std::mem::take(&mut bare);
+            }
+            (Like::Of(format), messages)
+        });
+        let others = [
             (Like::Bare, bare),
             (Like::Conversations, self.conversations.messages),
         ];
+        let mut families: Vec<_> = own.into_iter().chain(others).collect();
         families.retain(|(_, messages)| *messages > 0);
         families
     }
 
     fn name(&self, family: Like) -> &'static str {
         match family {
-            Like::Base(base) => base.format().name(),
-            Like::Bare => self
-                .bare
-                .format()
-                .map_or("messages", |(format, _)| format.name()),
+            Like::Of(format) => format.name(),
+            Like::Bare => self.bare.format().map_or("messages", Format::name),
             Like::Conversations => "openai conversations",
             Like::Nothing => "unknown",
         }
@@ -241,7 +267,7 @@ impl Detector {
             return self.joined(joined);
         }
         let plain = match like {
-            Like::Base(base) => &self.base[base as usize].unread,
+            Like::Of(format) => &self.own[format as usize].unread,
             Like::Conversations => &self.conversations.unread,
             Like::Bare | Like::Nothing => &BTreeMap::new(),
         };
@@ -261,31 +287,18 @@ impl Detector {
 
     /// Messages without an envelope.
     fn bare(&self) -> Detected {
-        let Some((format, dialect)) = self.bare.format() else {
-            let Bare {
-                anthropic,
-                openai,
-                ai_sdk,
-                ..
-            } = self.bare;
-            let formats = [Format::Anthropic, Format::OpenAi, Format::AiSdk];
-            let counted = formats
-                .map(Format::name)
-                .into_iter()
-                .zip([anthropic, openai, ai_sdk]);
-            return self.mixed(counted.filter(|(_, messages)| *messages > 0).collect());
+        let Some(format) = self.bare.format() else {
+            return self.mixed(self.bare.formats());
         };
-        let marked: Vec<_> = [Base::ClaudeCode, Base::Codex, Base::Pi]
-            .into_iter()
-            .map(|base| (base.format().name(), self.base[base as usize].marks))
-            .filter(|(_, marks)| *marks > 0)
-            .chain([(format.name(), self.bare.messages)])
-            .collect();
+        let own = Format::ALL.map(|format| (format.name(), self.own[format as usize].marks));
+        let own = own.into_iter().filter(|(_, marks)| *marks > 0);
+        let bare = (format.name(), self.bare.messages);
+        let marked: Vec<_> = own.chain([bare]).collect();
         if marked.len() > 1 {
             return self.mixed(marked);
         }
         let marks: u64 = self.named.values().map(|(_, tally)| tally.marks).sum();
-        let mut unread = self.bare.unread[dialect as usize].clone();
+        let mut unread = self.bare.unread[format as usize].clone();
         if self.others + marks > FEW {
             unread.insert("line without a message".to_owned(), self.others + marks);
         }
@@ -340,62 +353,14 @@ impl Detector {
     }
 }
 
-impl Base {
-    fn format(self) -> Format {
-        match self {
-            Base::ClaudeCode => Format::ClaudeCode,
-            Base::Codex => Format::Codex,
-            Base::Pi => Format::Pi,
-        }
-    }
-}
-
 impl Tally {
     fn add(&mut self, sign: &Sign<'_>) {
         match sign.weight {
             Weight::Message => self.messages += 1,
             Weight::Mark => self.marks += 1,
         }
-        if let Some(unread) = sign.unread[0] {
+        if let Some(unread) = sign.unread {
             add(&mut self.unread, unread);
-        }
-    }
-}
-
-impl Bare {
-    fn add(&mut self, sign: &Sign<'_>) {
-        let features = sign.features;
-        self.messages += 1;
-        for (feature, count) in [
-            (Features::ITEM, &mut self.items),
-            (Features::ANTHROPIC, &mut self.anthropic),
-            (Features::OPENAI, &mut self.openai),
-            (Features::AI_SDK, &mut self.ai_sdk),
-            (Features::PICTURES, &mut self.pictures),
-            (Features::SYSTEM, &mut self.system),
-        ] {
-            *count += u64::from(features.has(feature));
-        }
-        for (unread, kinds) in sign.unread.iter().zip(&mut self.unread) {
-            if let Some(unread) = unread {
-                add(kinds, *unread);
-            }
-        }
-    }
-
-    /// The format that these messages are of, if it is one.
-    fn format(&self) -> Option<(Format, Dialect)> {
-        let anthropic = (Format::Anthropic, Dialect::Anthropic);
-        let openai = (Format::OpenAi, Dialect::OpenAi);
-        match (self.anthropic > 0, self.openai > 0, self.ai_sdk > 0) {
-            (true, false, false) => Some(anthropic),
-            (false, true, false) => Some(openai),
-            (false, false, true) => Some((Format::AiSdk, Dialect::AiSdk)),
-            (false, false, false) if self.pictures > 0 => Some(anthropic),
-            // Anthropic's system prompt is no message; a line for it is OpenAI's way, unless blocks say otherwise.
-            (false, false, false) if self.system > 0 => Some(openai),
-            (false, false, false) => Some(anthropic),
-            (_, _, _) => None,
         }
     }
 }

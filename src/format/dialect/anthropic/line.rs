@@ -1,7 +1,7 @@
 //! Anthropic messages, one a line: `{"role", "content"}` and whatever an exporter added. Of that, `"isMeta": true` says
 //! that the agent put a user message there by itself.
 
-use super::blocks;
+use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{LineKind, Marks, Record, Role};
 

@@ -1,0 +1,101 @@
+//! A message of a session as a plain line of Anthropic's: its blocks are copied byte for byte, from however many lines.
+//!
+//! What the agent sent along by itself becomes a text in the reminder's tags that the agent puts around it. Never decides
+//! what is a message.
+
+use crate::scan::{Cursor, Kind, Span};
+use crate::text::push_json_string;
+use crate::transcript::{BlockKind, Conversation, Message, Role, Shape, Transcript, Typed};
+
+/// Writes a message.
+pub(super) fn push(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    out: &mut Vec<u8>,
+) {
+    out.extend_from_slice(br#"{"role":"#);
+    push_json_string(out, message.role.name());
+    out.extend_from_slice(br#","content":"#);
+    contents(transcript, conversation, message, out);
+    let blocks = conversation.blocks(message);
+    if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes {
+        out.extend_from_slice(br#","isMeta":true"#);
+    }
+    let lines = conversation.lines(message);
+    let last = lines.last().filter(|_| message.role == Role::Assistant);
+    let line = last.map_or(&b""[..], |line| transcript.line(*line));
+    let stop = stop_reason(line);
+    if !stop.is_empty() {
+        let stop = stop.of(line);
+        out.extend_from_slice(&[br#","stop_reason":""#, stop, b"\""].concat());
+    }
+    out.push(b'}');
+}
+
+/// A message's content: a string where it is one, else its blocks.
+fn contents(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    message: &Message,
+    out: &mut Vec<u8>,
+) {
+    let blocks = conversation.blocks(message);
+    let is_bare = |number: u32| {
+        let block = transcript.block(number);
+        block.kind == BlockKind::Text
+            && block.shape == Shape::String
+            && block.value == block.content
+    };
+    if let [only] = blocks
+        && is_bare(*only)
+    {
+        let block = transcript.block(*only);
+        out.extend_from_slice(transcript.bytes(block.line, block.value));
+        return;
+    }
+    out.push(b'[');
+    for (n, number) in blocks.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        let block = transcript.block(*number);
+        let value = transcript.bytes(block.line, block.value);
+        if block.kind == BlockKind::Attachment {
+            let reminder = format!(
+                "<system-reminder>\n{}\n</system-reminder>",
+                String::from_utf8_lossy(value)
+            );
+            out.extend_from_slice(br#"{"type":"text","text":"#);
+            push_json_string(out, &reminder);
+            out.push(b'}');
+        } else if is_bare(*number) {
+            out.extend_from_slice(br#"{"type":"text","text":"#);
+            out.extend_from_slice(value);
+            out.push(b'}');
+        } else {
+            out.extend_from_slice(value);
+        }
+    }
+    out.push(b']');
+}
+
+/// Why the answer of a session line ended.
+fn stop_reason(line: &[u8]) -> Span {
+    let mut reason = Span::default();
+    let read = Cursor::new(line).object(|key, c| {
+        match (key, c.kind()?) {
+            (b"message", Kind::Object) => drop(c.object(|key, c| {
+                match (key, c.kind()?) {
+                    (b"stop_reason", Kind::String) => reason = c.string()?.span,
+                    _ => drop(c.skip()?),
+                }
+                Ok(())
+            })?),
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    });
+    // The line was read before; should it fail all the same, nothing is said.
+    read.map_or(Span::default(), |_| reason)
+}

@@ -1,0 +1,47 @@
+//! By what a line of Claude Code is known: its ids. Other agents have taken its envelope over; what only these write says so.
+
+use crate::format::Format;
+use crate::format::detect::{
+    Family, LEAF_UUID, Line, MESSAGE, MESSAGE_ID, OF_QWEN, PARENT_UUID, PARTS, QWEN, SESSION_ID,
+    SNAPSHOT, STREAM_SESSION, Sign, UUID, Unread,
+};
+
+const OWN: Family = Family::Of(Format::ClaudeCode);
+
+/// The sign of a line of a session.
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+    let is_chained = line.has(PARENT_UUID)
+        || line.has(LEAF_UUID)
+        || line.has(UUID | SESSION_ID)
+        || line.has(UUID | MESSAGE) && !line.has(STREAM_SESSION);
+    if is_chained {
+        return Some(chained(line));
+    }
+    let is_note = line.has(MESSAGE_ID | SNAPSHOT) || line.has(SESSION_ID) && is_note(line.kind);
+    is_note.then(|| Sign::mark(OWN))
+}
+
+/// A line with ids.
+fn chained<'a>(line: &Line<'a>) -> Sign<'a> {
+    let says = line.message.as_ref();
+    let has_parts = line.has(PARTS) || says.is_some_and(|m| m.has("parts") || m.role == b"model");
+    if line.has(OF_QWEN) || has_parts {
+        return match says {
+            Some(_) => Sign::message(QWEN, Some(Unread::Line(line.kind))),
+            None => Sign::mark(QWEN),
+        };
+    }
+    match (line.kind, says) {
+        (b"user" | b"assistant", says) => {
+            let unread = says.and_then(|says| says.unread(Format::ClaudeCode));
+            Sign::message(OWN, unread)
+        }
+        (kind, Some(says)) if says.is_message() => Sign::message(OWN, Some(Unread::Line(kind))),
+        (_, _) => Sign::mark(OWN),
+    }
+}
+
+/// Whether a line is one that has no place in the chain; copies of requests hold messages.
+fn is_note(kind: &[u8]) -> bool {
+    kind == b"queue-operation" || kind.starts_with(b"api-request")
+}

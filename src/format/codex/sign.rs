@@ -1,0 +1,98 @@
+//! By what a line of a rollout is known: its envelope, or, without one, an item that no other API has.
+
+use crate::format::Format;
+use crate::format::detect::{
+    CALL_ID, Family, Line, PAYLOAD, Part, RECORD_TYPE, Sign, Unread, is_call,
+};
+
+const OWN: Family = Family::Of(Format::Codex);
+
+/// What stands in the envelopes.
+const ENVELOPES: [&[u8]; 8] = [
+    b"session_meta",
+    b"response_item",
+    b"event_msg",
+    b"turn_context",
+    b"compacted",
+    b"world_state",
+    b"inter_agent_communication",
+    b"token_usage_record",
+];
+
+/// Items of the Responses API that belong to a call.
+const CALL_ITEMS: [&[u8]; 5] = [
+    b"function_call",
+    b"function_call_output",
+    b"custom_tool_call",
+    b"custom_tool_call_output",
+    b"local_shell_call",
+];
+
+/// Other items that are read, or that look like calls and are none.
+const OTHER_ITEMS: [&[u8]; 12] = [
+    b"message",
+    b"agent_message",
+    b"reasoning",
+    b"web_search_call",
+    b"image_generation_call",
+    b"tool_search_call",
+    b"tool_search_output",
+    b"additional_tools",
+    b"compaction",
+    b"compaction_summary",
+    b"context_compaction",
+    b"ghost_snapshot",
+];
+
+/// The sign of a line of a rollout.
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+    if line.has(PAYLOAD) && ENVELOPES.contains(&line.kind) {
+        return Some(envelope(line));
+    }
+    if line.kind == b"message" && line.own.is_item() {
+        return Some(Sign::message(OWN, line.own.unread(Format::Codex)));
+    }
+    if CALL_ITEMS.contains(&line.kind) && line.has(CALL_ID) {
+        return Some(Sign::message(OWN, None));
+    }
+    let is_other = OTHER_ITEMS.contains(&line.kind) && line.kind != b"message";
+    (line.has(RECORD_TYPE) || is_other && !line.own.is_message()).then(|| Sign::mark(OWN))
+}
+
+fn envelope<'a>(line: &Line<'a>) -> Sign<'a> {
+    let payload = line.payload.as_ref();
+    let Some((kind, says)) = payload.filter(|_| line.kind == b"response_item") else {
+        return Sign::mark(OWN);
+    };
+    let is_known = CALL_ITEMS.contains(kind) || OTHER_ITEMS.contains(kind);
+    let unread = match *kind {
+        b"message" => says.unread(Format::Codex),
+        kind if !is_known && is_call(kind) => Some(Unread::Line(kind)),
+        _ => None,
+    };
+    Sign::message(OWN, unread)
+}
+
+/// What the reader of a message's item understands.
+pub(super) fn understands(part: Part<'_>) -> bool {
+    match part {
+        Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system" | b"developer"),
+        Part::Block(kind) => matches!(
+            kind,
+            b"input_text"
+                | b"output_text"
+                | b"text"
+                | b"summary_text"
+                | b"reasoning_text"
+                | b"refusal"
+                | b"input_image"
+                | b"image"
+                | b"image_url"
+                | b"input_file"
+                | b"file"
+                | b"document"
+        ),
+        Part::BareString | Part::ObjectResult => true,
+        Part::CallKey(_) | Part::ObjectContent => false,
+    }
+}

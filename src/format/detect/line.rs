@@ -1,0 +1,135 @@
+//! One line of a file of which nobody knows the format yet: its keys, its type, and what it says.
+
+use super::said::{Features, Said, Unread};
+use crate::format::Format;
+use crate::scan::{Cursor, Kind, Parse};
+
+/// Declares a bit for each key, or group of keys, of a line that a format may be known by.
+macro_rules! keys {
+    ($($name:ident = $($key:literal)|+;)*) => {
+        keys!(@ 0u32; $($name)*);
+
+        fn bit(key: &[u8]) -> u32 {
+            match key {
+                $($($key)|+ => $name,)*
+                _ => 0,
+            }
+        }
+    };
+    (@ $at:expr; $name:ident $($rest:ident)*) => {
+        pub(in crate::format) const $name: u32 = 1 << $at;
+        keys!(@ $at + 1; $($rest)*);
+    };
+    (@ $at:expr;) => {};
+}
+
+keys! {
+    PAYLOAD = b"payload";
+    PARENT_UUID = b"parentUuid";
+    UUID = b"uuid";
+    LEAF_UUID = b"leafUuid";
+    SESSION_ID = b"sessionId";
+    STREAM_SESSION = b"session_id";
+    MESSAGE = b"message";
+    MESSAGES = b"messages";
+    FROM_VALUE = b"conversations";
+    HISTORY = b"history";
+    TRAJECTORY = b"trajectory";
+    VERSION = b"version";
+    PARENT_ID = b"parentId";
+    PATCH = b"$set" | b"$rewindTo";
+    RECORD_TYPE = b"record_type";
+    MESSAGE_ID = b"messageId";
+    SNAPSHOT = b"snapshot";
+    PARTS = b"parts";
+    DATA = b"data";
+    CALL_ID = b"call_id";
+    CWD = b"cwd";
+    PROJECT = b"projectHash";
+    SOURCE = b"source" | b"observation" | b"action";
+    OF_QWEN = b"toolCallResult" | b"systemPayload" | b"provenance";
+    TOOL_OF_STREAM = b"tool_name" | b"tool_id";
+    OF_A_CALL = b"toolName" | b"tool_use_id" | b"tool_call_id" | b"toolCallId" | b"name" | b"tool" | b"input" | b"output"
+        | b"parameters" | b"arguments" | b"args" | b"result" | b"content" | b"function";
+}
+
+/// Keys of a line that is a call or a result by its type.
+const CALLED: u32 = OF_A_CALL | TOOL_OF_STREAM | CALL_ID | DATA;
+
+/// A line while it is read.
+#[derive(Debug, Default)]
+pub(crate) struct Line<'a> {
+    keys: u32,
+    pub(in crate::format) kind: &'a [u8],
+    /// Its own role and content.
+    pub(in crate::format) own: Said<'a>,
+    /// Those of its `message`.
+    pub(in crate::format) message: Option<Said<'a>>,
+    /// Those of its `payload`, and its type.
+    pub(in crate::format) payload: Option<(&'a [u8], Said<'a>)>,
+    /// What its `messages` come to together.
+    pub(super) messages: Option<(Features, Option<Unread<'a>>)>,
+}
+
+impl<'a> Line<'a> {
+    /// Reads a line; nothing where it is no JSON object.
+    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let mut line = Line::default();
+        let mut c = Cursor::new(bytes);
+        line.object(&mut c).and_then(|()| c.end()).ok()?;
+        Some(line)
+    }
+
+    /// Whether it has all of these keys.
+    pub(in crate::format) fn has(&self, keys: u32) -> bool {
+        self.keys & keys == keys
+    }
+
+    /// Whether it has a key that a call or a result has.
+    pub(super) fn is_called(&self) -> bool {
+        self.keys & CALLED != 0
+    }
+
+    fn object(&mut self, c: &mut Cursor<'a>) -> Parse<()> {
+        let line = c.line();
+        c.object(|key, c| {
+            self.keys |= bit(key);
+            match (key, c.kind()?) {
+                (b"type", Kind::String) => self.kind = c.string()?.span.of(line),
+                (b"message", Kind::Object) => self.message = Some(Said::read(c)?),
+                (b"payload", Kind::Object) => {
+                    let (mut kind, mut said): (&[u8], _) = (b"", Said::default());
+                    c.object(|key, c| match (key, c.kind()?) {
+                        (b"type", Kind::String) => {
+                            kind = c.string()?.span.of(line);
+                            Ok(())
+                        }
+                        _ => said.key(key, c),
+                    })?;
+                    self.payload = Some((kind, said));
+                }
+                (b"messages", Kind::Array) => {
+                    self.messages = None;
+                    c.array(|c| self.one_of_several(c))?;
+                }
+                _ => self.own.key(key, c)?,
+            }
+            Ok(())
+        })
+        .map(drop)
+    }
+
+    /// One of a line's `messages`.
+    fn one_of_several(&mut self, c: &mut Cursor<'a>) -> Parse<()> {
+        if c.kind()? != Kind::Object {
+            return c.skip().map(drop);
+        }
+        let says = Said::read(c)?;
+        if says.is_message() {
+            let (features, unread) = self.messages.get_or_insert_default();
+            features.insert(says.features());
+            *unread = unread.or(says.unread(Format::OpenAi));
+        }
+        Ok(())
+    }
+}

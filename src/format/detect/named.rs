@@ -1,0 +1,60 @@
+//! Formats that are known by name and not read: what only they write.
+
+use super::line::{
+    CWD, DATA, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION,
+    TOOL_OF_STREAM, TRAJECTORY, VERSION,
+};
+use super::said::Unread;
+use super::sign::{Family, Like, Sign};
+use crate::format::Format;
+
+/// Qwen Code, which has taken over Claude Code's envelope.
+pub(in crate::format) const QWEN: Family = Family::Named("qwen", Like::Of(Format::ClaudeCode));
+const DROID: Family = Family::Named("factory-droid", Like::Of(Format::Pi));
+const STREAM: Family = Family::Named("stream-json", Like::Bare);
+const SYNAPSE: Family = Family::Named("synapse", Like::Bare);
+const UI_MESSAGES: Family = Family::Named("ui-messages", Like::Bare);
+
+/// The sign of a line of such a format.
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+    let named = |name| Family::Named(name, Like::Nothing);
+    let unread = Some(Unread::Line(line.kind));
+    let (family, is_message) = match line.kind {
+        b"session_start" if line.has(CWD | VERSION) => (DROID, false),
+        b"agent_turn_outcome" | b"compaction_state" => (DROID, false),
+        kind if kind.starts_with(b"context.") => (
+            named("kimi"),
+            line.message.is_some() || kind.ends_with(b"_event"),
+        ),
+        b"user.message"
+        | b"assistant.message"
+        | b"tool.execution_start"
+        | b"tool.execution_complete"
+            if line.has(DATA) =>
+        {
+            (named("copilot"), true)
+        }
+        b"item.completed" | b"thread.started" => (named("codex-exec"), true),
+        b"user" | b"assistant" | b"system" | b"result"
+            if line.has(STREAM_SESSION) && !line.own.is_message() =>
+        {
+            (STREAM, true)
+        }
+        b"tool_use" | b"tool_result" if line.has(TOOL_OF_STREAM) => (STREAM, true),
+        _ if line.has(PATCH) || line.has(SESSION_ID | PROJECT) || line.kind == b"gemini" => {
+            (named("gemini"), true)
+        }
+        _ if line.has(FROM_VALUE) => (named("sharegpt"), true),
+        _ if line.has(TRAJECTORY) => (named("swe-agent"), true),
+        _ if line.has(HISTORY) => (named("openhands"), true),
+        _ if line.own.role.is_empty() => return None,
+        _ if line.own.has("toolCalls") || line.own.has("toolCallId") => (SYNAPSE, true),
+        _ if line.has(PARTS) || line.own.has("toolInvocations") => (UI_MESSAGES, true),
+        _ => return None,
+    };
+    Some(match (is_message, line.kind) {
+        (false, _) => Sign::mark(family),
+        (true, b"") => Sign::message(family, line.own.unread(Format::OpenAi)),
+        (true, _) => Sign::message(family, unread),
+    })
+}

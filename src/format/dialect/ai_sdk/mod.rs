@@ -1,0 +1,41 @@
+//! Model messages of the Vercel AI SDK, one a line.
+
+mod line;
+
+use crate::format::detect::Part;
+use crate::format::{Dialect, Format, Opening, Summaries};
+use crate::scan::{Cursor, Parse};
+use crate::transcript::{LineKind, Record};
+
+/// The dialect.
+pub(in crate::format) struct AiSdk;
+
+impl Dialect for AiSdk {
+    fn name(&self) -> &'static str {
+        "ai-sdk"
+    }
+
+    fn understands(&self, part: Part<'_>) -> bool {
+        match part {
+            Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system" | b"tool"),
+            Part::Block(kind) => matches!(
+                kind,
+                b"text" | b"reasoning" | b"image" | b"file" | b"tool-call" | b"tool-result"
+            ),
+            Part::ObjectResult => true,
+            Part::CallKey(_) | Part::BareString | Part::ObjectContent => false,
+        }
+    }
+
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+        line::line(c, record)
+    }
+
+    fn summaries(&self) -> Summaries {
+        Summaries::Message(Opening::Any)
+    }
+
+    fn plain(&self) -> Format {
+        Format::AiSdk
+    }
+}

@@ -1,0 +1,40 @@
+//! Anthropic messages, one a line.
+
+mod line;
+
+use crate::format::detect::Part;
+use crate::format::shapes::blocks;
+use crate::format::{Dialect, Opening, Summaries, ToolNames};
+use crate::scan::{Cursor, Parse};
+use crate::transcript::{LineKind, Record};
+
+/// The dialect.
+pub(in crate::format) struct Anthropic;
+
+impl Dialect for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn understands(&self, part: Part<'_>) -> bool {
+        blocks::understands(part)
+    }
+
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+        line::line(c, record)
+    }
+
+    fn summaries(&self) -> Summaries {
+        Summaries::Message(Opening::User)
+    }
+
+    /// Those of the editor tool that the API itself defines.
+    fn tools(&self) -> ToolNames {
+        ToolNames {
+            read: &["view"],
+            write: &["create"],
+            edit: &["str_replace", "str_replace_based_edit_tool"],
+            ..ToolNames::default()
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! OpenAI chat completions: one message a line, or one conversation a line.
+
+mod line;
+
+use crate::format::detect::Part;
+use crate::format::{Dialect, Format, Opening, Summaries, ToolNames};
+use crate::scan::{Cursor, Parse};
+use crate::transcript::{LineKind, Record};
+
+/// The dialect.
+pub(in crate::format) struct OpenAi;
+
+impl Dialect for OpenAi {
+    fn name(&self) -> &'static str {
+        "openai"
+    }
+
+    fn understands(&self, part: Part<'_>) -> bool {
+        match part {
+            Part::Role(role) => matches!(
+                role,
+                b"user" | b"assistant" | b"system" | b"developer" | b"tool" | b"function"
+            ),
+            Part::CallKey(key) => matches!(key, "tool_calls" | "tool_call_id" | "function_call"),
+            Part::Block(kind) => matches!(
+                kind,
+                b"text"
+                    | b"refusal"
+                    | b"input_text"
+                    | b"output_text"
+                    | b"image"
+                    | b"image_url"
+                    | b"input_image"
+                    | b"document"
+                    | b"file"
+            ),
+            Part::BareString | Part::ObjectResult => true,
+            Part::ObjectContent => false,
+        }
+    }
+
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+        line::line(c, record)
+    }
+
+    fn summaries(&self) -> Summaries {
+        Summaries::Message(Opening::Any)
+    }
+
+    /// The API has no tools of its own; these are those of agents that write such files.
+    fn tools(&self) -> ToolNames {
+        ToolNames {
+            shell: &["run_terminal_cmd"],
+            read: &["read_file"],
+            write: &["write_file"],
+            edit: &["edit_file"],
+            ..ToolNames::default()
+        }
+    }
+
+    fn plain(&self) -> Format {
+        Format::OpenAi
+    }
+}

@@ -1,0 +1,39 @@
+//! By what an entry of a pi session is known: a header, and messages within entries.
+
+use crate::format::Format;
+use crate::format::detect::{CWD, Family, Line, Part, Sign, VERSION};
+
+const OWN: Family = Family::Of(Format::Pi);
+
+/// The sign of an entry.
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+    match (line.kind, &line.message) {
+        (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(Sign::mark(OWN)),
+        (b"message", Some(says)) if line.own.role.is_empty() => {
+            Some(Sign::message(OWN, says.unread(Format::Pi)))
+        }
+        (_, _) => None,
+    }
+}
+
+/// What the reader of a message understands.
+pub(super) fn understands(part: Part<'_>) -> bool {
+    match part {
+        Part::Role(role) => matches!(
+            role,
+            b"user"
+                | b"assistant"
+                | b"toolResult"
+                | b"bashExecution"
+                | b"custom"
+                | b"hookMessage"
+                | b"branchSummary"
+                | b"compactionSummary"
+                | b"system"
+        ),
+        Part::Block(kind) => matches!(kind, b"text" | b"thinking" | b"image" | b"toolCall"),
+        Part::CallKey(key) => key == "toolCallId",
+        Part::ObjectResult => true,
+        Part::BareString | Part::ObjectContent => false,
+    }
+}

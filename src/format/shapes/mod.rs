@@ -1,0 +1,3 @@
+//! Ways to write things that several formats share. Nothing here knows of any of them.
+
+pub(super) mod blocks;
