@@ -18,7 +18,8 @@
 //! | --- | --- |
 //! | [`scan`] | bytes to lines to spans: the hot path |
 //! | [`transcript`] | the model: lines, blocks, conversations |
-//! | [`mod@format`] | which format it is; one reader a format |
+//! | [`verify`] | the providers' rules |
+//! | [`mod@format`] | which format it is; a dialect each: its lines, live windows, summaries, rules, tools |
 //! | [`policy`] | every key of a policy; the presets |
 //! | [`tokens`] | estimates |
 //! | [`redact`] | secrets in a text, masked |
@@ -29,7 +30,6 @@
 //! | [`http`] | servers that write summaries, where one is named |
 //! | [`settle`] | the changes that are made, and the summary that fits, by actual sizes |
 //! | [`apply`] | changes become edits, edits become lines |
-//! | [`verify`] | the providers' rules |
 //! | [`pipeline`] | one transcript through these stages |
 //! | [`stats`] | what a transcript is made of |
 //! | [`replay`] | a policy turn by turn over a recorded session |
@@ -48,7 +48,7 @@
 //! report
 //! eval, replay
 //! pipeline, stats
-//! apply, verify
+//! apply
 //! settle
 //! http
 //! artifacts
@@ -59,6 +59,7 @@
 //! tokens
 //! policy
 //! format
+//! verify
 //! transcript
 //! ids
 //! scan

@@ -7,7 +7,7 @@ use super::over::Over;
 use crate::error::Result;
 use crate::format::{Detected, Unsupported, Warnings};
 use crate::outcome::{Outcome, OutcomeError, path_text};
-use crate::verify::{self, Finding};
+use crate::verify::Finding;
 
 /// What was seen in an input.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ fn file(path: &Path, detected: Detected, bytes: &[u8]) -> Verified {
         Detected::Unsupported(why) => verified.unsupported = Some(why),
         Detected::Known(format, layout) => each(bytes, layout, |bytes, first_line, _| {
             let transcript = format.read(bytes, first_line, &mut Warnings::default());
-            let findings = verify::verify(format, &transcript).into_iter();
+            let findings = format.verify(&transcript).into_iter();
             verified.findings.extend(findings.map(|f| Finding {
                 line: f.line + first_line - 1,
                 ..f

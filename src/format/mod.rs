@@ -22,6 +22,7 @@ use crate::scan::{Cursor, Parse, RawLine, lines};
 use crate::transcript::{
     ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, Transcript,
 };
+use crate::verify::{Finding, Findings, Provider};
 use detect::{Line, Part, Sign};
 
 pub use claude_code::{MirrorCut, mirror_cuts};
@@ -29,7 +30,6 @@ pub use codex::SUMMARY_BEGINS;
 pub use compaction::{Splice, Summary};
 pub use detect::{Detected, Detector, Layout, Unsupported, unsupported};
 pub use line::{LineWarning, WarningKind, Warnings};
-pub(crate) use pi::{Kept as PiKept, Tree as PiTree};
 pub use usage::Share;
 
 /// A format that ctxpack reads and writes.
@@ -142,6 +142,14 @@ pub(crate) trait Dialect: Sync {
     ) -> Option<String> {
         None
     }
+
+    /// Whose words tell what rule is broken; `None` where that may change within a transcript, or is not known.
+    fn provider(&self) -> Option<Provider> {
+        None
+    }
+
+    /// Holds a transcript against the rules of its provider and of its agent.
+    fn check(&self, findings: &mut Findings<'_, '_>);
 
     /// The names of its agent's tools.
     fn tools(&self) -> ToolNames {
@@ -326,6 +334,14 @@ impl Format {
             Format::Codex => codex::without(transcript, blocks),
             Format::Pi => pi::without(transcript, conversation, blocks),
         }
+    }
+
+    /// What is wrong with a history, conversation by conversation.
+    pub fn verify(self, transcript: &Transcript<'_>) -> Vec<Finding> {
+        let dialect = self.dialect();
+        let mut findings = Findings::new(transcript, dialect.provider());
+        dialect.check(&mut findings);
+        findings.finish()
     }
 
     /// How a summary is written: see [`Dialect::summaries`].

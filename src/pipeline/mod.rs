@@ -30,7 +30,7 @@ use crate::settle::Change;
 use crate::store::Store;
 use crate::tokens::{Estimator, usage};
 use crate::transcript::{Conversation, ConversationId, Transcript};
-use crate::verify::{Finding, Severity, new_findings, verify};
+use crate::verify::{Finding, Severity, new_findings};
 
 pub use round::{Gates, Round, Summaries};
 pub use work::Work;
@@ -199,7 +199,7 @@ impl<'p> Pipeline<'p> {
         if !masked.is_empty() {
             work.begin();
         }
-        let findings = verify(input.format, &work.transcript);
+        let findings = input.format.verify(&work.transcript);
         let mut conversations = self.before(&mut work);
         let windows = self.windows(&mut work);
         let round = self.round(&mut work, Gates::OPEN);
@@ -208,7 +208,7 @@ impl<'p> Pipeline<'p> {
             self.correct(&mut work, &windows, &round);
         }
         let after = if is_changed {
-            verify(input.format, &work.transcript)
+            input.format.verify(&work.transcript)
         } else {
             findings.clone()
         };

@@ -11,7 +11,7 @@ use crate::transcript::{Block, BlockKind, Conversation, Marks, Message, Role};
 
 /// Who makes a request of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sender {
+pub(crate) enum Sender {
     /// They are sent as they stand.
     Api,
     /// Claude Code sends them: it puts results first, leaves its own error messages out and always adds what the user
@@ -26,7 +26,7 @@ struct Turn {
 }
 
 /// Checks one conversation.
-pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation, sender: Sender) {
+pub(crate) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation, sender: Sender) {
     let mut check = Check {
         f,
         conversation,

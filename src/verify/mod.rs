@@ -1,30 +1,24 @@
 //! Is a history valid for its provider's API, and will its agent resume from it?
 //!
-//! [`verify`] goes over a transcript's model and lists [`Finding`]s; [`new_findings`] says which of them a compaction
-//! has brought in. The rules are those that providers answer with an error, in their own words where these are known
-//! ([`Rule::wording`]), and those by which agents choose what they send. Bytes are read again only for ids, for a few
-//! keys that no record keeps, and to see that what is sent is JSON for every reader.
+//! A dialect checks a transcript's model by the rules here and by its own ([`crate::format::Format::verify`]), and
+//! [`Findings`] collects what they find; [`new_findings`] says which [`Finding`]s a compaction has brought in. The rules are
+//! those that providers answer with an error, in their own words where these are known ([`Rule::wording`]), and those by
+//! which agents choose what they send. Bytes are read again only for ids, for a few keys that no record keeps, and to see
+//! that what is sent is JSON for every reader.
 //!
 //! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
 
-mod ai_sdk;
-mod anthropic;
-mod claude_code;
-mod codex;
-mod openai;
-mod pi;
+pub(crate) mod anthropic;
+pub(crate) mod openai;
 mod rule;
 
 use std::borrow::Cow;
 
-use crate::format::Format;
 use crate::ids::IdMap;
 use crate::scan::{Cursor, Oddities, unescape};
-use crate::transcript::{Block, Conversation, LineKind, Transcript};
+use crate::transcript::{Block, Conversation, ConversationId, LineKind, Transcript};
 
-pub use rule::Rule;
-
-use anthropic::Sender;
+pub use rule::{Provider, Rule};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,39 +46,6 @@ pub struct Finding {
     pub message: String,
 }
 
-/// What is wrong with a history, conversation by conversation.
-pub fn verify(format: Format, transcript: &Transcript<'_>) -> Vec<Finding> {
-    let mut findings = Findings::new(format, transcript);
-    findings.without_conversation();
-    match format {
-        Format::Anthropic => {
-            findings.unreadable_lines();
-            findings.conversations(|f, c| anthropic::check(f, c, Sender::Api));
-        }
-        Format::OpenAi => {
-            findings.unreadable_lines();
-            findings.conversations(openai::check);
-        }
-        Format::ClaudeCode => {
-            findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
-            claude_code::check(&mut findings);
-        }
-        Format::Codex => {
-            findings.conversations(codex::check);
-            codex::rollout(&mut findings);
-        }
-        Format::Pi => {
-            findings.conversations(pi::messages);
-            pi::session(&mut findings);
-        }
-        Format::AiSdk => {
-            findings.unreadable_lines();
-            findings.conversations(ai_sdk::check);
-        }
-    }
-    findings.list
-}
-
 /// The errors of `after` that `before` does not account for, in the order of `after`.
 ///
 /// Findings are counted by rule and id, never by line: a compaction moves lines. Warnings count on neither side.
@@ -108,53 +69,77 @@ pub fn new_findings<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Fin
 }
 
 /// The findings of one transcript, as they come.
-struct Findings<'t, 'a> {
-    format: Format,
-    transcript: &'t Transcript<'a>,
-    /// The one that is being checked.
+pub(crate) struct Findings<'t, 'a> {
+    pub(crate) transcript: &'t Transcript<'a>,
+    provider: Option<Provider>,
+    /// The conversation that is being checked.
     conversation: String,
     list: Vec<Finding>,
 }
 
 impl<'t, 'a> Findings<'t, 'a> {
-    fn new(format: Format, transcript: &'t Transcript<'a>) -> Self {
+    /// Nothing yet, but that nothing is left to check; `provider` is the one whose words are used.
+    pub(crate) fn new(transcript: &'t Transcript<'a>, provider: Option<Provider>) -> Self {
         let first = transcript.conversations.first();
-        Findings {
-            format,
+        let mut findings = Findings {
             transcript,
+            provider,
             conversation: first.map(|c| c.id.to_string()).unwrap_or_default(),
             list: Vec::new(),
-        }
+        };
+        findings.without_conversation();
+        findings
+    }
+
+    /// All of them, in the order in which they were found.
+    pub(crate) fn finish(self) -> Vec<Finding> {
+        self.list
+    }
+
+    /// What is found from here on is of the conversation of that name.
+    pub(crate) fn within(&mut self, conversation: &ConversationId) {
+        self.conversation = conversation.to_string();
     }
 
     /// Runs a check over every conversation, under its name.
-    fn conversations(&mut self, mut check: impl FnMut(&mut Self, &'t Conversation)) {
+    pub(crate) fn conversations(&mut self, mut check: impl FnMut(&mut Self, &'t Conversation)) {
         for conversation in &self.transcript.conversations {
-            self.conversation = conversation.id.to_string();
+            self.within(&conversation.id);
             check(self, conversation);
         }
     }
 
-    fn error(&mut self, rule: Rule, line: u32, id: &[u8]) {
+    /// An error about a line; `id` is as it stands between its quotes.
+    pub(crate) fn error(&mut self, rule: Rule, line: u32, id: &[u8]) {
         self.add(rule, Severity::Error, line, id);
     }
 
     /// An error about a call or a result.
-    fn call_error(&mut self, rule: Rule, block: &Block) {
+    pub(crate) fn call_error(&mut self, rule: Rule, block: &Block) {
         self.error(rule, block.line, self.id_of(block));
     }
 
-    fn warning(&mut self, rule: Rule, line: u32, id: &[u8]) {
+    /// A warning about a line; `id` is as it stands between its quotes.
+    pub(crate) fn warning(&mut self, rule: Rule, line: u32, id: &[u8]) {
         self.add(rule, Severity::Warning, line, id);
     }
 
-    fn add(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8]) {
-        let words = rule.wording(self.format).unwrap_or(rule.ours());
+    /// A finding in the provider's words, or else in the rule's.
+    pub(crate) fn add(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8]) {
+        let wording = self.provider.and_then(|provider| rule.wording(provider));
+        let words = wording.unwrap_or(rule.ours());
         self.say(rule, severity, line, id, words);
     }
 
     /// Adds a finding in other words than the rule's. `id` is as it stands between its quotes.
-    fn say(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8], words: &str) {
+    pub(crate) fn say(
+        &mut self,
+        rule: Rule,
+        severity: Severity,
+        line: u32,
+        id: &[u8],
+        words: &str,
+    ) {
         let id = String::from_utf8_lossy(&unescape(id)).into_owned();
         let message = if id.is_empty() {
             words.to_owned()
@@ -172,12 +157,12 @@ impl<'t, 'a> Findings<'t, 'a> {
     }
 
     /// A block's call id as it reads.
-    fn call_id(&self, block: &Block) -> Cow<'t, [u8]> {
+    pub(crate) fn call_id(&self, block: &Block) -> Cow<'t, [u8]> {
         unescape(self.transcript.bytes(block.line, block.call_id))
     }
 
     /// The uuid of a line, as it stands; empty in formats without.
-    fn uuid(&self, line: u32) -> &'t [u8] {
+    pub(crate) fn uuid(&self, line: u32) -> &'t [u8] {
         match self.transcript.links().get(line as usize) {
             Some(link) => self.transcript.bytes(line, link.id),
             None => b"",
@@ -185,7 +170,7 @@ impl<'t, 'a> Findings<'t, 'a> {
     }
 
     /// What names a block best, as it stands: its call's id, or its line's uuid.
-    fn id_of(&self, block: &Block) -> &'t [u8] {
+    pub(crate) fn id_of(&self, block: &Block) -> &'t [u8] {
         match self.transcript.bytes(block.line, block.call_id) {
             b"" => self.uuid(block.line),
             id => id,
@@ -204,7 +189,7 @@ impl<'t, 'a> Findings<'t, 'a> {
     }
 
     /// Lines of a file of messages that hold none because they cannot be read. Blank lines hurt nobody.
-    fn unreadable_lines(&mut self) {
+    pub(crate) fn unreadable_lines(&mut self) {
         for (number, line) in (0u32..).zip(self.transcript.lines()) {
             if line.kind == LineKind::Bad && !self.transcript.line(number).trim_ascii().is_empty() {
                 let words = "a line that is no message";
@@ -214,7 +199,7 @@ impl<'t, 'a> Findings<'t, 'a> {
     }
 
     /// Whether every reader would take the bytes of a block.
-    fn readable(&mut self, block: &Block) {
+    pub(crate) fn readable(&mut self, block: &Block) {
         // Most lines have nothing odd about them; where one has, it is looked for in this very block.
         let odd = self.transcript.lines()[block.line as usize].oddities;
         if !odd.contains(Oddities::INVALID_UTF8) && !odd.contains(Oddities::LONE_SURROGATE) {

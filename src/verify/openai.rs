@@ -23,7 +23,7 @@ enum Answered {
 }
 
 /// Checks one conversation.
-pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
+pub(crate) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     let mut check = Check {
         f,
         conversation,

@@ -2,8 +2,6 @@
 //!
 //! A name is stable: scripts and comparisons rely on it. Never checks anything.
 
-use crate::format::Format;
-
 /// One thing that a history must or should keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
@@ -69,6 +67,19 @@ pub enum Rule {
     UsageMissing,
 }
 
+/// Who answers a request, or refuses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// OpenAI's chat completions.
+    OpenAi,
+    /// OpenAI's Responses API.
+    Responses,
+    /// The AI SDK, before it sends a request to any of them.
+    AiSdk,
+}
+
 impl Rule {
     /// The stable name, in kebab case.
     pub fn name(self) -> &'static str {
@@ -80,15 +91,13 @@ impl Rule {
         self.words().1
     }
 
-    /// What the provider of `format` answers when the rule is broken, where its words are known.
-    pub fn wording(self, format: Format) -> Option<&'static str> {
-        match format {
-            Format::Anthropic | Format::ClaudeCode => self.anthropic(),
-            Format::OpenAi => self.openai(),
-            Format::Codex => self.responses(),
-            // Which provider it is may change in the middle of a session.
-            Format::Pi => None,
-            Format::AiSdk => self.ai_sdk(),
+    /// What a provider answers when the rule is broken, where its words are known.
+    pub fn wording(self, provider: Provider) -> Option<&'static str> {
+        match provider {
+            Provider::Anthropic => self.anthropic(),
+            Provider::OpenAi => self.openai(),
+            Provider::Responses => self.responses(),
+            Provider::AiSdk => self.ai_sdk(),
         }
     }
 

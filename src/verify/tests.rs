@@ -7,13 +7,14 @@ mod openai;
 mod pi;
 
 use super::*;
-use crate::format::Warnings;
+use crate::format::{Format, Warnings};
 
 /// What is found in a file of these lines: severity, rule, line and id of each finding, in order.
 fn found(format: Format, lines: &[String]) -> Vec<String> {
     let text = lines.join("\n");
     let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
-    verify(format, &transcript)
+    format
+        .verify(&transcript)
         .iter()
         .map(|f| {
             let severity = match f.severity {
@@ -90,7 +91,7 @@ fn a_finding_says_where_and_what_in_the_words_of_the_provider() {
     );
     let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
     assert_eq!(
-        verify(Format::Anthropic, &transcript),
+        Format::Anthropic.verify(&transcript),
         [Finding {
             rule: Rule::MissingResult,
             severity: Severity::Error,
@@ -102,13 +103,13 @@ fn a_finding_says_where_and_what_in_the_words_of_the_provider() {
         }]
     );
     assert_eq!(
-        Rule::MissingResult.wording(Format::OpenAi),
+        Rule::MissingResult.wording(Provider::OpenAi),
         Some(
             "An assistant message with 'tool_calls' must be followed by tool messages \
              responding to each 'tool_call_id'"
         )
     );
-    assert_eq!(Rule::ChainBroken.wording(Format::ClaudeCode), None);
+    assert_eq!(Rule::ChainBroken.wording(Provider::Anthropic), None);
 }
 
 fn finding(rule: Rule, severity: Severity, line: u64, id: &str) -> Finding {
@@ -168,7 +169,7 @@ fn no_input_is_too_odd_to_be_checked() {
     for format in Format::ALL {
         for end in 0..=text.len() {
             let transcript = format.read(&text.as_bytes()[..end], 1, &mut Warnings::default());
-            let findings = verify(format, &transcript);
+            let findings = format.verify(&transcript);
             assert_eq!(new_findings(&findings, &findings), Vec::<&Finding>::new());
         }
     }

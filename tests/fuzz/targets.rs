@@ -20,7 +20,7 @@ use ctxpack::store::folder::Durability;
 use ctxpack::store::gc::Sweep;
 use ctxpack::store::undo::{Appended, Dest, Undo};
 use ctxpack::transcript::{Replace, Transcript};
-use ctxpack::verify::{Finding, new_findings, verify};
+use ctxpack::verify::{Finding, new_findings};
 use serde_json::value::RawValue;
 
 /// A target, by its name.
@@ -128,7 +128,7 @@ pub(crate) fn read(data: &[u8]) {
             "{}: not every byte is given back",
             format.name()
         );
-        verify(format, &transcript);
+        format.verify(&transcript);
         format.dead(&transcript);
         format.full_history(&transcript);
     }
@@ -279,9 +279,9 @@ fn is_close(outcome: &Outcome) -> bool {
 
 fn findings(format: Format, layout: Layout, bytes: &[u8]) -> Vec<Finding> {
     match layout {
-        Layout::File => verify(format, &format.read(bytes, 1, &mut Warnings::default())),
+        Layout::File => format.verify(&format.read(bytes, 1, &mut Warnings::default())),
         Layout::Line => {
-            let of = |line: &[u8]| verify(format, &format.read(line, 1, &mut Warnings::default()));
+            let of = |line: &[u8]| format.verify(&format.read(line, 1, &mut Warnings::default()));
             let each = lines(bytes).map(|raw| &bytes[raw.start..raw.end]);
             each.flat_map(of).collect()
         }

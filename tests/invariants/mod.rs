@@ -36,7 +36,7 @@ use ctxpack::plan::Keeping;
 use ctxpack::policy::Layer;
 use ctxpack::scan::{Cursor, unescape};
 use ctxpack::store::{archive_name, hash, offload_name};
-use ctxpack::verify::{Finding, Rule, Severity, new_findings, verify};
+use ctxpack::verify::{Finding, Rule, Severity, new_findings};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseResult};
 
@@ -529,7 +529,7 @@ fn findings(format: Format, layout: Layout, bytes: &[u8]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (bytes, first_line, _) in transcripts(layout, bytes) {
         let transcript = format.read(bytes, first_line, &mut Warnings::default());
-        findings.extend(verify(format, &transcript));
+        findings.extend(format.verify(&transcript));
     }
     findings
 }

@@ -17,6 +17,7 @@ mod mirror;
 mod plain;
 mod preserved;
 mod record;
+mod rules;
 mod sign;
 mod tree;
 mod usage;
@@ -31,6 +32,8 @@ use super::shapes::blocks;
 use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+use crate::verify::anthropic::{self, Sender};
+use crate::verify::{Findings, Provider};
 
 /// The dialect.
 pub(super) struct ClaudeCode;
@@ -70,6 +73,15 @@ impl Dialect for ClaudeCode {
 
     fn summaries(&self) -> Summaries {
         Summaries::Native
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        Some(Provider::Anthropic)
+    }
+
+    fn check(&self, findings: &mut Findings<'_, '_>) {
+        findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
+        rules::check(findings);
     }
 
     fn acts_on_usage(&self) -> bool {

@@ -15,6 +15,7 @@ mod link;
 mod output;
 mod plain;
 mod record;
+mod rules;
 mod sign;
 mod usage;
 
@@ -26,6 +27,7 @@ use super::detect::{Line, Part, Sign};
 use super::{Dialect, Summaries, ToolNames, finish};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+use crate::verify::{Findings, Provider};
 
 /// How Codex begins the summary that it writes itself.
 pub const SUMMARY_BEGINS: &str =
@@ -73,6 +75,15 @@ impl Dialect for Codex {
 
     fn summaries(&self) -> Summaries {
         Summaries::Native
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        Some(Provider::Responses)
+    }
+
+    fn check(&self, findings: &mut Findings<'_, '_>) {
+        findings.conversations(rules::check);
+        rules::rollout(findings);
     }
 
     fn acts_on_usage(&self) -> bool {

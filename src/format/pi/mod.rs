@@ -9,19 +9,20 @@ mod compaction;
 mod history;
 mod plain;
 mod record;
+mod rules;
 mod sign;
 mod tree;
 mod usage;
 
 pub(super) use compaction::{splice, without};
 pub(super) use history::dead;
-pub(crate) use tree::{Kept, Tree};
 pub(super) use usage::corrected;
 
 use super::detect::{Line, Part, Sign};
 use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+use crate::verify::Findings;
 
 /// The figures that add up to a request's tokens.
 const USAGE: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
@@ -64,6 +65,11 @@ impl Dialect for Pi {
 
     fn summaries(&self) -> Summaries {
         Summaries::Native
+    }
+
+    fn check(&self, findings: &mut Findings<'_, '_>) {
+        findings.conversations(rules::messages);
+        rules::session(findings);
     }
 
     fn acts_on_usage(&self) -> bool {

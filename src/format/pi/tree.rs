@@ -12,11 +12,11 @@ use crate::transcript::{
 };
 
 /// No line.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// Which entry is the parent of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Chaining {
+pub(super) enum Chaining {
     /// The one before it; the first version of the format has no ids.
     ByPlace,
     /// The one that it names.
@@ -24,9 +24,9 @@ pub(crate) enum Chaining {
 }
 
 /// The entries of a session.
-pub(crate) struct Tree<'t, 'a> {
-    pub(crate) transcript: &'t Transcript<'a>,
-    pub(crate) chaining: Chaining,
+pub(super) struct Tree<'t, 'a> {
+    pub(super) transcript: &'t Transcript<'a>,
+    pub(super) chaining: Chaining,
     /// Of each line, the line of its parent.
     parents: Vec<u32>,
     by_id: IdMap<&'t [u8], u32>,
@@ -34,16 +34,16 @@ pub(crate) struct Tree<'t, 'a> {
 
 /// What a compaction says of the entries before it that are still sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Kept {
+pub(super) struct Kept {
     /// The id of the first one.
-    pub(crate) id: Option<Span>,
+    pub(super) id: Option<Span>,
     /// Its number among the entries of the file, the header included, and where that stands; in the first version.
-    pub(crate) index: Option<(Span, u64)>,
+    pub(super) index: Option<(Span, u64)>,
 }
 
 impl Kept {
     /// Reads `firstKeptEntryId` and `firstKeptEntryIndex`.
-    pub(crate) fn read(line: &[u8]) -> Self {
+    pub(super) fn read(line: &[u8]) -> Self {
         let mut kept = Kept::default();
         let read = Cursor::new(line).object(|key, c| {
             match (key, c.kind()?) {
@@ -64,7 +64,7 @@ impl Kept {
 }
 
 impl<'t, 'a> Tree<'t, 'a> {
-    pub(crate) fn new(transcript: &'t Transcript<'a>) -> Self {
+    pub(super) fn new(transcript: &'t Transcript<'a>) -> Self {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if link.marks.has(Marks::NODE) && !link.id.is_empty() {
@@ -95,7 +95,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         tree
     }
 
-    pub(crate) fn link(&self, line: u32) -> &'t Link {
+    pub(super) fn link(&self, line: u32) -> &'t Link {
         &self.transcript.links()[line as usize]
     }
 
@@ -104,7 +104,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The id of an entry, as it stands; empty in the first version.
-    pub(crate) fn id_of(&self, line: u32) -> &'t [u8] {
+    pub(super) fn id_of(&self, line: u32) -> &'t [u8] {
         match self.chaining {
             Chaining::ByPlace => b"",
             Chaining::ById => self.transcript.bytes(line, self.link(line).id),
@@ -112,12 +112,12 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The entry of that id.
-    pub(crate) fn named(&self, id: &[u8]) -> Option<u32> {
+    pub(super) fn named(&self, id: &[u8]) -> Option<u32> {
         self.by_id.get(id).copied()
     }
 
     /// The line of an entry's parent, or [`NONE`].
-    pub(crate) fn parent(&self, line: u32) -> u32 {
+    pub(super) fn parent(&self, line: u32) -> u32 {
         self.parents[line as usize]
     }
 
@@ -137,7 +137,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The way from the root to the leaf.
-    pub(crate) fn path(&self) -> Vec<u32> {
+    pub(super) fn path(&self) -> Vec<u32> {
         let mut path = Vec::new();
         let mut seen = IdSet::default();
         let mut next = self.leaf();
@@ -150,20 +150,20 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The place of the last compaction on a path.
-    pub(crate) fn compaction(&self, path: &[u32]) -> Option<usize> {
+    pub(super) fn compaction(&self, path: &[u32]) -> Option<usize> {
         path.iter()
             .rposition(|line| self.has(*line, Marks::BOUNDARY))
     }
 
     /// The place on a path of the first entry that the compaction at a place of it keeps.
-    pub(crate) fn first_kept(&self, path: &[u32], compaction: usize) -> Option<usize> {
+    pub(super) fn first_kept(&self, path: &[u32], compaction: usize) -> Option<usize> {
         let line = path[compaction];
         let target = self.target(line, Kept::read(self.transcript.line(line)))?;
         path[..compaction].iter().position(|line| *line == target)
     }
 
     /// The entry that a compaction on a line names.
-    pub(crate) fn target(&self, line: u32, kept: Kept) -> Option<u32> {
+    pub(super) fn target(&self, line: u32, kept: Kept) -> Option<u32> {
         match self.chaining {
             Chaining::ByPlace => {
                 let (_, number) = kept.index?;
@@ -174,7 +174,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     /// The lines that count where entries are numbered: all that could be read, the header too.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn entries(&self) -> impl Iterator<Item = u32> + '_ {
         let lines = (0u32..).zip(self.transcript.lines());
         let read = lines.filter(|(number, line)| {
             self.transcript.is_there(*number) && line.kind != LineKind::Bad

@@ -1,11 +1,13 @@
 //! Model messages of the Vercel AI SDK, one a line.
 
 mod line;
+mod rules;
 
 use crate::format::detect::Part;
 use crate::format::{Dialect, Format, Opening, Summaries};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
+use crate::verify::{Findings, Provider};
 
 /// The dialect.
 pub(in crate::format) struct AiSdk;
@@ -33,6 +35,15 @@ impl Dialect for AiSdk {
 
     fn summaries(&self) -> Summaries {
         Summaries::Message(Opening::Any)
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        Some(Provider::AiSdk)
+    }
+
+    fn check(&self, findings: &mut Findings<'_, '_>) {
+        findings.unreadable_lines();
+        findings.conversations(rules::check);
     }
 
     fn plain(&self) -> Format {

@@ -7,6 +7,8 @@ use crate::format::shapes::blocks;
 use crate::format::{Dialect, Opening, Summaries, ToolNames};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
+use crate::verify::anthropic::{self, Sender};
+use crate::verify::{Findings, Provider};
 
 /// The dialect.
 pub(in crate::format) struct Anthropic;
@@ -26,6 +28,15 @@ impl Dialect for Anthropic {
 
     fn summaries(&self) -> Summaries {
         Summaries::Message(Opening::User)
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        Some(Provider::Anthropic)
+    }
+
+    fn check(&self, findings: &mut Findings<'_, '_>) {
+        findings.unreadable_lines();
+        findings.conversations(|f, c| anthropic::check(f, c, Sender::Api));
     }
 
     /// Those of the editor tool that the API itself defines.

@@ -6,6 +6,7 @@ use crate::format::detect::Part;
 use crate::format::{Dialect, Format, Opening, Summaries, ToolNames};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
+use crate::verify::{Findings, Provider, openai};
 
 /// The dialect.
 pub(in crate::format) struct OpenAi;
@@ -45,6 +46,15 @@ impl Dialect for OpenAi {
 
     fn summaries(&self) -> Summaries {
         Summaries::Message(Opening::Any)
+    }
+
+    fn provider(&self) -> Option<Provider> {
+        Some(Provider::OpenAi)
+    }
+
+    fn check(&self, findings: &mut Findings<'_, '_>) {
+        findings.unreadable_lines();
+        findings.conversations(openai::check);
     }
 
     /// The API has no tools of its own; these are those of agents that write such files.

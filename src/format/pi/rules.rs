@@ -6,11 +6,11 @@
 
 use std::borrow::Cow;
 
-use super::{Findings, Rule};
-use crate::format::{PiKept as Kept, PiTree as Tree};
+use super::tree::{Kept, Tree};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind};
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Message, Role, Shape};
+use crate::verify::{Findings, Rule};
 
 /// Checks the messages of a conversation.
 pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use super::{Findings, Rule, Severity};
 use crate::ids::IdMap;
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Marks, Role, Shape};
+use crate::verify::{Findings, Rule, Severity};
 
 /// A call, and whether it was answered.
 struct Called<'t> {

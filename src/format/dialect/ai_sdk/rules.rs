@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use super::{Findings, Rule};
 use crate::ids::IdSet;
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role};
+use crate::verify::{Findings, Rule};
 
 /// Checks one conversation.
 pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {

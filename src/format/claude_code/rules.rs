@@ -4,10 +4,10 @@
 //! summary beside the path. So each of these is an error here. Never looks at dates or at the order of lines, but for
 //! what comes after the last compaction.
 
-use super::{Findings, Rule};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{ConversationId, LineKind, Link, Marks, Role, Transcript};
+use crate::verify::{Findings, Rule};
 
 /// Checks the chain; the messages are checked before it.
 pub(super) fn check(f: &mut Findings<'_, '_>) {
@@ -18,7 +18,7 @@ pub(super) fn check(f: &mut Findings<'_, '_>) {
             chain.walk(f, *line, Rule::ChainParentMissing, &mut seen);
         }
     });
-    f.conversation = ConversationId::Main.to_string();
+    f.within(&ConversationId::Main);
     chain.preserved(f, &seen);
     chain.dead_ends(f, &mut seen);
     chain.compaction(f);
