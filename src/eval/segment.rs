@@ -7,7 +7,7 @@
 use crate::format::{Format, Warnings};
 use crate::ids::{IdMap, IdSet};
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, LineKind, Link, Marks, Transcript, Typed,
+    BlockKind, Conversation, ConversationId, LineKind, Link, LinkKind, Transcript, Typed,
 };
 
 /// A session up to its first compaction, as lines of its own.
@@ -77,10 +77,15 @@ fn first_compaction(format: Format, transcript: &Transcript<'_>) -> Option<usize
 fn own_lines(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32> {
     let live = conversation.path.iter().chain(conversation.all_lines());
     let live: IdSet<u32> = live.copied().collect();
-    let goes_back = |link: &Link| {
-        [Marks::LEAF, Marks::CHOSEN, Marks::TITLE]
-            .iter()
-            .any(|mark| link.marks.has(*mark))
+    let goes_back = |link: &Link| match link.kind {
+        LinkKind::Pointer | LinkKind::ChosenPointer | LinkKind::GoBack | LinkKind::Title => true,
+        LinkKind::Other
+        | LinkKind::Node
+        | LinkKind::Attachment
+        | LinkKind::Compaction(_)
+        | LinkKind::Request
+        | LinkKind::Folder
+        | LinkKind::Count => false,
     };
     let is_own = |line: &u32| {
         let link = transcript.links().get(*line as usize);

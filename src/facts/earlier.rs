@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::format::SUMMARY_BEGINS;
 use crate::policy::{self, Policy, Template, presets};
-use crate::transcript::{BlockKind, Conversation, Marks, Message, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, Message, Role, Transcript};
 
 use super::said;
 
@@ -99,7 +99,7 @@ impl Earlier {
         let first = messages.position(|message| message.role != Role::System);
         for (number, message) in conversation.messages.iter().enumerate() {
             let is_behind = left.last() == Some(&Left::Summary);
-            let is_summary = is_marked(transcript, conversation, message)
+            let is_summary = message.is_summary
                 || first == Some(number) && self.begins(transcript, conversation, message);
             left.push(if is_summary {
                 Left::Summary
@@ -193,21 +193,6 @@ impl Earlier {
                 .iter()
                 .any(|ack| said(transcript, block) == *ack)
     }
-}
-
-/// Whether the format itself says that a message is a summary.
-fn is_marked(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> bool {
-    let line = conversation.first_line(message);
-    let Some(link) = transcript.links().get(line as usize) else {
-        return false;
-    };
-    // Codex puts a summary behind the words of the user that it keeps, all in one record.
-    let is_listed = link.marks.has(Marks::BOUNDARY.and(Marks::ROOT));
-    let is_behind = || {
-        let words = first_words(transcript, conversation, message);
-        message.role == Role::User && words.is_some_and(|words| words.starts_with(SUMMARY_BEGINS))
-    };
-    link.marks.has(Marks::SUMMARY) || is_listed && is_behind()
 }
 
 fn first_words(

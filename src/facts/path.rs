@@ -9,7 +9,7 @@ use std::cell::{OnceCell, RefCell};
 use super::input::Input;
 use super::lossy;
 use crate::scan::{Cursor, Span, unescape};
-use crate::transcript::{Line, LineKind, Marks, Transcript};
+use crate::transcript::{Line, LineKind, LinkKind, Transcript};
 
 /// The names that tools have for the path in their inputs.
 const KEYS: [&str; 6] = [
@@ -110,7 +110,7 @@ impl<'t, 'a> Folders<'t, 'a> {
         let links = transcript.links();
         let saying = self.saying.get_or_init(|| {
             let links = (0..).zip(links);
-            let saying = links.filter(|(_, link)| link.marks.has(Marks::PLACE));
+            let saying = links.filter(|(_, link)| link.kind == LinkKind::Folder);
             saying.map(|(line, _)| line).collect()
         });
         let before = saying.partition_point(|saying| *saying < line);

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{Place, said};
-use crate::transcript::{BlockKind, Conversation, Marks, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
 /// A skill that was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ fn loaded<'c>(
             }
             let said = said(transcript, block);
             let link = transcript.links().get(block.line as usize);
-            let is_injected = link.is_some_and(|link| link.marks.has(Marks::META));
+            let is_injected = link.is_some_and(|link| link.is_injected);
             let (name, text) = in_a_block(&said).or_else(|| {
                 // Whoever writes such a line by hand has loaded nothing.
                 is_injected.then(|| below_its_folder(&said))?

@@ -7,7 +7,7 @@
 use crate::format::Format;
 use crate::scan::{RawLine, lines};
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, Marks, Message, Role, Transcript, Typed,
+    Answer, BlockKind, Conversation, ConversationId, Message, Role, Transcript, Typed,
 };
 
 /// A session as it was recorded.
@@ -117,7 +117,7 @@ fn answers(transcript: &Transcript<'_>, conversation: &Conversation, message: &M
     let link = transcript
         .links()
         .get(conversation.first_line(message) as usize);
-    let is_made_up = link.is_some_and(|link| link.marks.has(Marks::UNASKED));
+    let is_made_up = link.is_some_and(|link| link.answer != Answer::Given);
     if message.role == Role::Assistant && !is_made_up {
         Answers::Yes
     } else {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{Size, Sizes};
 use crate::format::Format;
-use crate::transcript::{Conversation, Marks, Role, Transcript};
+use crate::transcript::{Conversation, Role, Transcript};
 
 /// How a provider's count relates to the estimate: `recorded` ≈ `overhead` + `factor` × content.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -79,7 +79,7 @@ pub fn asked(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<us
     let links = transcript.links();
     let is_summary = |line: &&u32| {
         let link = links.get(**line as usize);
-        link.is_some_and(|link| link.marks.has(Marks::SUMMARY))
+        link.is_some_and(|link| link.is_summary)
     };
     let compacted = conversation.all_lines().iter().filter(is_summary).max();
     let messages = conversation.messages.iter().enumerate();

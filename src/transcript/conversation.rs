@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Marks, Role, Transcript};
+use super::{Role, Source, Transcript};
 use crate::ids::IdSet;
 use crate::scan::Span;
 
@@ -43,6 +43,8 @@ pub struct Message {
     pub role: Role,
     /// Whether a person wrote it.
     pub typed: Typed,
+    /// Whether the format itself says that it is a summary.
+    pub is_summary: bool,
     /// The message object on its first line; empty where a message is spread over lines.
     pub object: Span,
     /// The content value on its first line.
@@ -98,6 +100,7 @@ impl Conversation {
         self.messages.push(Message {
             role,
             typed: Typed::No,
+            is_summary: false,
             object,
             content,
             lines,
@@ -167,7 +170,7 @@ impl Transcript<'_> {
         for unit in &self.units()[from..] {
             let blocks: Vec<u32> = (unit.blocks.0..unit.blocks.1).collect();
             let message = conversation.push(unit.role, unit.object, unit.content);
-            if !unit.echo.has(Marks::ECHO) {
+            if unit.source != Source::Injected {
                 conversation.messages[message].typed = self.is_typed(unit.role, &blocks);
             }
             conversation.extend(unit.line, blocks);

@@ -11,6 +11,7 @@
 
 mod changes;
 mod conversation;
+mod link;
 mod records;
 
 use std::borrow::Cow;
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use changes::{ChangeSet, Replace};
 pub use conversation::{Conversation, ConversationId, Message, Typed};
+pub use link::{Answer, Compaction, Link, LinkKind, Source};
 pub use records::{BlockMark, Record, TextMark};
 
 use crate::scan::{BOM, Eol, Oddities, Span, Text, unescape};
@@ -209,78 +211,6 @@ pub struct Mirror {
     pub of: Span,
 }
 
-/// How a line hangs together with others, in formats whose lines form a tree. Spans are within the line.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Link {
-    /// This line's own id.
-    pub id: Span,
-    /// The id of the line before it in its branch.
-    pub parent: Span,
-    /// The id of the API message that it is a part of.
-    pub message: Span,
-    /// The message's content value.
-    pub content: Span,
-    /// What the chain needs to know of it.
-    pub role: Option<Role>,
-    /// Flags.
-    pub marks: Marks,
-}
-
-/// Flags of a [`Link`]; a set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Marks(u16);
-
-impl Marks {
-    /// On a branch of its own: a subagent's conversation.
-    pub const SIDECHAIN: Marks = Marks(1);
-    /// Injected by the agent, not typed.
-    pub const META: Marks = Marks(2);
-    /// The summary that follows a compaction.
-    pub const SUMMARY: Marks = Marks(4);
-    /// The place of a compaction.
-    pub const BOUNDARY: Marks = Marks(8);
-    /// Says which line is the leaf; its `parent` span holds the leaf's id.
-    pub const LEAF: Marks = Marks(16);
-    /// With [`Marks::LEAF`]: the user went back to that leaf. Alone: by as many turns as its `content` span says.
-    pub const CHOSEN: Marks = Marks(8192);
-    /// `parentUuid` is there and `null`; with [`Marks::BOUNDARY`] where lines have no parents: nothing before it is seen.
-    pub const ROOT: Marks = Marks(32);
-    /// The text begins as an echo of a command or an injected reminder does.
-    pub const ECHO: Marks = Marks(64);
-    /// An attachment that is sent.
-    pub const ATTACHMENT: Marks = Marks(128);
-    /// An answer that the agent made up itself (an API error).
-    pub const SYNTHETIC: Marks = Marks(256);
-    /// A copy of a request.
-    pub const REQUEST: Marks = Marks(512);
-    /// Names the conversation that ends on the line whose id is in its `parent` span.
-    pub const TITLE: Marks = Marks(2048);
-    /// An answer that no request was made for: its usage says nothing.
-    pub const UNASKED: Marks = Marks(4096);
-    /// Of a type at which a conversation can go on.
-    pub const NODE: Marks = Marks(1024);
-    /// Says in which folder the agent works from here on: its `content` span.
-    pub const PLACE: Marks = Marks(16384);
-    /// Says what a provider has counted: its `content` span.
-    pub const COUNT: Marks = Marks(32768);
-
-    /// Whether `other` is in the set.
-    pub fn has(self, other: Marks) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// The set and `other`.
-    #[must_use]
-    pub fn and(self, other: Marks) -> Marks {
-        Marks(self.0 | other.0)
-    }
-
-    /// Puts `other` into the set.
-    pub fn insert(&mut self, other: Marks) {
-        self.0 |= other.0;
-    }
-}
-
 /// A message that stands whole on one line.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
@@ -294,8 +224,8 @@ pub struct Unit {
     pub content: Span,
     /// Its blocks, by their numbers in the transcript.
     pub blocks: (u32, u32),
-    /// The text begins as an injected reminder does.
-    pub echo: Marks,
+    /// In whose name it was written.
+    pub source: Source,
 }
 
 impl Block {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Block, BlockKind, Line, LineKind, Link, Marks, Mirror, Presence, Role, Transcript, Unit,
+    Block, BlockKind, Line, LineKind, Link, Mirror, Presence, Role, Source, Transcript, Unit,
 };
 use crate::scan::{Eol, Oddities, RawLine, Span, Text};
 
@@ -94,7 +94,7 @@ impl Record<'_, '_> {
         role: Role,
         object: Span,
         content: Span,
-        echo: Marks,
+        source: Source,
         blocks: BlockMark,
     ) {
         let end = self.transcript.blocks.len() as u32;
@@ -105,7 +105,7 @@ impl Record<'_, '_> {
             object,
             content,
             blocks: (blocks.0, end),
-            echo,
+            source,
         });
     }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::{Findings, Rule, Severity};
 use crate::ids::IdSet;
 use crate::scan::Cursor;
-use crate::transcript::{Block, BlockKind, Conversation, Marks, Message, Role};
+use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role};
 
 /// Who makes a request of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl<'c, 't> Check<'c, 't, '_> {
 
     fn is_synthetic(&self, line: u32) -> bool {
         let link = self.f.transcript.links().get(line as usize);
-        link.is_some_and(|link| link.marks.has(Marks::SYNTHETIC))
+        link.is_some_and(|link| link.answer == Answer::ApiError)
     }
 
     fn block(&self, block: u32) -> &'t Block {

@@ -6,7 +6,7 @@
 
 use super::tree::{NONE, Tree};
 use crate::scan::Cursor;
-use crate::transcript::{Conversation, Marks, Role, Transcript};
+use crate::transcript::{Answer, Conversation, Role, Transcript};
 
 /// The line of the last answer that a model gave in a conversation, or above it.
 pub(in super::super) fn last_answer(
@@ -42,8 +42,8 @@ impl Tree<'_, '_> {
     /// Whether a model gave the answer on a line, and not the agent.
     pub(super) fn is_answer(&self, line: u32) -> bool {
         self.link(line).role == Some(Role::Assistant)
-            && !self.has(line, Marks::UNASKED)
-            && !self.has(line, Marks::SIDECHAIN)
+            && self.link(line).answer == Answer::Given
+            && !self.link(line).is_aside
     }
 
     /// An answer's line as the root `id`, with nothing said on it.

@@ -12,7 +12,7 @@ use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
-use crate::transcript::{ChangeSet, Conversation, ConversationId, Marks, Replace, Transcript};
+use crate::transcript::{ChangeSet, Conversation, ConversationId, Replace, Transcript};
 
 /// What a new line takes over from the line that it follows: where and by whom the session is held.
 const IDENTITY: [&[u8]; 8] = [
@@ -152,8 +152,8 @@ pub(in super::super) fn without(
 fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
     let links = (0u32..).zip(tree.transcript.links());
     let recorded = links.filter(|(line, link)| {
-        let is_one = link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY);
-        is_one && tree.has(*line, Marks::SIDECHAIN) == tree.has(of, Marks::SIDECHAIN)
+        let is_one = link.is_boundary() || link.is_summary;
+        is_one && tree.link(*line).is_aside == tree.link(of).is_aside
     });
     recorded.map(|(line, _)| line + 1).last().unwrap_or(0)
 }
@@ -161,7 +161,7 @@ fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
 /// The last line that says which one is the leaf.
 fn last_pointer(tree: &Tree<'_, '_>) -> Option<u32> {
     let links = (0u32..).zip(tree.transcript.links());
-    let pointers = links.filter(|(_, link)| link.marks.has(Marks::LEAF));
+    let pointers = links.filter(|(_, link)| link.is_pointer());
     pointers.map(|(line, _)| line).last()
 }
 
@@ -178,8 +178,8 @@ fn left_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
     let leaf = conversation.leaf?;
     let mut newer = leaf + 1..tree.transcript.links().len() as u32;
     let is_left = newer.any(|line| {
-        let is_beside = tree.has(line, Marks::SIDECHAIN) == tree.has(leaf, Marks::SIDECHAIN);
-        tree.has(line, Marks::NODE) && is_beside
+        let is_beside = tree.link(line).is_aside == tree.link(leaf).is_aside;
+        tree.link(line).is_node() && is_beside
     });
     is_left.then_some(leaf)
 }
@@ -228,7 +228,7 @@ fn records(tree: &Tree<'_, '_>, place: &Place<'_>, summary: Summary<'_>) -> Reco
         identity.extend_from_slice(b",\"timestamp\":");
         identity.extend_from_slice(timestamp.of(line));
     }
-    let is_aside = link.marks.has(Marks::SIDECHAIN).to_string();
+    let is_aside = link.is_aside.to_string();
     let id = link.id.of(line);
     let boundary_id = uuid(&[b"boundary", id, summary.text.as_bytes()]);
     let summary_id = match place.left {

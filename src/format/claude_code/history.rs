@@ -10,7 +10,7 @@ use super::tree::{NONE, Tree};
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, unescape};
 use crate::transcript::{
-    BlockKind, ChangeSet, Conversation, ConversationId, Marks, Replace, Transcript,
+    BlockKind, ChangeSet, Conversation, ConversationId, LinkKind, Replace, Transcript,
 };
 
 /// The dead lines of a session.
@@ -41,7 +41,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         }
     }
     // What a live compaction names is looked for, even where the chain no longer leads there.
-    let boundaries = live.iter().filter(|line| tree.has(**line, Marks::BOUNDARY));
+    let boundaries = live.iter().filter(|line| tree.link(**line).is_boundary());
     // And what it hangs on, where nothing else says which model answers.
     let main = transcript.conversations.first();
     let is_told = main.is_some_and(|main| main.path.iter().any(|line| tree.is_answer(*line)));
@@ -58,10 +58,10 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     // A compaction that has just been written: its summary is still to come, and will hang on it.
     let nodes = (0u32..).zip(transcript.links());
     let last = nodes
-        .filter(|(_, link)| link.marks.has(Marks::NODE) && !link.id.is_empty())
+        .filter(|(_, link)| link.is_node() && !link.id.is_empty())
         .last();
     live.extend(
-        last.filter(|(_, link)| link.marks.has(Marks::BOUNDARY))
+        last.filter(|(_, link)| link.is_boundary())
             .map(|(line, _)| line),
     );
     let mut lines = dead_lines(&tree, &live);
@@ -70,7 +70,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     }
     // Copies of requests repeat what leaves.
     let links = (0u32..).zip(transcript.links());
-    let requests = links.filter(|(_, link)| link.marks.has(Marks::REQUEST));
+    let requests = links.filter(|(_, link)| link.kind == LinkKind::Request);
     lines.extend(requests.map(|(line, _)| line));
     ChangeSet {
         replace: relinked(&tree, &lines),
@@ -86,12 +86,11 @@ fn breaks_off(tree: &Tree<'_, '_>) -> bool {
         return false;
     };
     let is_beside = |line| {
-        tree.has(line, Marks::SIDECHAIN) == tree.has(first, Marks::SIDECHAIN)
-            && tree.link(line).role.is_some()
+        tree.link(line).is_aside == tree.link(first).is_aside && tree.link(line).role.is_some()
     };
     let is_broken = !tree.link(first).parent.is_empty()
         && tree.parent(first) == NONE
-        && !tree.has(first, Marks::BOUNDARY);
+        && !tree.link(first).is_boundary();
     is_broken && (0..first).any(is_beside)
 }
 
@@ -101,7 +100,7 @@ fn breaks_off(tree: &Tree<'_, '_>) -> bool {
 /// dead hangs on it.
 fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     let speaks = |line: u32| {
-        let is_compaction = tree.has(line, Marks::BOUNDARY) || tree.has(line, Marks::SUMMARY);
+        let is_compaction = tree.link(line).is_boundary() || tree.link(line).is_summary;
         is_compaction || tree.link(line).role.is_some()
     };
     let links = (0u32..).zip(tree.transcript.links());
@@ -147,7 +146,7 @@ pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace
             continue;
         }
         let named = tree.named(transcript.bytes(line, link.parent));
-        let to = if link.marks.has(Marks::LEAF) || link.marks.has(Marks::TITLE) {
+        let to = if link.is_pointer() || link.kind == LinkKind::Title {
             if named.is_none_or(|target| !dead.contains(&target)) {
                 continue;
             }

@@ -10,7 +10,7 @@
 use super::preserved::Preserved;
 use super::tree::{Above, NONE, Tree};
 use crate::ids::{IdMap, IdSet};
-use crate::transcript::{BlockKind, Conversation, ConversationId, Marks, Role, Transcript};
+use crate::transcript::{BlockKind, Conversation, ConversationId, LinkKind, Role, Transcript};
 
 /// The conversations of a session: the main one, then inline sidechains in the order of their first lines.
 pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
@@ -144,7 +144,7 @@ impl Tree<'_, '_> {
         lines
             .iter()
             .copied()
-            .rfind(|line| self.has(*line, Marks::NODE))
+            .rfind(|line| self.link(*line).is_node())
     }
 
     /// The line at which the main conversation goes on unless a pointer leads elsewhere.
@@ -164,7 +164,7 @@ impl Tree<'_, '_> {
         let (mut at, mut leaf) = (last, last);
         while let Some(child) = newest.get(&at).filter(|child| seen.insert(**child)) {
             at = *child;
-            if self.has(at, Marks::NODE) {
+            if self.link(at).is_node() {
                 leaf = at;
             }
         }
@@ -190,19 +190,19 @@ impl Tree<'_, '_> {
         let transcript = self.transcript;
         let (mut pointer, mut boundary) = (None, None);
         for (line, link) in (0u32..).zip(transcript.links()) {
-            if link.marks.has(Marks::BOUNDARY) {
+            if link.is_boundary() {
                 (pointer, boundary) = (None, Some(line));
-            } else if link.marks.has(Marks::LEAF) {
+            } else if link.is_pointer() {
                 let id = transcript.bytes(line, link.parent);
-                let is_chosen = link.marks.has(Marks::CHOSEN) || pointer == Some((id, true));
+                let is_chosen = link.kind == LinkKind::ChosenPointer || pointer == Some((id, true));
                 pointer = Some((id, is_chosen));
-            } else if link.marks.has(Marks::NODE) && !link.marks.has(Marks::SIDECHAIN) {
+            } else if link.is_node() && !link.is_aside {
                 pointer = pointer.map(|(id, _)| (id, false));
             }
         }
         let (id, is_chosen) = pointer?;
         let line = self.named(id).filter(|line| {
-            self.has(*line, Marks::NODE)
+            self.link(*line).is_node()
                 && lines.binary_search(line).is_ok()
                 && self.is_spoken(*line)
                 && (is_chosen || !newest.contains(line))
@@ -224,7 +224,7 @@ impl Tree<'_, '_> {
         let mut path = vec![leaf];
         let mut seen = IdSet::from_iter([leaf]);
         let mut at = leaf;
-        while !is_end(at) && !self.has(at, Marks::BOUNDARY) {
+        while !is_end(at) && !self.link(at).is_boundary() {
             let parent = self.parent(at);
             if parent == NONE || !seen.insert(parent) {
                 break;
@@ -241,7 +241,7 @@ impl Tree<'_, '_> {
         let Some(boundary) = path
             .first()
             .copied()
-            .filter(|line| self.has(*line, Marks::BOUNDARY))
+            .filter(|line| self.link(*line).is_boundary())
         else {
             return;
         };

@@ -9,7 +9,7 @@ use super::link::{Branch, Window, conversations};
 use super::tree::Tree;
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span};
-use crate::transcript::{Conversation, Marks, Transcript};
+use crate::transcript::{Conversation, Transcript};
 
 /// The conversations of a session as they were lived: the main one, then inline sidechains in the order of their first
 /// lines.
@@ -32,13 +32,13 @@ impl Tree<'_, '_> {
             let walk = self.walk_of(lines, branch, at);
             let first = *walk.first().unwrap_or(&at);
             path.extend(walk.into_iter().rev().filter(|line| seen.insert(*line)));
-            let is_compaction = self.has(first, Marks::BOUNDARY);
+            let is_compaction = self.link(first).is_boundary();
             from = is_compaction
                 .then(|| self.before(first, lines, &seen))
                 .flatten();
         }
         path.reverse();
-        path.retain(|line| !self.has(*line, Marks::BOUNDARY) && !self.has(*line, Marks::SUMMARY));
+        path.retain(|line| !self.link(*line).is_boundary() && !self.link(*line).is_summary);
         let (lines, gathered) = self.gather(lines, path);
         Window {
             lines,
@@ -54,7 +54,7 @@ impl Tree<'_, '_> {
         let named = self.named(logical_parent(line).of(line));
         // What the compaction hangs on repeats an answer.
         let is_above = |line: &u32| {
-            *line < boundary && self.has(*line, Marks::NODE) && *line != self.parent(boundary)
+            *line < boundary && self.link(*line).is_node() && *line != self.parent(boundary)
         };
         let before = named.or_else(|| lines.iter().copied().rfind(is_above));
         before.filter(|line| !seen.contains(line))

@@ -10,7 +10,7 @@ use super::tree::Tree;
 use crate::ids::{IdMap, IdSet};
 use crate::scan::Span;
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, LineKind, Link, Marks, Role, Typed,
+    BlockKind, Conversation, ConversationId, LineKind, Link, LinkKind, Role, Typed,
 };
 
 impl Tree<'_, '_> {
@@ -65,16 +65,16 @@ impl Tree<'_, '_> {
             } else {
                 Span::default()
             };
-            let injected = [Marks::META, Marks::SUMMARY, Marks::ECHO];
-            let typed = if kind == GroupKind::Words
-                && !injected.iter().any(|mark| self.has(lines[0], *mark))
-            {
+            let first = self.link(lines[0]);
+            let is_agents = first.is_injected || first.is_summary || first.is_echo;
+            let typed = if kind == GroupKind::Words && !is_agents {
                 self.transcript.is_typed(role, &blocks[0])
             } else {
                 Typed::No
             };
             let message = conversation.push(role, Span::default(), content);
             conversation.messages[message].typed = typed;
+            conversation.messages[message].is_summary = first.is_summary;
             for (line, blocks) in lines.iter().zip(blocks) {
                 conversation.extend(*line, blocks);
             }
@@ -133,7 +133,7 @@ impl Tree<'_, '_> {
     }
 
     fn group_kind(&self, line: u32, link: &Link) -> GroupKind {
-        if link.marks.has(Marks::ATTACHMENT) {
+        if link.kind == LinkKind::Attachment {
             return GroupKind::Attachment;
         }
         if link.role == Some(Role::Assistant) {

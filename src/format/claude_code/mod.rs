@@ -31,7 +31,7 @@ use super::detect::{Line, Part, Sign};
 use super::shapes::blocks;
 use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
 use crate::scan::{Cursor, Parse};
-use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+use crate::transcript::{Answer, Conversation, LineKind, Link, Message, Record, Transcript};
 use crate::verify::anthropic::{self, Sender};
 use crate::verify::{Findings, Provider};
 
@@ -68,7 +68,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn is_compaction(&self, link: &Link) -> bool {
-        link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY)
+        link.is_boundary() || link.is_summary
     }
 
     fn summaries(&self) -> Summaries {
@@ -98,7 +98,7 @@ impl Dialect for ClaudeCode {
         lines.find_map(|line| {
             let link = transcript.links().get(*line as usize)?;
             // An answer that the agent made up was no request.
-            let is_asked = !link.marks.has(Marks::UNASKED);
+            let is_asked = link.answer == Answer::Given;
             let line = || recorded::in_message(transcript.line(*line), &recorded::ANTHROPIC);
             is_asked.then(line).flatten()
         })

@@ -2,7 +2,9 @@
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Block, BlockKind, LineKind, Link, Marks, Record, Role};
+use crate::transcript::{
+    Answer, Block, BlockKind, Compaction, LineKind, Link, LinkKind, Record, Role,
+};
 
 /// Attachments that Claude Code sends along with the messages; the others are for its own use.
 const SENT_ATTACHMENTS: [&[u8]; 7] = [
@@ -25,6 +27,7 @@ struct Parts {
     subtype: Span,
     call: Span,
     leaf: Span,
+    is_chosen: bool,
     tool_use_result: Option<Span>,
     data: Option<Span>,
     attachment: Option<(Span, Span)>,
@@ -44,18 +47,17 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
             b"uuid" => link.id = string(c)?,
             b"parentUuid" => {
                 link.parent = string(c)?;
-                if link.parent.is_empty() {
-                    link.marks.insert(Marks::ROOT);
-                }
+                link.is_root |= link.parent.is_empty();
             }
             b"leafUuid" => parts.leaf = string(c)?,
-            b"explicit" => mark(c, link, Marks::CHOSEN)?,
-            b"isSidechain" => mark(c, link, Marks::SIDECHAIN)?,
-            b"isMeta" => mark(c, link, Marks::META)?,
-            b"isCompactSummary" => mark(c, link, Marks::SUMMARY)?,
+            b"explicit" => parts.is_chosen |= c.is_true()?,
+            b"isSidechain" => link.is_aside |= c.is_true()?,
+            b"isMeta" => link.is_injected |= c.is_true()?,
+            b"isCompactSummary" => link.is_summary |= c.is_true()?,
             b"isApiErrorMessage" => {
-                let both = Marks::SYNTHETIC.and(Marks::UNASKED);
-                mark(c, link, both)?;
+                if c.is_true()? {
+                    link.answer = Answer::ApiError;
+                }
             }
             b"toolUseResult" => parts.tool_use_result = Some(c.skip()?),
             b"parentToolUseID" => parts.call = string(c)?,
@@ -87,13 +89,9 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
             } else {
                 Role::Assistant
             });
-            if record
-                .first_words(blocks, line)
-                .is_some_and(|words| blocks::echo(words).has(Marks::ECHO))
-            {
-                link.marks.insert(Marks::ECHO);
-            }
-            link.marks.insert(Marks::NODE);
+            let words = record.first_words(blocks, line);
+            link.is_echo = words.is_some_and(blocks::is_echo);
+            link.kind = LinkKind::Node;
             if let Some(value) = parts.tool_use_result {
                 record.mirror(value, Span::default());
             }
@@ -103,7 +101,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
             record.forget(blocks, texts);
             match other {
                 b"attachment" => {
-                    link.marks.insert(Marks::NODE);
+                    link.kind = LinkKind::Node;
                     attachment(record, &mut link, parts.attachment, line)
                 }
                 b"progress" => {
@@ -113,23 +111,22 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                     LineKind::Mirror
                 }
                 b"system" => {
-                    link.marks.insert(Marks::NODE);
-                    if parts.subtype.of(line) == b"compact_boundary" {
-                        link.marks.insert(Marks::BOUNDARY);
-                    }
+                    link.kind = match parts.subtype.of(line) {
+                        b"compact_boundary" => LinkKind::Compaction(Compaction::Boundary),
+                        _ => LinkKind::Node,
+                    };
                     LineKind::Control
                 }
                 b"last-prompt" => {
-                    let is_chosen = link.marks.has(Marks::CHOSEN);
                     link = Link {
                         parent: parts.leaf,
                         ..Link::default()
                     };
                     // Without a leaf it points nowhere, unless the user went back to before the first message.
-                    if is_chosen {
-                        link.marks.insert(Marks::LEAF.and(Marks::CHOSEN));
+                    if parts.is_chosen {
+                        link.kind = LinkKind::ChosenPointer;
                     } else if !parts.leaf.is_empty() {
-                        link.marks.insert(Marks::LEAF);
+                        link.kind = LinkKind::Pointer;
                     }
                     LineKind::Control
                 }
@@ -138,7 +135,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                         parent: parts.leaf,
                         ..Link::default()
                     };
-                    link.marks.insert(Marks::TITLE);
+                    link.kind = LinkKind::Title;
                     LineKind::Session
                 }
                 b"file-history-snapshot"
@@ -157,7 +154,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                 }
                 b"api-request" | b"api-request-shape" | b"api-request-blob" => {
                     link = Link::default();
-                    link.marks.insert(Marks::REQUEST);
+                    link.kind = LinkKind::Request;
                     LineKind::Session
                 }
                 _ => LineKind::Unknown,
@@ -172,13 +169,6 @@ fn string(c: &mut Cursor<'_>) -> Parse<Span> {
     Ok(c.string_or_skip()?.map(|t| t.span).unwrap_or_default())
 }
 
-fn mark(c: &mut Cursor<'_>, link: &mut Link, mark: Marks) -> Parse<()> {
-    if c.is_true()? {
-        link.marks.insert(mark);
-    }
-    Ok(())
-}
-
 /// The API message of a user or assistant line.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Parse<()> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
@@ -188,7 +178,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
             b"id" => link.message = string(c)?,
             b"model" => {
                 if string(c)?.of(line) == MADE_UP {
-                    link.marks.insert(Marks::UNASKED);
+                    link.answer = link.answer.max(Answer::Uncounted);
                 }
             }
             b"content" => {
@@ -214,7 +204,7 @@ fn attachment(
     if !SENT_ATTACHMENTS.contains(&kind.of(line)) {
         return LineKind::Control;
     }
-    link.marks.insert(Marks::ATTACHMENT);
+    link.kind = LinkKind::Attachment;
     let texts = record.text_mark();
     record.block(
         Block {

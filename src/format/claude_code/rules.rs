@@ -6,7 +6,7 @@
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{ConversationId, LineKind, Link, Marks, Role, Transcript};
+use crate::transcript::{ConversationId, LineKind, Link, Role, Transcript};
 use crate::verify::{Findings, Rule};
 
 /// Checks the chain; the messages are checked before it.
@@ -75,12 +75,12 @@ impl<'t, 'a> Chain<'t, 'a> {
                 .flat_map(|c| c.all_lines().iter().copied())
                 .collect(),
             boundaries: chained()
-                .filter(|(_, link)| link.marks.has(Marks::BOUNDARY))
+                .filter(|(_, link)| link.is_boundary())
                 .map(|(line, _)| (line, named_by(transcript.line(line))))
                 .collect(),
             last_boundary: None,
             moved: IdSet::default(),
-            all_aside: chained().all(|(_, link)| link.marks.has(Marks::SIDECHAIN)),
+            all_aside: chained().all(|(_, link)| link.is_aside),
         };
         let on_main = |(line, _): &&(u32, _)| chain.is_main(*line);
         chain.last_boundary = chain
@@ -105,7 +105,7 @@ impl<'t, 'a> Chain<'t, 'a> {
     }
 
     fn is_main(&self, line: u32) -> bool {
-        self.all_aside || !self.link(line).marks.has(Marks::SIDECHAIN)
+        self.all_aside || !self.link(line).is_aside
     }
 
     /// Whether `line` comes behind the last compaction.
@@ -119,8 +119,7 @@ impl<'t, 'a> Chain<'t, 'a> {
         let mut at = line;
         while seen.insert(at) {
             let link = self.link(at);
-            if link.marks.has(Marks::BOUNDARY) || self.moved.contains(&at) || link.parent.is_empty()
-            {
+            if link.is_boundary() || self.moved.contains(&at) || link.parent.is_empty() {
                 return;
             }
             match self.find(self.transcript.bytes(at, link.parent)) {
@@ -176,7 +175,7 @@ impl<'t, 'a> Chain<'t, 'a> {
                 && (self.is_recent(line) || boundary.is_some_and(|(_, id)| hangs_on(line, id)))
         };
         let summary = links()
-            .filter(|(line, link)| link.marks.has(Marks::SUMMARY) && belongs(*line))
+            .filter(|(line, link)| link.is_summary && belongs(*line))
             .last();
         let Some((summary, link)) = summary else {
             return;
@@ -185,7 +184,7 @@ impl<'t, 'a> Chain<'t, 'a> {
             f.error(Rule::SummaryNotSent, summary, f.uuid(summary));
         } else if link.role != Some(Role::User)
             || link.content.is_empty()
-            || link.parent.is_empty() && !link.marks.has(Marks::ROOT)
+            || link.parent.is_empty() && !link.is_root
             || !is_of_user(self.transcript.line(summary))
         {
             f.error(Rule::SummaryMalformed, summary, f.uuid(summary));
@@ -201,7 +200,7 @@ impl<'t, 'a> Chain<'t, 'a> {
             if !id.is_empty() && !seen.insert(id) {
                 f.warning(Rule::DuplicateUuid, line, id);
             }
-            if link.marks.has(Marks::LEAF) && !link.parent.is_empty() {
+            if link.is_pointer() && !link.parent.is_empty() {
                 leaf = Some((line, self.transcript.bytes(line, link.parent)));
             }
         }

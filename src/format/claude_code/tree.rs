@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind};
-use crate::transcript::{BlockKind, Line, LineKind, Link, Marks, Transcript};
+use crate::transcript::{BlockKind, Line, LineKind, Link, Transcript};
 
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
@@ -50,7 +50,7 @@ impl<'t, 'a> Tree<'t, 'a> {
                 tree.parents.push(NONE);
                 continue;
             }
-            let before = &mut before[usize::from(link.marks.has(Marks::SIDECHAIN))];
+            let before = &mut before[usize::from(link.is_aside)];
             let named = tree.named(transcript.bytes(line, link.parent));
             let parent = named.unwrap_or_else(|| {
                 if link.parent.is_empty() {
@@ -101,10 +101,6 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     pub(super) fn line(&self, line: u32) -> &'t Line {
         &self.transcript.lines()[line as usize]
-    }
-
-    pub(super) fn has(&self, line: u32, marks: Marks) -> bool {
-        self.link(line).marks.has(marks)
     }
 
     /// The line that a line follows, or [`NONE`].
@@ -168,12 +164,12 @@ impl<'t, 'a> Tree<'t, 'a> {
                 .filter(|(line, link)| !link.id.is_empty() && !self.comes_again(*line))
                 .map(|(line, _)| line)
         };
-        let all_aside = chained().all(|line| self.has(line, Marks::SIDECHAIN));
+        let all_aside = chained().all(|line| self.link(line).is_aside);
         let mut branches = BTreeMap::from([(None, Vec::new())]);
         let mut roots = IdMap::default();
         for line in chained() {
-            let root = (!all_aside && self.has(line, Marks::SIDECHAIN))
-                .then(|| self.root_aside(line, &mut roots));
+            let root =
+                (!all_aside && self.link(line).is_aside).then(|| self.root_aside(line, &mut roots));
             branches.entry(root).or_insert_with(Vec::new).push(line);
         }
         branches
@@ -181,7 +177,7 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The first line of the sidechain that `line` is on.
     fn root_aside(&self, line: u32, known: &mut IdMap<u32, Above>) -> u32 {
-        self.climb(line, known, |above| !self.has(above, Marks::SIDECHAIN))
+        self.climb(line, known, |above| !self.link(above).is_aside)
             .last
     }
 

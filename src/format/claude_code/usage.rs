@@ -5,7 +5,7 @@
 
 use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, Marks, Replace, Role, Transcript};
+use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered.
 const PARTS: [&[u8]; 3] = [
@@ -20,7 +20,7 @@ pub(in super::super) fn corrected(
     conversation: &Conversation,
     share: Share,
 ) -> Vec<Replace> {
-    let is_real = |line: &u32| !transcript.links()[*line as usize].marks.has(Marks::UNASKED);
+    let is_real = |line: &u32| transcript.links()[*line as usize].answer == Answer::Given;
     let last = conversation.messages.iter().rev().find(|message| {
         message.role == Role::Assistant && conversation.lines(message).iter().all(is_real)
     });

@@ -13,7 +13,9 @@ use super::{is_blank, string, type_of};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span};
 use crate::text::push_json_string;
-use crate::transcript::{ChangeSet, LineKind, Marks, Replace, Role, Transcript, Unit};
+use crate::transcript::{
+    ChangeSet, Compaction, LineKind, LinkKind, Replace, Role, Transcript, Unit,
+};
 
 /// Puts a summary, or nothing, in the place of the messages before `tail`.
 pub(in super::super) fn splice(
@@ -100,7 +102,7 @@ fn leave(transcript: &Transcript<'_>, gone: &IdSet<usize>) -> ChangeSet {
 /// Whether an item is one of the history that a compaction began anew with.
 fn is_in_history(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let link = transcript.links().get(unit.line as usize);
-    link.is_some_and(|link| link.marks.has(Marks::BOUNDARY.and(Marks::ROOT)))
+    link.is_some_and(|link| link.kind == LinkKind::Compaction(Compaction::Replacement))
 }
 
 /// The items of the history on a line.

@@ -4,7 +4,7 @@
 
 use super::{string, type_of};
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{LineKind, Link, Marks, Record};
+use crate::transcript::{LineKind, Link, LinkKind, Record};
 
 /// Events of a turn: they repeat its items or say how it went, and go with them. Others (names, goals, settings) describe
 /// the session.
@@ -85,13 +85,13 @@ pub(super) fn event(
         b"token_count" => {
             if !said.info.is_empty() {
                 link.content = said.info;
-                link.marks.insert(Marks::COUNT);
+                link.kind = LinkKind::Count;
             }
             Ok(LineKind::Control)
         }
         b"thread_rolled_back" => {
             link.content = said.turns;
-            link.marks.insert(Marks::CHOSEN);
+            link.kind = LinkKind::GoBack;
             Ok(LineKind::Control)
         }
         kind if OF_A_TURN.contains(&kind) => {

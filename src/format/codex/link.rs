@@ -5,10 +5,12 @@
 //! answered between two outputs is one message, thoughts and calls together.
 
 use super::super::compaction::is_listed;
+use super::SUMMARY_BEGINS;
 use crate::ids::IdSet;
 use crate::scan::Span;
 use crate::transcript::{
-    BlockKind, Conversation, ConversationId, LineKind, Link, Marks, Role, Transcript, Typed, Unit,
+    BlockKind, Compaction, Conversation, ConversationId, LineKind, LinkKind, Role, Source,
+    Transcript, Unit,
 };
 
 /// The conversation of a rollout.
@@ -59,13 +61,9 @@ impl History {
     pub(super) fn of(transcript: &Transcript<'_>, compactions: Compactions) -> Self {
         let links = transcript.links();
         let units = transcript.units();
-        let has = |line: u32, marks| {
-            let link = links.get(line as usize);
-            link.is_some_and(|link: &Link| link.marks.has(marks))
-        };
+        let kind_of = |line: u32| links.get(line as usize).map(|link| link.kind);
         // What was seen before each turn is kept only where somebody went back.
-        let goes_back = |link: &Link| link.marks.has(Marks::CHOSEN);
-        let may_go_back = links.iter().any(goes_back);
+        let may_go_back = links.iter().any(|link| link.kind == LinkKind::GoBack);
         let mut turns: Vec<(u32, Seen)> = Vec::new();
         let mut history = History::default();
         let mut next = 0;
@@ -74,12 +72,14 @@ impl History {
             while units.get(next).is_some_and(|unit| unit.line == line) {
                 next += 1;
             }
-            if has(line, Marks::CHOSEN) {
+            let kind = kind_of(line).unwrap_or_default();
+            if kind == LinkKind::GoBack {
                 history.go_back(transcript, line, &mut turns);
-            } else if has(line, Marks::BOUNDARY) {
+            } else if let LinkKind::Compaction(what) = kind
+                && what != Compaction::Unreadable
+            {
                 if compactions == Compactions::Apply {
-                    let is_new = has(line, Marks::ROOT);
-                    history.now.compact(units, line, first..next, is_new);
+                    history.now.compact(units, line, first..next, what);
                 }
             } else {
                 let now = &mut history.now;
@@ -104,7 +104,7 @@ impl History {
         // What the agent put before the turn goes with it, but not what it put before the first one.
         if at > 0 {
             let units = transcript.units();
-            let is_injected = |unit: &&usize| units[**unit].echo.has(Marks::ECHO);
+            let is_injected = |unit: &&usize| units[**unit].source == Source::Injected;
             while let Some(unit) = before.live.last().filter(is_injected) {
                 first = units[*unit].line;
                 before.live.pop();
@@ -116,14 +116,20 @@ impl History {
 }
 
 impl Seen {
-    fn compact(&mut self, units: &[Unit], line: u32, own: std::ops::Range<usize>, is_new: bool) {
-        if is_new {
+    fn compact(
+        &mut self,
+        units: &[Unit],
+        line: u32,
+        own: std::ops::Range<usize>,
+        what: Compaction,
+    ) {
+        if what == Compaction::Replacement {
             self.live.clear();
             (self.restart, self.rebuilt) = (Some(line), None);
         } else {
             self.live.retain(|unit| {
                 let unit = &units[*unit];
-                unit.role == Role::User && !unit.echo.has(Marks::ECHO)
+                unit.role == Role::User && unit.source != Source::Injected
             });
             self.rebuilt = Some(line);
         }
@@ -133,7 +139,7 @@ impl Seen {
 
 /// Whether a unit begins a turn: everything said in the user's name but what the agent has put there.
 fn is_turn(unit: &Unit) -> bool {
-    unit.role == Role::User && !unit.echo.has(Marks::ECHO)
+    unit.role == Role::User && unit.source != Source::Injected
 }
 
 /// The units of each message: answers of the agent are taken together.
@@ -161,12 +167,11 @@ fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
             Span::default()
         };
         let message = conversation.push(first.role, Span::default(), content);
-        if !first.echo.has(Marks::ECHO) && !first.echo.has(Marks::SUMMARY) {
+        if first.source == Source::Own {
             let blocks: Vec<u32> = (first.blocks.0..first.blocks.1).collect();
             conversation.messages[message].typed = transcript.is_typed(first.role, &blocks);
-        } else {
-            conversation.messages[message].typed = Typed::No;
         }
+        conversation.messages[message].is_summary = is_summary(transcript, first);
         for unit in group.iter().map(|unit| &units[*unit]) {
             conversation.extend(unit.line, unit.blocks.0..unit.blocks.1);
         }
@@ -174,6 +179,23 @@ fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
     conversation.path = live.iter().map(|unit| units[*unit].line).collect();
     conversation.path.dedup();
     conversation
+}
+
+/// Whether a message is a summary. Those that stand behind the words of the user which a compaction keeps are known by how
+/// they begin.
+fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
+    let Some(link) = transcript.links().get(unit.line as usize) else {
+        return false;
+    };
+    let first = (unit.blocks.0..unit.blocks.1)
+        .next()
+        .map(|block| transcript.block(block));
+    let begins = || {
+        let words = first.filter(|block| block.kind == BlockKind::Text);
+        words.is_some_and(|words| transcript.said(words).starts_with(SUMMARY_BEGINS))
+    };
+    let is_listed = link.kind == LinkKind::Compaction(Compaction::Replacement);
+    link.is_summary || is_listed && unit.role == Role::User && begins()
 }
 
 /// The events that repeat what live calls and outputs hold.

@@ -26,7 +26,7 @@ pub(super) use usage::corrected;
 use super::detect::{Line, Part, Sign};
 use super::{Dialect, Summaries, ToolNames, finish};
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+use crate::transcript::{Conversation, LineKind, Link, LinkKind, Message, Record, Transcript};
 use crate::verify::{Findings, Provider};
 
 /// How Codex begins the summary that it writes itself.
@@ -70,7 +70,7 @@ impl Dialect for Codex {
     }
 
     fn is_compaction(&self, link: &Link) -> bool {
-        link.marks.has(Marks::BOUNDARY) || link.marks.has(Marks::SUMMARY)
+        matches!(link.kind, LinkKind::Compaction(_))
     }
 
     fn summaries(&self) -> Summaries {

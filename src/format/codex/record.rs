@@ -2,9 +2,11 @@
 
 use super::events::event;
 use super::{SUMMARY_BEGINS, output, string, type_of};
-use crate::format::shapes::blocks::{Content, echo, quoted, result_content};
+use crate::format::shapes::blocks::{Content, is_echo, quoted, result_content};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
-use crate::transcript::{Block, BlockKind, LineKind, Link, Marks, Outcome, Record, Role, Shape};
+use crate::transcript::{
+    Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape, Source,
+};
 
 /// How messages begin that the agent puts there under the user's name.
 const INJECTED: [&[u8]; 8] = [
@@ -80,7 +82,7 @@ fn envelope(
                 match (key, c.kind()?) {
                     (b"cwd", Kind::String) => {
                         link.content = string(c)?;
-                        link.marks.insert(Marks::PLACE);
+                        link.kind = LinkKind::Folder;
                     }
                     _ => drop(c.skip()?),
                 }
@@ -128,19 +130,20 @@ fn compacted(
         }
         Ok(())
     })?;
-    link.marks.insert(Marks::SUMMARY);
+    link.kind = LinkKind::Compaction(Compaction::Unreadable);
     let Some(message) = message.filter(|_| is_timed) else {
         return Ok(LineKind::Unknown);
     };
-    link.marks.insert(Marks::BOUNDARY);
+    link.is_summary = true;
     let Some(mut history) = history else {
+        link.kind = LinkKind::Compaction(Compaction::UserWords);
         record.text(message);
         let value = quoted(message);
         record.block(bare_text(value), texts);
-        record.unit(Role::User, value, value, Marks::SUMMARY, blocks);
+        record.unit(Role::User, value, value, Source::Summary, blocks);
         return Ok(LineKind::Message);
     };
-    link.marks.insert(Marks::ROOT);
+    link.kind = LinkKind::Compaction(Compaction::Replacement);
     let (mut items, mut opaque) = (0, 0);
     let mut last = Found::Nothing;
     history.array(|c| {
@@ -154,9 +157,7 @@ fn compacted(
     })?;
     c.oddities.insert(history.oddities);
     // An only message that takes the place of all others tells what they were.
-    if items != opaque + 1 || last != Found::User {
-        link.marks = Marks::BOUNDARY.and(Marks::ROOT);
-    }
+    link.is_summary = items == opaque + 1 && last == Found::User;
     Ok(LineKind::Message)
 }
 
@@ -243,8 +244,8 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
             let words = record.first_words(blocks, line).unwrap_or_default();
             let content = read.content.map(|c| c.span).unwrap_or_default();
             return Ok(match spoken(kind, read.role, words) {
-                (Some(role), marks, found) => {
-                    record.unit(role, object, content, marks, blocks);
+                (Some(role), source, found) => {
+                    record.unit(role, object, content, source, blocks);
                     found
                 }
                 (None, _, found) => {
@@ -311,7 +312,7 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
     };
     let content = block.content;
     record.block(block, texts);
-    record.unit(role, object, content, Marks::default(), blocks);
+    record.unit(role, object, content, Source::Own, blocks);
     Ok(if role == Role::System {
         Found::Opaque
     } else {
@@ -320,24 +321,25 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
 }
 
 /// Who says a message that begins with `words`, and what it is.
-fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Marks, Found) {
+fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Source, Found) {
     match (kind, role) {
         // Another agent speaks.
-        (b"agent_message", _) => (Some(Role::User), Marks::ECHO, Found::Part),
+        (b"agent_message", _) => (Some(Role::User), Source::Injected, Found::Part),
         (_, b"user") => {
             let bare = words.trim_ascii_start();
-            let mut marks = echo(words);
-            if INJECTED.iter().any(|begin| bare.starts_with(begin)) {
-                marks.insert(Marks::ECHO);
-            }
-            if bare.starts_with(SUMMARY_BEGINS.as_bytes()) {
-                marks.insert(Marks::SUMMARY);
-            }
-            (Some(Role::User), marks, Found::User)
+            let is_injected = INJECTED.iter().any(|begin| bare.starts_with(begin));
+            let source = if is_injected || is_echo(words) {
+                Source::Injected
+            } else if bare.starts_with(SUMMARY_BEGINS.as_bytes()) {
+                Source::Summary
+            } else {
+                Source::Own
+            };
+            (Some(Role::User), source, Found::User)
         }
-        (_, b"assistant") => (Some(Role::Assistant), Marks::default(), Found::Part),
-        (_, b"developer" | b"system") => (None, Marks::default(), Found::Context),
-        (_, _) => (None, Marks::default(), Found::Nothing),
+        (_, b"assistant") => (Some(Role::Assistant), Source::Own, Found::Part),
+        (_, b"developer" | b"system") => (None, Source::Own, Found::Context),
+        (_, _) => (None, Source::Own, Found::Nothing),
     }
 }
 

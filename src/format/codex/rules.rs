@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 
 use crate::ids::IdMap;
-use crate::transcript::{Block, BlockKind, Conversation, LineKind, Marks, Role, Shape};
+use crate::transcript::{
+    Block, BlockKind, Compaction, Conversation, LineKind, LinkKind, Role, Shape,
+};
 use crate::verify::{Findings, Rule, Severity};
 
 /// A call, and whether it was answered.
@@ -106,8 +108,7 @@ pub(super) fn rollout(f: &mut Findings<'_, '_>) {
     let transcript = f.transcript;
     let links = transcript.links();
     for (number, link) in (0u32..).zip(links) {
-        let is_summary = link.marks.has(Marks::SUMMARY);
-        if is_summary && !link.marks.has(Marks::BOUNDARY) {
+        if link.kind == LinkKind::Compaction(Compaction::Unreadable) {
             let words = "a compaction without a time or a message, which the agent passes over";
             f.say(Rule::SummaryMalformed, Severity::Error, number, b"", words);
         }

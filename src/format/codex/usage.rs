@@ -5,7 +5,7 @@
 
 use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Span};
-use crate::transcript::{Conversation, Marks, Message, Replace, Role, Transcript};
+use crate::transcript::{Conversation, LinkKind, Message, Replace, Role, Transcript};
 
 /// The figures of a request. What was read from a cache is a part of the input, and that of the total.
 #[derive(Default)]
@@ -18,7 +18,7 @@ struct Counted {
 /// The last count, where only this share of the window is left.
 pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replace> {
     let links = (0u32..).zip(transcript.links());
-    let counts = links.filter(|(_, link)| link.marks.has(Marks::COUNT));
+    let counts = links.filter(|(_, link)| link.kind == LinkKind::Count);
     let Some((line, link)) = counts.last() else {
         return Vec::new();
     };
@@ -51,7 +51,7 @@ pub(in super::super) fn recorded(
     let links = transcript.links();
     let is_count = |line: &u32| {
         let link = links.get(*line as usize);
-        link.is_some_and(|link| link.marks.has(Marks::COUNT))
+        link.is_some_and(|link| link.kind == LinkKind::Count)
     };
     let line = (last + 1..end).find(is_count)?;
     let content = links[line as usize].content;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::tree::{Chaining, Kept, NONE, Tree};
 use crate::ids::IdSet;
-use crate::transcript::{ChangeSet, Marks, Replace, Transcript};
+use crate::transcript::{ChangeSet, Replace, Transcript};
 
 /// The dead lines of a session.
 ///
@@ -28,7 +28,7 @@ pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let speaks = |line: u32| tree.link(line).role.is_some();
     let mut lines = BTreeSet::new();
     for line in 0..transcript.links().len() as u32 {
-        let is_chained = tree.has(line, Marks::NODE)
+        let is_chained = tree.link(line).is_node()
             && (tree.chaining == Chaining::ByPlace || !tree.link(line).id.is_empty());
         if !is_chained || live.contains(&line) {
             continue;
@@ -87,7 +87,7 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -
     let stays = |line: &u32| !leave.contains(line);
     let to = |line: Option<u32>| line.map(|line| tree.id_of(line));
     for (line, link) in (0u32..).zip(transcript.links()) {
-        if leave.contains(&line) || !link.marks.has(Marks::NODE) {
+        if leave.contains(&line) || !link.is_node() {
             continue;
         }
         let parent = tree.parent(line);
@@ -95,7 +95,7 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -
             let above = above(tree, line, |above| stays(&above));
             replace.push(Replace::id(line, link.parent, to(above)));
         }
-        if !link.marks.has(Marks::BOUNDARY) {
+        if !link.is_boundary() {
             continue;
         }
         let kept = Kept::read(transcript.line(line));

@@ -21,7 +21,7 @@ pub(super) use usage::corrected;
 use super::detect::{Line, Part, Sign};
 use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
 use crate::scan::{Cursor, Parse};
-use crate::transcript::{Conversation, LineKind, Link, Marks, Message, Record, Transcript};
+use crate::transcript::{Conversation, LineKind, Link, Message, Record, Transcript};
 use crate::verify::Findings;
 
 /// The figures that add up to a request's tokens.
@@ -60,7 +60,7 @@ impl Dialect for Pi {
     }
 
     fn is_compaction(&self, link: &Link) -> bool {
-        link.marks.has(Marks::BOUNDARY)
+        link.is_boundary()
     }
 
     fn summaries(&self) -> Summaries {

@@ -3,7 +3,8 @@
 use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{
-    Block, BlockKind, BlockMark, LineKind, Link, Marks, Outcome, Record, Role, Shape, TextMark,
+    Answer, Block, BlockKind, BlockMark, Compaction, LineKind, Link, LinkKind, Outcome, Record,
+    Role, Shape, TextMark,
 };
 
 /// What was read before the line's `type` was known.
@@ -63,7 +64,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
         message,
         mut link,
     } = parts;
-    link.marks.insert(Marks::NODE);
+    link.kind = LinkKind::Node;
     let is_message = message.is_some();
     let line_kind = match kind.of(line) {
         b"message" if is_message => {
@@ -72,7 +73,7 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
         }
         b"custom_message" if content.is_some() && !is_message => {
             link.role = Some(Role::User);
-            link.marks.insert(Marks::META);
+            link.is_injected = true;
             link.content = content.map(|content| content.span).unwrap_or_default();
             LineKind::Message
         }
@@ -85,13 +86,14 @@ pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) ->
                 }
                 b"compaction" => {
                     link.role = Some(Role::User);
-                    link.marks.insert(Marks::BOUNDARY.and(Marks::SUMMARY));
+                    link.kind = LinkKind::Compaction(Compaction::Summary);
+                    link.is_summary = true;
                     words(record, &mut link, summary);
                     LineKind::Message
                 }
                 b"branch_summary" if summary.is_some_and(|text| !text.span.is_empty()) => {
                     link.role = Some(Role::User);
-                    link.marks.insert(Marks::META);
+                    link.is_injected = true;
                     words(record, &mut link, summary);
                     LineKind::Message
                 }
@@ -141,21 +143,19 @@ fn said(
         b"user" => {
             link.role = Some(Role::User);
             let words = record.first_words(start, line);
-            if words.is_some_and(|words| blocks::echo(words).has(Marks::ECHO)) {
-                link.marks.insert(Marks::META);
-            }
+            link.is_injected = words.is_some_and(blocks::is_echo);
             LineKind::Message
         }
         b"custom" | b"hookMessage" => {
             link.role = Some(Role::User);
-            link.marks.insert(Marks::META);
+            link.is_injected = true;
             LineKind::Message
         }
         b"assistant" => {
             link.role = Some(Role::Assistant);
             if matches!(message.stop.of(line), b"error" | b"aborted") {
                 // Nobody sends it again, nor what it called.
-                link.marks.insert(Marks::UNASKED);
+                link.answer = Answer::Uncounted;
                 record.forget(start, texts);
                 return LineKind::Control;
             }
@@ -179,7 +179,7 @@ fn said(
         }
         b"bashExecution" => {
             link.role = Some(Role::User);
-            link.marks.insert(Marks::META);
+            link.is_injected = true;
             record.forget(start, texts);
             if message.is_left_out {
                 return LineKind::Control;
@@ -207,10 +207,8 @@ fn said(
         }
         role @ (b"branchSummary" | b"compactionSummary") => {
             link.role = Some(Role::User);
-            link.marks.insert(Marks::META);
-            if role == b"compactionSummary" {
-                link.marks.insert(Marks::SUMMARY);
-            }
+            link.is_injected = true;
+            link.is_summary = role == b"compactionSummary";
             record.forget(start, texts);
             words(record, link, message.summary);
             LineKind::Message

@@ -7,9 +7,7 @@
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Cursor, Kind, Span};
-use crate::transcript::{
-    Conversation, ConversationId, LineKind, Link, Marks, Role, Transcript, Typed,
-};
+use crate::transcript::{Conversation, ConversationId, LineKind, Link, Role, Transcript, Typed};
 
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
@@ -67,7 +65,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     pub(super) fn new(transcript: &'t Transcript<'a>) -> Self {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
-            if link.marks.has(Marks::NODE) && !link.id.is_empty() {
+            if link.is_node() && !link.id.is_empty() {
                 // An id that comes twice is that of the last entry with it.
                 by_id.insert(transcript.bytes(line, link.id), line);
             }
@@ -99,10 +97,6 @@ impl<'t, 'a> Tree<'t, 'a> {
         &self.transcript.links()[line as usize]
     }
 
-    pub(super) fn has(&self, line: u32, marks: Marks) -> bool {
-        self.link(line).marks.has(marks)
-    }
-
     /// The id of an entry, as it stands; empty in the first version.
     pub(super) fn id_of(&self, line: u32) -> &'t [u8] {
         match self.chaining {
@@ -127,7 +121,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             Chaining::ByPlace => true,
             Chaining::ById => self.named(self.id_of(line)) == Some(line),
         };
-        self.has(line, Marks::NODE) && is_named
+        self.link(line).is_node() && is_named
     }
 
     /// The entry at which the session goes on.
@@ -151,8 +145,7 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The place of the last compaction on a path.
     pub(super) fn compaction(&self, path: &[u32]) -> Option<usize> {
-        path.iter()
-            .rposition(|line| self.has(*line, Marks::BOUNDARY))
+        path.iter().rposition(|line| self.link(*line).is_boundary())
     }
 
     /// The place on a path of the first entry that the compaction at a place of it keeps.
@@ -188,7 +181,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             return path.to_vec();
         };
         let kept = self.first_kept(path, at).unwrap_or(at);
-        let is_older = |line: &&u32| !self.has(**line, Marks::BOUNDARY);
+        let is_older = |line: &&u32| !self.link(**line).is_boundary();
         let kept = path[kept..at].iter().filter(is_older);
         let window = [path[at]].into_iter().chain(kept.copied());
         window.chain(path[at + 1..].iter().copied()).collect()
@@ -205,7 +198,8 @@ impl<'t, 'a> Tree<'t, 'a> {
             };
             let blocks: Vec<u32> = self.transcript.blocks_of_line(line).collect();
             let message = conversation.push(role, Span::default(), link.content);
-            let by_agent = link.marks.has(Marks::META) || link.marks.has(Marks::SUMMARY);
+            let by_agent = link.is_injected || link.is_summary;
+            conversation.messages[message].is_summary = link.is_summary;
             conversation.messages[message].typed = match role {
                 Role::User if !by_agent => self.transcript.is_typed(role, &blocks),
                 Role::User | Role::System | Role::Assistant | Role::Tool => Typed::No,
@@ -255,6 +249,6 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
 pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let mut path = tree.path();
-    path.retain(|line| !tree.has(*line, Marks::BOUNDARY));
+    path.retain(|line| !tree.link(*line).is_boundary());
     vec![tree.conversation(path)]
 }

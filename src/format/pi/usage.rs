@@ -6,7 +6,7 @@
 
 use super::super::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, Marks, Replace, Role, Transcript};
+use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
 const NAMES: [&[u8]; 4] = [b"cacheRead", b"cacheWrite", b"input", b"totalTokens"];
@@ -25,7 +25,7 @@ pub(in super::super) fn corrected(
     let lines = conversation.path.iter().rev().copied();
     for line in lines.filter(|line| link(*line).role == Some(Role::Assistant)) {
         lowered(transcript, line, share, &mut figures);
-        if !link(line).marks.has(Marks::UNASKED) {
+        if link(line).answer == Answer::Given {
             break;
         }
     }

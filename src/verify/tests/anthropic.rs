@@ -375,7 +375,7 @@ fn what_is_sent_is_json_for_every_reader() {
     );
     let bytes = b"{\"role\":\"user\",\"content\":\"\xff\"}";
     let transcript = Format::Anthropic.read(bytes, 1, &mut Warnings::default());
-    let findings = verify(Format::Anthropic, &transcript);
+    let findings = Format::Anthropic.verify(&transcript);
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].rule, Rule::InvalidJson);
     assert_eq!(findings[0].severity, Severity::Error);

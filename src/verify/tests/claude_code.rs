@@ -503,7 +503,8 @@ fn ids_name_one_line() {
 fn findings_name_their_conversation() {
     let text = [user("u1", "gone"), aside(&answer("s1", ""))].join("\n");
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
-    let names: Vec<_> = verify(Format::ClaudeCode, &transcript)
+    let names: Vec<_> = Format::ClaudeCode
+        .verify(&transcript)
         .into_iter()
         .map(|f| (f.rule, f.conversation))
         .collect();

@@ -6,7 +6,7 @@
 
 use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
-use crate::transcript::{Block, BlockKind, LineKind, Marks, Outcome, Record, Role, Shape};
+use crate::transcript::{Block, BlockKind, LineKind, Outcome, Record, Role, Shape};
 
 /// One line: a message, or something that only looks like one.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
@@ -41,10 +41,8 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         }
         Ok(())
     })?;
-    let echo = record
-        .first_words(start, line)
-        .map_or(Marks::default(), blocks::echo);
-    record.unit(role, object, content, echo, start);
+    let source = blocks::source(record.first_words(start, line));
+    record.unit(role, object, content, source, start);
     Ok(LineKind::Message)
 }
 

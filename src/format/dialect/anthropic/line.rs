@@ -3,7 +3,7 @@
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{LineKind, Marks, Record, Role};
+use crate::transcript::{LineKind, Record, Role, Source};
 
 /// One line: a message, or something that only looks like one.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
@@ -35,13 +35,11 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         record.forget(blocks, texts);
         return Ok(LineKind::Unknown);
     };
-    let mut echo = record
-        .first_words(blocks, line)
-        .map_or(Marks::default(), blocks::echo);
-    if is_meta {
-        echo.insert(Marks::ECHO);
-    }
-    record.unit(role, object, content, echo, blocks);
+    let source = match is_meta {
+        true => Source::Injected,
+        false => blocks::source(record.first_words(blocks, line)),
+    };
+    record.unit(role, object, content, source, blocks);
     Ok(LineKind::Message)
 }
 

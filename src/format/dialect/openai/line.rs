@@ -2,7 +2,7 @@
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
-use crate::transcript::{Block, BlockKind, LineKind, Marks, Record, Role, Shape};
+use crate::transcript::{Block, BlockKind, LineKind, Record, Role, Shape};
 
 /// One line: a message, a conversation, or something else.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
@@ -112,10 +112,8 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
         block.value = block.content;
         record.block(block, texts);
     }
-    let echo = record
-        .first_words(start, line)
-        .map_or(Marks::default(), blocks::echo);
-    record.unit(role, object, span, echo, start);
+    let source = blocks::source(record.first_words(start, line));
+    record.unit(role, object, span, source, start);
     Ok(Some(LineKind::Message))
 }
 
