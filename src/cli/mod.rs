@@ -14,6 +14,7 @@ mod policy;
 mod progress;
 mod reading;
 mod replay;
+mod schema;
 mod server;
 mod shorthand;
 mod stats;
@@ -82,6 +83,8 @@ enum Command {
     Policy(policy::PolicyCommand),
     /// Show the policy that holds here
     Config(policy::ConfigCommand),
+    /// Print the JSON Schema of a policy file
+    Schema(schema::SchemaCommand),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -318,6 +321,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Gc(args) => args.run(&context),
         Command::Policy(args) => args.run(&context),
         Command::Config(args) => args.run(),
+        Command::Schema(args) => args.run(),
     };
     let code = match result {
         Ok(code) => code,

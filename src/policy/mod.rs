@@ -21,6 +21,7 @@ mod layers;
 mod presets;
 mod read;
 mod restore;
+mod schema;
 mod summary;
 mod template;
 #[cfg(test)]
@@ -46,6 +47,7 @@ pub use layer::Layer;
 pub use layers::{Archive, Clear, Demote, History, Offload, Redact, Shape, Superseded};
 pub use presets::{preset, presets};
 pub use restore::{Extra, Restore, ToolKind, Tools};
+pub use schema::schema;
 pub use summary::{
     Input, OnFailure, Prompt, Role, Source, Summary, SummaryWhen, TooLarge, UserWords, Wait,
 };

@@ -114,3 +114,20 @@ fn a_file_that_is_there_is_never_replaced() {
     ]);
     assert_eq!(place.all_files(), before);
 }
+
+#[test]
+fn the_schema_of_a_policy_file_knows_every_key_that_a_policy_shows() {
+    let place = Place::new();
+    let schema = place.run("schema policy").exits(0).out;
+    let schema: Value = serde_json::from_slice(&schema).unwrap();
+    assert_eq!(schema, ctxpack::policy::schema().unwrap());
+
+    let shown = place.run("config show --format json").exits(0).out;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    for row in shown["keys"].as_array().unwrap() {
+        let path = row["key"].as_str().unwrap().replace('.', "/properties/");
+        let key = schema.pointer(&format!("/properties/{path}")).unwrap();
+        assert!(key["description"].as_str().unwrap().len() > 10, "{path}");
+    }
+    place.run("schema nonsense").exits(2);
+}
