@@ -68,7 +68,10 @@ impl Pipeline<'_> {
             if let (Some(before), Some(after)) = (was, after.get(&conversation.id)) {
                 let (before, after) = (*before, *after);
                 let share = Share { before, after };
-                let corrected = format.corrected_usage(&work.transcript, conversation, share);
+                let corrected =
+                    format
+                        .dialect()
+                        .corrected_usage(&work.transcript, conversation, share);
                 corrections.replace.extend(corrected);
             }
         }

@@ -56,7 +56,10 @@ impl Pipeline<'_> {
                 acknowledgement: &says.acknowledgement,
                 tokens_before: summarised.bound,
             });
-            let splice = format.splice(transcript, conversation, summarised.tail, summary);
+            let splice =
+                format
+                    .dialect()
+                    .splice(transcript, conversation, summarised.tail, summary);
             let Some(Splice { changes, begins }) = splice else {
                 let why = "the first message that stays hangs on nothing".to_owned();
                 let target = summarised.target;
@@ -83,7 +86,7 @@ impl Pipeline<'_> {
         }
         let transcript = &mut work.transcript;
         if self.policy.history == History::Drop {
-            let dead = format.dead(transcript);
+            let dead = format.dialect().dead(transcript);
             apply(format, transcript, dead);
         }
         // A sidechain takes its name from its first line, which may have left.
@@ -117,7 +120,10 @@ impl Pipeline<'_> {
         } = work;
         let conversation = &transcript.conversations[number];
         let blocks = prunable(transcript, conversation);
-        let pruned = input.format.without(transcript, conversation, &blocks);
+        let pruned = input
+            .format
+            .dialect()
+            .without(transcript, conversation, &blocks);
         apply(input.format, transcript, pruned);
         if let Some(conversation) = transcript.conversations.get(number) {
             let total = sizes.conversation(transcript, conversation);

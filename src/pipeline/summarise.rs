@@ -188,7 +188,7 @@ impl Pipeline<'_> {
             invented: 0,
             recents: None,
             replaced,
-            summaries: input.format.summaries(),
+            summaries: input.format.dialect().summaries(),
             estimator: &self.estimator,
             instructions: &instructions,
             archive: input.place.archive.unwrap_or_default(),

@@ -132,7 +132,7 @@ pub fn plan(
 ) -> Plan {
     let mut plan = Plan::default();
     if policy.has(Layer::Drop) && policy.history == History::Drop {
-        plan.dead = format.dead(transcript);
+        plan.dead = format.dialect().dead(transcript);
     }
     let looking = [Layer::Superseded, Layer::Demote, Layer::Clear];
     if !looking.iter().any(|layer| policy.has(*layer)) {

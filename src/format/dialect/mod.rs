@@ -1,5 +1,204 @@
-//! One folder a format: all that is known of it, behind the questions of [`Dialect`](super::Dialect).
+//! One folder a format: all that is known of it, behind the questions of [`Dialect`].
+//!
+//! Nothing here is told apart by a format's name; a new one is a folder, a variant of [`Format`] and its line in
+//! [`Format::dialect`].
 
 pub(super) mod ai_sdk;
 pub(super) mod anthropic;
+pub(super) mod claude_code;
+pub(super) mod codex;
 pub(super) mod openai;
+pub(super) mod pi;
+
+use super::detect::{Line, Part, Sign};
+use super::shapes::removal;
+use super::shapes::splice::{self, Splice, Summary};
+use super::usage::{self, Share};
+use super::{Format, Summaries, finish};
+use crate::ids::IdSet;
+use crate::scan::{Cursor, Parse};
+use crate::transcript::{
+    ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, Transcript,
+};
+use crate::verify::{Findings, Provider};
+
+/// What is known of a format. The defaults are those of a format where every line is a message that a model sees.
+pub(crate) trait Dialect: Sync {
+    /// The name that flags and reports use.
+    fn name(&self) -> &'static str;
+
+    /// By what a line of its own is known, in formats with an envelope.
+    fn sign<'a>(&self, _line: &Line<'a>) -> Option<Sign<'a>> {
+        None
+    }
+
+    /// Whether its reader understands a part of a message.
+    fn understands(&self, _part: Part<'_>) -> bool {
+        false
+    }
+
+    /// Whether messages of `"type": "message"` without an envelope may be its, in a file that has others of its lines.
+    fn writes_bare_items(&self) -> bool {
+        false
+    }
+
+    /// Reads the object at the cursor, a whole line, and adds what is on it to its record.
+    fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind>;
+
+    /// Whether a model sees every message, in the order of the file, each of them an object of its own.
+    fn every_message_is_live(&self) -> bool {
+        true
+    }
+
+    /// What a model would see now: a live window each.
+    fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        vec![transcript.conversation_of_units(ConversationId::Main)]
+    }
+
+    /// The conversations as they would be had nothing been compacted: across recorded compactions, without what these
+    /// wrote.
+    fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
+        self.conversations(transcript)
+    }
+
+    /// Whether a line records a compaction, or what one has written.
+    fn is_compaction(&self, _link: &Link) -> bool {
+        false
+    }
+
+    /// Drops what no model will see again.
+    fn dead(&self, _transcript: &Transcript<'_>) -> ChangeSet {
+        ChangeSet::default()
+    }
+
+    /// Puts a summary, or nothing, in the place of the messages of a conversation before `tail` (from 0; the number of
+    /// messages where none stays), but for system messages. `None` where its place cannot be marked.
+    fn splice(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        tail: usize,
+        summary: Option<Summary<'_>>,
+    ) -> Option<Splice> {
+        let changes = splice::splice(transcript, conversation, tail, summary);
+        let begins = None;
+        Some(Splice { changes, begins })
+    }
+
+    /// Takes blocks out of a conversation, and the messages that say nothing without them.
+    fn without(
+        &self,
+        transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+        blocks: &IdSet<u32>,
+    ) -> ChangeSet {
+        removal::without(transcript, blocks)
+    }
+
+    /// Corrects the recorded figures that its agent would act on, where only this share of a conversation is left.
+    fn corrected_usage(
+        &self,
+        _transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+        _share: Share,
+    ) -> Vec<Replace> {
+        Vec::new()
+    }
+
+    /// How a summary is written.
+    fn summaries(&self) -> Summaries;
+
+    /// Whether its agent acts on what a provider has counted, as the file records it.
+    fn acts_on_usage(&self) -> bool {
+        false
+    }
+
+    /// The tokens of the request that an answer belongs to, as the provider counted them; `None` where nothing is recorded.
+    fn recorded(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<u64> {
+        let mut lines = conversation.lines(answer).iter().rev();
+        lines.find_map(|line| usage::of_message(transcript.bytes(*line, answer.object)))
+    }
+
+    /// The string under one of these keys of an answer, the last of them that is there.
+    fn answer_value(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+        keys: &[&[u8]],
+    ) -> Option<String> {
+        let line = *conversation.lines(answer).last()?;
+        finish::string_of(transcript.bytes(line, answer.object), keys)
+    }
+
+    /// The model that gave an answer.
+    fn model_of(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<String> {
+        self.answer_value(transcript, conversation, answer, &[b"model"])
+    }
+
+    /// The model of the last answer before a conversation, where none of its own is left.
+    fn model_before(
+        &self,
+        _transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+    ) -> Option<String> {
+        None
+    }
+
+    /// Whose words tell what rule is broken; `None` where that may change within a transcript, or is not known.
+    fn provider(&self) -> Option<Provider> {
+        None
+    }
+
+    /// Holds a transcript against the rules of its provider and of its agent.
+    fn check(&self, findings: &mut Findings<'_, '_>);
+
+    /// The names of its agent's tools.
+    fn tools(&self) -> ToolNames {
+        ToolNames::default()
+    }
+
+    /// The format of the plain lines that [`Dialect::push_plain`] writes.
+    fn plain(&self) -> Format {
+        Format::Anthropic
+    }
+
+    /// Writes a message as a plain line of its own, without the line's end.
+    fn push_plain(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+        out: &mut Vec<u8>,
+    ) {
+        let line = conversation.first_line(message);
+        out.extend_from_slice(transcript.bytes(line, message.object));
+    }
+}
+
+/// The names of an agent's tools, by what they do.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ToolNames {
+    /// Run a command.
+    pub(crate) shell: &'static [&'static str],
+    /// Read a file.
+    pub(crate) read: &'static [&'static str],
+    /// Write a whole file.
+    pub(crate) write: &'static [&'static str],
+    /// Change a part of a file.
+    pub(crate) edit: &'static [&'static str],
+    /// Look for files or in them.
+    pub(crate) search: &'static [&'static str],
+    /// Fetch or search the web.
+    pub(crate) web: &'static [&'static str],
+}

@@ -3,8 +3,9 @@
 mod line;
 mod rules;
 
+use super::Dialect;
 use crate::format::detect::Part;
-use crate::format::{Dialect, Format, Opening, Summaries};
+use crate::format::{Format, Opening, Summaries};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
 use crate::verify::{Findings, Provider};

@@ -2,9 +2,10 @@
 
 mod line;
 
+use super::{Dialect, ToolNames};
 use crate::format::detect::Part;
 use crate::format::shapes::blocks;
-use crate::format::{Dialect, Opening, Summaries, ToolNames};
+use crate::format::{Opening, Summaries};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
 use crate::verify::anthropic::{self, Sender};

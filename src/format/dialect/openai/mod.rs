@@ -2,8 +2,9 @@
 
 mod line;
 
+use super::{Dialect, ToolNames};
 use crate::format::detect::Part;
-use crate::format::{Dialect, Format, Opening, Summaries, ToolNames};
+use crate::format::{Format, Opening, Summaries};
 use crate::scan::{Cursor, Parse};
 use crate::transcript::{LineKind, Record};
 use crate::verify::{Findings, Provider, openai};

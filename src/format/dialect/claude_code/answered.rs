@@ -9,10 +9,7 @@ use crate::scan::Cursor;
 use crate::transcript::{Answer, Conversation, Role, Transcript};
 
 /// The line of the last answer that a model gave in a conversation, or above it.
-pub(in super::super) fn last_answer(
-    transcript: &Transcript<'_>,
-    conversation: &Conversation,
-) -> Option<u32> {
+pub(super) fn last_answer(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<u32> {
     Tree::new(transcript).last_answer(&conversation.path)
 }
 

@@ -98,7 +98,9 @@ fn spliced(text: &str, tail: usize, says: Option<&str>) -> String {
         tokens_before: 99,
     });
     let conversation = &transcript.conversations[0];
-    let splice = Format::Pi.splice(&transcript, conversation, tail, summary);
+    let splice = Format::Pi
+        .dialect()
+        .splice(&transcript, conversation, tail, summary);
     apply(Format::Pi, &mut transcript, splice.unwrap().changes);
     written(&transcript)
 }
@@ -393,7 +395,7 @@ fn blocks_leave_their_messages_and_messages_their_session() {
         .filter(|b| tied.contains(&transcript.block(*b).kind))
         .collect();
     let lived = Format::Pi.full_history(&transcript).remove(0);
-    let splice = Format::Pi.without(&transcript, &lived, &blocks);
+    let splice = Format::Pi.dialect().without(&transcript, &lived, &blocks);
     apply(Format::Pi, &mut transcript, splice);
     let expected = third(&[
         said("a", "", "one"),
@@ -430,7 +432,10 @@ fn stale_usage_is_lowered_from_the_last_answer_on() {
         before: 123,
         after: 23,
     };
-    let figures = Format::Pi.corrected_usage(&transcript, &transcript.conversations[0], share);
+    let figures =
+        Format::Pi
+            .dialect()
+            .corrected_usage(&transcript, &transcript.conversations[0], share);
     apply(Format::Pi, &mut transcript, figures.into_iter().collect());
     assert_eq!(
         written(&transcript),

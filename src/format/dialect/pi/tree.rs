@@ -239,14 +239,14 @@ fn chaining(transcript: &Transcript<'_>, without_ids: bool) -> Chaining {
 }
 
 /// What a model would see of a session now.
-pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let window = tree.window(&tree.path());
     vec![tree.conversation(window)]
 }
 
 /// What its agent went through: the way to the leaf without the summaries that compactions wrote.
-pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let mut path = tree.path();
     path.retain(|line| !tree.link(*line).is_boundary());

@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::compaction::{Summary, cuts};
 use super::link::{is_bare, live_messages};
 use super::{is_blank, string, type_of};
+use crate::format::shapes::splice::{Summary, cuts};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span};
 use crate::text::push_json_string;
@@ -18,7 +18,7 @@ use crate::transcript::{
 };
 
 /// Puts a summary, or nothing, in the place of the messages before `tail`.
-pub(in super::super) fn splice(
+pub(super) fn splice(
     transcript: &Transcript<'_>,
     tail: usize,
     summary: Option<Summary<'_>>,
@@ -70,7 +70,7 @@ pub(in super::super) fn splice(
 }
 
 /// Takes blocks out of a rollout, with the items that they are.
-pub(in super::super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
+pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
     let units = transcript.units().iter().enumerate();
     let goes = units.filter(|(_, unit)| {
         let mut own = unit.blocks.0..unit.blocks.1;

@@ -13,7 +13,6 @@ mod history;
 mod link;
 mod lived;
 mod messages;
-mod mirror;
 mod plain;
 mod preserved;
 mod record;
@@ -22,21 +21,21 @@ mod sign;
 mod tree;
 mod usage;
 
-pub(super) use compaction::{splice, without};
-pub(super) use history::dead;
-pub use mirror::{MirrorCut, mirror_cuts};
-pub(super) use usage::corrected;
-
-use super::detect::{Line, Part, Sign};
-use super::shapes::blocks;
-use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
+use super::{Dialect, ToolNames};
+use crate::format::detect::{Line, Part, Sign};
+use crate::format::shapes::blocks;
+use crate::format::shapes::splice::{Splice, Summary};
+use crate::format::{Share, Summaries, finish, usage as recorded};
+use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse};
-use crate::transcript::{Answer, Conversation, LineKind, Link, Message, Record, Transcript};
+use crate::transcript::{
+    Answer, ChangeSet, Conversation, LineKind, Link, Message, Record, Replace, Transcript,
+};
 use crate::verify::anthropic::{self, Sender};
 use crate::verify::{Findings, Provider};
 
 /// The dialect.
-pub(super) struct ClaudeCode;
+pub(in crate::format) struct ClaudeCode;
 
 impl Dialect for ClaudeCode {
     fn name(&self) -> &'static str {
@@ -69,6 +68,38 @@ impl Dialect for ClaudeCode {
 
     fn is_compaction(&self, link: &Link) -> bool {
         link.is_boundary() || link.is_summary
+    }
+
+    fn dead(&self, transcript: &Transcript<'_>) -> ChangeSet {
+        history::dead(transcript)
+    }
+
+    fn splice(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        tail: usize,
+        summary: Option<Summary<'_>>,
+    ) -> Option<Splice> {
+        compaction::splice(transcript, conversation, tail, summary)
+    }
+
+    fn without(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        blocks: &IdSet<u32>,
+    ) -> ChangeSet {
+        compaction::without(transcript, conversation, blocks)
+    }
+
+    fn corrected_usage(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        share: Share,
+    ) -> Vec<Replace> {
+        usage::corrected(transcript, conversation, share)
     }
 
     fn summaries(&self) -> Summaries {

@@ -5,10 +5,10 @@
 //! line which leaves would silently lose everything before it. Where nothing stays, the summary takes the id of the last
 //! line: an agent that has the session open goes on behind that. What is dead afterwards is for `history` to say.
 
-use super::super::compaction::{Splice, Summary};
-use super::super::removal::{out_of_list, says};
 use super::history::relinked;
 use super::tree::Tree;
+use crate::format::shapes::removal::{out_of_list, says};
+use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
@@ -28,7 +28,7 @@ const IDENTITY: [&[u8]; 8] = [
 
 /// Puts a summary into a session; `None` where the first line that stays has no link that could name it, or where a
 /// sidechain's would overrule the pointer that the session follows.
-pub(in super::super) fn splice(
+pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     tail: usize,
@@ -124,7 +124,7 @@ pub(in super::super) fn splice(
 
 /// Takes blocks out of a session, and the lines that say nothing without them; what hangs on these hangs on what they hung
 /// on.
-pub(in super::super) fn without(
+pub(super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     blocks: &IdSet<u32>,

@@ -34,7 +34,7 @@ struct Message {
 }
 
 /// One line.
-pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let line = c.line();
     let (start, texts) = (record.block_mark(), record.text_mark());
     let mut parts = Parts::default();

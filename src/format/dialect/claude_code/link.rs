@@ -13,7 +13,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::transcript::{BlockKind, Conversation, ConversationId, LinkKind, Role, Transcript};
 
 /// The conversations of a session: the main one, then inline sidechains in the order of their first lines.
-pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     conversations(transcript, |tree, lines, branch| tree.window(lines, branch))
 }
 

@@ -13,7 +13,7 @@ use crate::transcript::{Conversation, Transcript};
 
 /// The conversations of a session as they were lived: the main one, then inline sidechains in the order of their first
 /// lines.
-pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
     conversations(transcript, |tree, lines, branch| {
         tree.session(lines, branch)
     })

@@ -14,21 +14,22 @@ mod sign;
 mod tree;
 mod usage;
 
-pub(super) use compaction::{splice, without};
-pub(super) use history::dead;
-pub(super) use usage::corrected;
-
-use super::detect::{Line, Part, Sign};
-use super::{Dialect, Summaries, ToolNames, finish, usage as recorded};
+use super::{Dialect, ToolNames};
+use crate::format::detect::{Line, Part, Sign};
+use crate::format::shapes::splice::{Splice, Summary};
+use crate::format::{Share, Summaries, finish, usage as recorded};
+use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse};
-use crate::transcript::{Conversation, LineKind, Link, Message, Record, Transcript};
+use crate::transcript::{
+    ChangeSet, Conversation, LineKind, Link, Message, Record, Replace, Transcript,
+};
 use crate::verify::Findings;
 
 /// The figures that add up to a request's tokens.
 const USAGE: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
 
 /// The dialect.
-pub(super) struct Pi;
+pub(in crate::format) struct Pi;
 
 impl Dialect for Pi {
     fn name(&self) -> &'static str {
@@ -61,6 +62,38 @@ impl Dialect for Pi {
 
     fn is_compaction(&self, link: &Link) -> bool {
         link.is_boundary()
+    }
+
+    fn dead(&self, transcript: &Transcript<'_>) -> ChangeSet {
+        history::dead(transcript)
+    }
+
+    fn splice(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        tail: usize,
+        summary: Option<Summary<'_>>,
+    ) -> Option<Splice> {
+        compaction::splice(transcript, conversation, tail, summary)
+    }
+
+    fn without(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        blocks: &IdSet<u32>,
+    ) -> ChangeSet {
+        compaction::without(transcript, conversation, blocks)
+    }
+
+    fn corrected_usage(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        share: Share,
+    ) -> Vec<Replace> {
+        usage::corrected(transcript, conversation, share)
     }
 
     fn summaries(&self) -> Summaries {

@@ -32,7 +32,7 @@ pub struct Splice {
 }
 
 /// Puts a summary, or nothing, in the place of the messages before `tail`, but for system messages.
-pub(super) fn splice(
+pub(in crate::format) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     tail: usize,
@@ -84,7 +84,7 @@ pub(super) fn splice(
 }
 
 /// Takes messages out, by the numbers of their units: with their lines, or out of the list that they stand in.
-pub(super) fn leave(
+pub(in crate::format) fn leave(
     transcript: &Transcript<'_>,
     changes: &mut ChangeSet,
     goes: impl Fn(usize) -> bool,
@@ -108,7 +108,7 @@ pub(super) fn leave(
 
 /// The spans to take out of a list so that some of its items leave: each run of them with the comma behind it, or with the
 /// one before it where nothing follows.
-pub(super) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> Vec<Span> {
+pub(in crate::format) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> Vec<Span> {
     let numbers: Vec<usize> = (0..items.len()).collect();
     let runs = numbers.chunk_by(|a, b| goes(*a) == goes(*b));
     let leaving = runs.filter(|run| goes(run[0]));
@@ -126,7 +126,7 @@ pub(super) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> Vec<Span> {
 }
 
 /// Whether a message is one of a list on its line, and not the line itself.
-pub(super) fn is_listed(transcript: &Transcript<'_>, unit: &Unit) -> bool {
+pub(in crate::format) fn is_listed(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let line = transcript.line(unit.line);
     let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
     !blank(&line[..unit.object.start as usize]) || !blank(&line[unit.object.end()..])

@@ -11,10 +11,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::compaction::{Splice, Summary};
-use super::super::removal::{out_of_list, says};
 use super::history;
 use super::tree::{Chaining, Tree};
+use crate::format::shapes::removal::{out_of_list, says};
+use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::text::push_json_string;
@@ -22,7 +22,7 @@ use crate::transcript::{ChangeSet, Conversation, Replace, Transcript};
 
 /// Puts a summary into a session; without one, what it would replace leaves at once, for nothing could tell an agent to
 /// pass it over.
-pub(in super::super) fn splice(
+pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     tail: usize,
@@ -164,7 +164,7 @@ impl Place {
 }
 
 /// Takes blocks out of a session, and the entries that say nothing without them.
-pub(in super::super) fn without(
+pub(super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     blocks: &IdSet<u32>,

@@ -13,7 +13,7 @@ use crate::transcript::{ChangeSet, Replace, Transcript};
 ///
 /// None where nobody speaks, and none where the live chain breaks off at an entry that is not there (or could not be read)
 /// and somebody spoke before: no model sees that any more, but a repaired line would bring it back.
-pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
+pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let main = transcript.conversations.first();
     if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
         return ChangeSet::default();

@@ -3,7 +3,7 @@
 //! Codex compacts before the next turn when the last count in the file says that the window is full, whatever stands behind
 //! it. Its sums over the whole session are never looked at.
 
-use super::super::usage::Share;
+use crate::format::usage::Share;
 use crate::scan::{Cursor, Kind, Span};
 use crate::transcript::{Conversation, LinkKind, Message, Replace, Role, Transcript};
 
@@ -16,7 +16,7 @@ struct Counted {
 }
 
 /// The last count, where only this share of the window is left.
-pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replace> {
+pub(super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replace> {
     let links = (0u32..).zip(transcript.links());
     let counts = links.filter(|(_, link)| link.kind == LinkKind::Count);
     let Some((line, link)) = counts.last() else {
@@ -38,7 +38,7 @@ pub(in super::super) fn corrected(transcript: &Transcript<'_>, share: Share) -> 
 }
 
 /// The tokens of the request that `message` answers: the first count behind it, before the next answer.
-pub(in super::super) fn recorded(
+pub(super) fn recorded(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     message: &Message,

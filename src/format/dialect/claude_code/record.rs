@@ -35,7 +35,7 @@ struct Parts {
 }
 
 /// One line.
-pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let line = c.line();
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut parts = Parts::default();

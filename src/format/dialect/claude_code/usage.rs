@@ -3,7 +3,7 @@
 //! Agents compact again at once when this figure says that the window is full, and a compaction makes it wrong. It is
 //! lowered by the share that has left, first where it was read from a cache, then where it was written to one, then in the rest.
 
-use super::super::usage::Share;
+use crate::format::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
@@ -15,7 +15,7 @@ const PARTS: [&[u8]; 3] = [
 ];
 
 /// The figures of the last answer, where only this share of the window is left.
-pub(in super::super) fn corrected(
+pub(super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     share: Share,

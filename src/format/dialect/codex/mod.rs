@@ -19,14 +19,15 @@ mod rules;
 mod sign;
 mod usage;
 
-pub(super) use compaction::{splice, without};
-pub(super) use history::dead;
-pub(super) use usage::corrected;
-
-use super::detect::{Line, Part, Sign};
-use super::{Dialect, Summaries, ToolNames, finish};
+use super::{Dialect, ToolNames};
+use crate::format::detect::{Line, Part, Sign};
+use crate::format::shapes::splice::{Splice, Summary};
+use crate::format::{Share, Summaries, finish};
+use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Parse, Span};
-use crate::transcript::{Conversation, LineKind, Link, LinkKind, Message, Record, Transcript};
+use crate::transcript::{
+    ChangeSet, Conversation, LineKind, Link, LinkKind, Message, Record, Replace, Transcript,
+};
 use crate::verify::{Findings, Provider};
 
 /// How Codex begins the summary that it writes itself.
@@ -34,7 +35,7 @@ pub const SUMMARY_BEGINS: &str =
     "Another language model started to solve this problem and produced a summary";
 
 /// The dialect.
-pub(super) struct Codex;
+pub(in crate::format) struct Codex;
 
 impl Dialect for Codex {
     fn name(&self) -> &'static str {
@@ -71,6 +72,40 @@ impl Dialect for Codex {
 
     fn is_compaction(&self, link: &Link) -> bool {
         matches!(link.kind, LinkKind::Compaction(_))
+    }
+
+    fn dead(&self, transcript: &Transcript<'_>) -> ChangeSet {
+        history::dead(transcript)
+    }
+
+    fn splice(
+        &self,
+        transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+        tail: usize,
+        summary: Option<Summary<'_>>,
+    ) -> Option<Splice> {
+        let changes = compaction::splice(transcript, tail, summary)?;
+        let begins = None;
+        Some(Splice { changes, begins })
+    }
+
+    fn without(
+        &self,
+        transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+        blocks: &IdSet<u32>,
+    ) -> ChangeSet {
+        compaction::without(transcript, blocks)
+    }
+
+    fn corrected_usage(
+        &self,
+        transcript: &Transcript<'_>,
+        _conversation: &Conversation,
+        share: Share,
+    ) -> Vec<Replace> {
+        usage::corrected(transcript, share)
     }
 
     fn summaries(&self) -> Summaries {

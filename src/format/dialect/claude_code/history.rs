@@ -19,7 +19,7 @@ use crate::transcript::{
 /// an agent as it stands, and to take away all but its last line would be to guess. None either where the live chain
 /// breaks off at a line that is not there (or could not be read) and somebody spoke before: no model sees that any more,
 /// but a repaired line would bring it back, and that nobody abandoned it is plain.
-pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
+pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
     let speaks = |main: &Conversation| main.messages.iter().any(|m| !main.blocks(m).is_empty());

@@ -4,8 +4,8 @@
 //! where the user went back by some turns, all is as it was before the first of them, compactions too. What the agent
 //! answered between two outputs is one message, thoughts and calls together.
 
-use super::super::compaction::is_listed;
 use super::SUMMARY_BEGINS;
+use crate::format::shapes::splice::is_listed;
 use crate::ids::IdSet;
 use crate::scan::Span;
 use crate::transcript::{
@@ -14,7 +14,7 @@ use crate::transcript::{
 };
 
 /// The conversation of a rollout.
-pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let History { now, .. } = History::of(transcript, Compactions::Apply);
     let mut conversation = conversation(transcript, &now.live);
     conversation.mirrors = mirrors(transcript, &conversation);
@@ -22,7 +22,7 @@ pub(in super::super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
 }
 
 /// The conversation as it was lived: across compactions, without what they wrote.
-pub(in super::super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let History { mut now, .. } = History::of(transcript, Compactions::PassOver);
     now.live
         .retain(|unit| transcript.units()[*unit].role != Role::System);

@@ -4,7 +4,7 @@
 //! lowered by the share that has left: first where it was read from a cache, then where it was written to one, then in the rest, and
 //! in the total. Costs are history and stay as they are written.
 
-use super::super::usage::Share;
+use crate::format::usage::Share;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
@@ -15,7 +15,7 @@ const NAMES: [&[u8]; 4] = [b"cacheRead", b"cacheWrite", b"input", b"totalTokens"
 type Numbers = [Option<(Span, u64)>; NAMES.len()];
 
 /// The figures of the last answer, and of those behind it that broke off, where only this share of the window is left.
-pub(in super::super) fn corrected(
+pub(super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     share: Share,

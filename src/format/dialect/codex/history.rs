@@ -8,7 +8,7 @@ use super::link::{Compactions, History};
 use crate::transcript::{ChangeSet, LineKind, Transcript};
 
 /// The dead lines of a rollout; none where nobody would speak without them.
-pub(in super::super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
+pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let History { now, taken_back } = History::of(transcript, Compactions::Apply);
     if now.live.is_empty() {
         return ChangeSet::default();

@@ -3,13 +3,13 @@
 //! A message that says nothing any more leaves as a whole; else the blocks leave its list, and a member that held nothing
 //! but them leaves the message. Never decides which blocks.
 
-use super::compaction::{cuts, leave};
+use super::splice::{cuts, leave};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::transcript::{Block, BlockKind, ChangeSet, Transcript, Unit};
 
 /// Takes blocks out of their messages.
-pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
+pub(in crate::format) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
     let mut changes = ChangeSet::default();
     let mut silent: IdSet<usize> = IdSet::default();
     for (number, unit) in transcript.units().iter().enumerate() {
@@ -30,13 +30,13 @@ pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Chang
 }
 
 /// Whether a block says anything.
-pub(super) fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
+pub(in crate::format) fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
     let texts = transcript.texts(block);
     block.kind != BlockKind::Text || texts.iter().any(|text| !text.span.is_empty())
 }
 
 /// The cuts that take blocks out of a list of blocks.
-pub(super) fn out_of_list(
+pub(in crate::format) fn out_of_list(
     transcript: &Transcript<'_>,
     list: Span,
     own: impl Iterator<Item = u32>,

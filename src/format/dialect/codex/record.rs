@@ -24,7 +24,7 @@ const INJECTED: [&[u8]; 8] = [
 const LOCAL_SHELL: &[u8] = b"local_shell";
 
 /// One line.
-pub(in super::super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
+pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let whole = c.clone();
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut link = Link::default();
