@@ -6,6 +6,9 @@
 //! fail and never chance; `PROPTEST_CASES=20000` looks at as many others. What is promised of summaries is in
 //! [`summarised`].
 
+#[macro_use]
+mod formats;
+
 mod ai_sdk;
 mod anthropic;
 mod case;
@@ -72,50 +75,7 @@ fn config_of(default: u32) -> ProptestConfig {
     }
 }
 
-/// A test of a property for each format.
-macro_rules! every_format {
-    ($($property:ident: $kind:ident)*) => {$(
-        mod $property {
-            use super::*;
-
-            proptest! {
-                #![proptest_config(config())]
-
-                #[test]
-                fn anthropic(case in Case::of(Format::Anthropic, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn openai(case in Case::of(Format::OpenAi, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn claude_code(case in Case::of(Format::ClaudeCode, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn codex(case in Case::of(Format::Codex, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn ai_sdk(case in Case::of(Format::AiSdk, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-            }
-        }
-    )*};
-}
-
-every_format! {
+every_format! { config(), of;
     generators_keep_the_rules: Valid
     without_layers_nothing_changes: Any
     only_results_change: Any
@@ -593,37 +553,5 @@ mod isolated {
         Ok(())
     }
 
-    proptest! {
-        #![proptest_config(config())]
-
-        #[test]
-        fn anthropic(both in both(Format::Anthropic)) {
-            check(both)?;
-        }
-
-        #[test]
-        fn openai(both in both(Format::OpenAi)) {
-            check(both)?;
-        }
-
-        #[test]
-        fn claude_code(both in both(Format::ClaudeCode)) {
-            check(both)?;
-        }
-
-        #[test]
-        fn codex(both in both(Format::Codex)) {
-            check(both)?;
-        }
-
-        #[test]
-        fn pi(both in both(Format::Pi)) {
-            check(both)?;
-        }
-
-        #[test]
-        fn ai_sdk(both in both(Format::AiSdk)) {
-            check(both)?;
-        }
-    }
+    each_format! { tests config(), check, both }
 }

@@ -15,54 +15,11 @@ use proptest::test_runner::TestCaseResult;
 use super::case::{Case, Kind};
 use super::{config_of, policies, transcripts};
 
-/// A test of a property for each format.
-macro_rules! every_format {
-    ($($property:ident)*) => {$(
-        mod $property {
-            use super::*;
-
-            proptest! {
-                #![proptest_config(config_of(60))]
-
-                #[test]
-                fn anthropic(case in Case::of(Format::Anthropic, Kind::Valid)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn openai(case in Case::of(Format::OpenAi, Kind::Valid)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn claude_code(case in Case::of(Format::ClaudeCode, Kind::Valid)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn codex(case in Case::of(Format::Codex, Kind::Valid)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn pi(case in Case::of(Format::Pi, Kind::Valid)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn ai_sdk(case in Case::of(Format::AiSdk, Kind::Valid)) {
-                    super::$property(&case)?;
-                }
-            }
-        }
-    )*};
-}
-
-every_format! {
-    recordings_hold_the_live_windows
-    without_layers_the_figures_are_plain_sums
-    in_the_end_is_what_compact_would_leave
-    steps_are_runs_over_the_bytes_so_far
+every_format! { config_of(60), of;
+    recordings_hold_the_live_windows: Valid
+    without_layers_the_figures_are_plain_sums: Valid
+    in_the_end_is_what_compact_would_leave: Valid
+    steps_are_runs_over_the_bytes_so_far: Valid
 }
 
 /// The sessions of a case.

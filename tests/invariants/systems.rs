@@ -18,50 +18,7 @@ use super::case::{Case, Kind, split};
 use super::policies;
 use super::view::{said, view};
 
-/// A test of a property for each format.
-macro_rules! every_format {
-    ($($property:ident: $kind:ident)*) => {$(
-        mod $property {
-            use super::*;
-
-            proptest! {
-                #![proptest_config(super::super::config_of(75))]
-
-                #[test]
-                fn anthropic(case in Case::of_system(Format::Anthropic, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn openai(case in Case::of_system(Format::OpenAi, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn claude_code(case in Case::of_system(Format::ClaudeCode, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn codex(case in Case::of_system(Format::Codex, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn pi(case in Case::of_system(Format::Pi, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn ai_sdk(case in Case::of_system(Format::AiSdk, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-            }
-        }
-    )*};
-}
-
-every_format! {
+every_format! { super::super::config_of(75), of_system;
     no_rule_is_broken: Any
     never_more_tokens: Any
     a_second_run_changes_nothing: Any

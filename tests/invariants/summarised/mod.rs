@@ -22,50 +22,7 @@ use super::case::{Case, Kind, split};
 use super::known::Known;
 use super::policies;
 
-/// A test of a property for each format.
-macro_rules! every_format {
-    ($($property:ident: $kind:ident)*) => {$(
-        mod $property {
-            use super::*;
-
-            proptest! {
-                #![proptest_config(super::super::config_of(100))]
-
-                #[test]
-                fn anthropic(case in Case::summarised(Format::Anthropic, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn openai(case in Case::summarised(Format::OpenAi, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn claude_code(case in Case::summarised(Format::ClaudeCode, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn codex(case in Case::summarised(Format::Codex, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn pi(case in Case::summarised(Format::Pi, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-
-                #[test]
-                fn ai_sdk(case in Case::summarised(Format::AiSdk, Kind::$kind)) {
-                    super::$property(&case)?;
-                }
-            }
-        }
-    )*};
-}
-
-every_format! {
+every_format! { super::super::config_of(100), summarised;
     no_rule_is_broken: Any
     never_more_tokens: Any
     a_second_run_changes_nothing: Any
