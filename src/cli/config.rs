@@ -14,9 +14,9 @@ use crate::outcome::path_text;
 use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Setting};
 use crate::store::read_regular;
 
-/// The policy file that holds for a folder and all below it.
+/// The policy file of a folder and all folders below it.
 pub(super) const FILE: &str = "ctxpack.toml";
-/// A policy that was only found is read up to so many bytes.
+/// The largest policy file, in bytes, that is read if nobody named it.
 const MOST_FOUND: u64 = 1 << 20;
 
 /// Flags that choose a policy.
@@ -46,7 +46,7 @@ pub(super) struct Chosen {
     pub(super) effective: Effective,
     /// The preset that it is or extends.
     pub(super) preset: String,
-    /// The file that holds it, as given, or, where it was found, from the current folder.
+    /// Its file, as given or, if it was found, relative to the current folder.
     pub(super) file: Option<PathBuf>,
     /// Who named it.
     pub(super) named_by: NamedBy,
@@ -61,7 +61,7 @@ pub(super) enum NamedBy {
     Environment,
     /// The folder.
     Found,
-    /// Nobody: it is the default.
+    /// Nobody: it is the default policy.
     Nobody,
 }
 
@@ -107,7 +107,7 @@ impl PolicyArgs {
         })
     }
 
-    /// What is to be loaded: a preset's name or a path.
+    /// What to load: a preset's name or a path.
     fn name(&self) -> Result<(String, NamedBy)> {
         if let Some(name) = &self.policy {
             return Ok((name.clone(), NamedBy::Flag));
@@ -170,7 +170,7 @@ impl Loaded {
         })
     }
 
-    /// A file that nobody named: it may say less.
+    /// A file that nobody named, which may set less.
     fn found(path: &Path) -> Result<Self> {
         let text = read_found(path)?;
         policy::check_found(&text, &path_text(path)).map_err(|error| error.at(path))?;
@@ -178,12 +178,12 @@ impl Loaded {
     }
 }
 
-/// The nearest `ctxpack.toml` from the current folder upwards, as seen from there.
+/// The nearest `ctxpack.toml` from the current folder upwards, relative to that folder.
 fn find() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let mut way = PathBuf::new();
     for folder in here.ancestors() {
-        // A pipe or a device of that name is found, too, and refused.
+        // A pipe or a device of that name is found, too, and then refused.
         let found = folder.join(FILE).metadata();
         if found.is_ok_and(|found| !found.is_dir()) {
             return Some(way.join(FILE));
@@ -193,7 +193,7 @@ fn find() -> Option<PathBuf> {
     None
 }
 
-/// Whether `--policy` names a file: what looks like a path is one.
+/// Whether a policy's name is a path.
 fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
@@ -203,7 +203,7 @@ pub(super) fn load_found_file(path: &Path) -> Result<Policy> {
     parse(path, &read_found(path)?)
 }
 
-/// The text of a file that nobody named: it may be anything, and must not hold up the run.
+/// The text of a file that nobody named. It may be anything, so that a pipe or an endless file must not block the run.
 fn read_found(path: &Path) -> Result<String> {
     let bytes = read_regular(path, MOST_FOUND)?;
     let text = String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));
@@ -214,7 +214,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|e| Error::io(path, "read the policy", e))
 }
 
-/// A policy is called what its file is, unless it says so itself.
+/// A policy is called after its file unless it has a name.
 fn parse(path: &Path, text: &str) -> Result<Policy> {
     let name = path
         .file_stem()

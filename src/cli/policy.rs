@@ -144,7 +144,7 @@ fn init(context: &Context, file: &Path, preset: &str) -> Result<()> {
     .map_err(|error| error.hint("move it away, or give another name"))?;
     if context.voice > Voice::Quiet {
         let file = file.to_string_lossy();
-        // A word that cannot be said is no reason to fail.
+        // A message that cannot be printed is no reason to fail.
         let _ = writeln!(io::stderr().lock(), "{}: written", printable(&file));
     }
     Ok(())
@@ -185,7 +185,7 @@ fn keys(chosen: &Chosen) -> Result<Vec<Row>> {
 }
 
 fn table(chosen: &Chosen, rows: &[Row]) -> Result<String> {
-    /// Columns of a value; a longer one is cut.
+    /// The width of the column of values; longer values are cut.
     const WIDEST: usize = 56;
     let Chosen {
         effective, preset, ..

@@ -1,7 +1,7 @@
-//! Flags of `compact` that stand for keys of the policy.
+//! Flags of `compact` that are short for keys of the policy.
 //!
-//! They are settings like any other: the policy's hash covers them, and a report names them. One given beside a `--set`
-//! of the same key wins.
+//! They are settings like any other: the policy's hash covers them, and a report lists them. A flag overrides a `--set` of
+//! the same key.
 
 use clap::Args;
 
@@ -63,9 +63,9 @@ fn target(text: &str) -> Result<Target, String> {
 }
 
 impl Shorthands {
-    /// The settings that the given flags stand for.
+    /// The settings that the given flags are short for.
     pub(super) fn settings(&self) -> impl Iterator<Item = Setting> + '_ {
-        // A cap that nothing triggers would not be one: it is the trigger, too, and what was asked for is worth it.
+        // A cap without a trigger would have no effect, so the target also becomes the trigger, whatever it saves.
         let target: Vec<(&str, String)> = match &self.target {
             None => Vec::new(),
             Some(Target::Percent(percent)) => vec![

@@ -1,6 +1,6 @@
-//! Texts with substitutions: rendered into an output, and recognised there on a later run.
+//! Texts with substitutions: rendered into an output and recognised there by a later run.
 //!
-//! A match is a claim about form alone: whether a captured name is a file of the store is for the caller to find out.
+//! A match concerns the form alone: whether a captured name is a file of the store is up to the caller.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,8 +30,8 @@ impl Slot {
         }
     }
 
-    /// How far into `text` a value at its start can reach. Names are held to one line, so that a template's own text
-    /// after them is found for certain.
+    /// The most bytes that a value at the start of `text` can take. Names end with their line, so that the template's own
+    /// text after them is always found.
     fn reach(self, text: &str) -> usize {
         match self {
             Slot::Name | Slot::Tool => text.find('\n').unwrap_or(text.len()),
@@ -48,7 +48,7 @@ impl Slot {
     }
 }
 
-/// The values that a template's substitutions are given, or were found to have; "" where it lacks one.
+/// The values of a template's substitutions, to be rendered or as recognised; "" for those that it lacks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Substitutions<'a> {
     /// For `{name}`.
@@ -110,8 +110,8 @@ impl Template {
         }
     }
 
-    /// Whether an output can be told from any other text and taken apart again: there is more than blanks around the
-    /// substitutions, and something between any two of them.
+    /// Whether an output can be told from other texts and its values extracted: the template has some text that is not
+    /// blank, and no two substitutions are adjacent.
     pub fn is_recognisable(&self) -> bool {
         let has_text = self.parts.iter().any(|part| match part {
             Part::Text(text) => !text.trim().is_empty(),
@@ -140,7 +140,7 @@ impl Template {
     ///
     /// The whole of `text` is covered: what these values render is `text` again. An empty template recognises nothing.
     pub fn matches<'t>(&self, text: &'t str) -> Option<Substitutions<'t>> {
-        // Most texts are not ours, and those that begin as ours do mostly end differently.
+        // Cheap first: most texts were not rendered by this template, and most of those end differently.
         let ends_alike = match self.parts.last() {
             Some(Part::Text(tail)) => text.ends_with(tail.as_str()),
             Some(Part::Slot(_)) => true,
@@ -160,9 +160,9 @@ impl Template {
     }
 }
 
-/// Lays `parts` over the whole of `text`, the shortest values first; goes back where that leads nowhere.
+/// Matches `parts` with the whole of `text`, trying the shortest values first and backtracking.
 ///
-/// `found` are the values so far, by the number of their substitution.
+/// `found` holds the values so far, indexed by substitution.
 fn take_apart<'t>(
     parts: &[Part],
     text: &'t str,
@@ -172,11 +172,11 @@ fn take_apart<'t>(
         [] => text.is_empty().then_some(found),
         [Part::Text(own), rest @ ..] => take_apart(rest, text.strip_prefix(own.as_str())?, found),
         [Part::Slot(slot), rest @ ..] => {
-            // A substitution made twice has one value.
+            // A substitution that occurs twice has one value.
             if let Some(known) = found[*slot as usize] {
                 return take_apart(rest, text.strip_prefix(known)?, found);
             }
-            // The template's last text stands at the very end, however often it stands before.
+            // The template's last text is at the very end, however often it occurs before.
             let shortest = match rest {
                 [] => text.len(),
                 [Part::Text(tail)] => text.len().checked_sub(tail.len())?,
