@@ -16,6 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Stable names of what can go wrong; scripts branch on these (`--error-format json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// Flags that contradict each other or cannot be understood.
     Usage,
@@ -31,6 +32,8 @@ pub enum ErrorKind {
     Exists,
     /// An input that changed while it was read, or that another program is writing to.
     Changed,
+    /// Bytes of no transcript format that is read.
+    Unsupported,
     /// Bytes that a decoder (gzip, zstd) could not turn into a transcript.
     Decode,
     /// A line that cannot be read, where the user wants none.
@@ -55,6 +58,7 @@ pub enum ErrorKind {
 ///
 /// Shown as `path:line: message`, with the hint on a line of its own.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Error {
     /// What kind of fault.
     pub kind: ErrorKind,

@@ -1,49 +1,107 @@
-//! ctxpack compacts the JSONL transcripts of coding agents.
+//! ctxpack compacts the JSONL transcripts of coding agents: they become smaller, stay valid for the provider's API, and the
+//! agents go on from them.
 //!
-//! # The way of a transcript
+//! A transcript is what an agent such as Claude Code, Codex or pi writes down of a session, or a plain list of chat messages
+//! (Anthropic, OpenAI, AI SDK), one JSON object a line. This crate reads all of these, estimates their tokens, checks them
+//! against the rules of the APIs, and compacts them by a [`Policy`]: old tool outputs are cleared, oversize outputs move to a
+//! store, old history is summarised, recently read files come back.
+//!
+//! | call | what it does |
+//! | --- | --- |
+//! | [`read()`] | the conversations of a transcript, with messages, blocks and tokens |
+//! | [`verify()`] | where a history breaks the rules of its provider |
+//! | [`compact()`] | a smaller transcript, in memory |
+//! | [`compact_file()`] | a smaller transcript in another file, with a record for [`undo()`] |
+//! | [`undo()`] | the bytes that a compacted file was made from |
+//!
+//! # A first example
+//!
+//! ```
+//! use ctxpack::{Policy, Severity};
+//!
+//! # let session = br#"{"role":"user","content":"Where is the error?"}
+//! # {"role":"assistant","content":"In the second line."}
+//! # "#;
+//! // `session` holds the bytes of a transcript, in any of the formats.
+//! let before = ctxpack::read(session)?;
+//! println!("{}: {} tokens", before.format(), before.tokens());
+//!
+//! // `auto` is the default of the program; single keys can be set on top of a preset.
+//! let policy = Policy::preset("auto")?.with([("clear.keep", "3")])?;
+//! let compacted = ctxpack::compact(session, &policy)?;
+//! println!("{}: {} tokens", compacted.outcome.status, compacted.outcome.tokens_after());
+//!
+//! let findings = ctxpack::verify(&compacted.bytes)?;
+//! assert!(findings.iter().all(|finding| finding.severity != Severity::Error));
+//! # Ok::<(), ctxpack::Error>(())
+//! ```
+//!
+//! [`read()`] and [`compact()`] have further examples.
+//!
+//! # What always holds
+//!
+//! * **Identity**: the policy `none` changes no byte, whatever the bytes are.
+//! * **Splice**: an edited line differs only inside the edited values; unknown lines and fields pass through.
+//! * **Valid**: the result has no finding that the input lacks. Otherwise it is rejected, and the input comes back.
+//! * **Never worse**: no more tokens than before, by the same estimate.
+//! * **Idempotent**: compacting a result again by the same policy changes nothing.
+//! * **Deterministic**: the same input, policy and answers of a server give the same bytes.
+//! * **Reversible**: [`undo()`] gives back the exact bytes of the input.
+//!
+//! Each of these is a property test.
+//!
+//! # Features
+//!
+//! Both are on by default; `default-features = false` leaves the library alone.
+//!
+//! * `cli`: the program `ctxpack` (brings clap and indicatif).
+//! * `http`: summaries by a provider's server (brings ureq). Without it, a policy that names a provider is an error.
+//!
+//! # The map
+//!
+//! For those who change the crate; none of these modules is part of its interface. A transcript goes this way:
 //!
 //! ```text
 //! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ changes ─apply→ lines ─verify→ write → Outcome → Report
 //! ```
 //!
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
-//! is in `artifacts` (and in `http`, for those who ask a server); writing comes last, in `batch`. A line that is edited
-//! differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
-//! verified is what is written. The layers that cost nothing come first; what is over its trigger then is summarised, from
-//! the input as it was before them.
-//!
-//! # Modules, in reading order
+//! is in `artifacts` (and in `http`, which asks a server where a policy names one); writing comes last, in `batch`. An edited
+//! line differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
+//! verified is what is written. The layers that cost nothing come first; what is still over its trigger is then summarised,
+//! from the input as it was before them.
 //!
 //! | module | what it is |
 //! | --- | --- |
-//! | [`scan`] | bytes to lines to spans: the hot path |
-//! | [`transcript`] | the model: lines, blocks, conversations |
-//! | [`verify`] | the providers' rules |
-//! | [`mod@format`] | which format it is; a dialect each: its lines, live windows, summaries, rules, tools |
-//! | [`policy`] | every key of a policy; the presets |
-//! | [`tokens`] | estimates |
-//! | [`redact`] | secrets in a text, masked |
-//! | [`facts`] | what happened in a conversation, as data |
-//! | [`summarizer`] | a span of messages, told in few tokens |
-//! | [`plan`] | which results each layer looks at |
-//! | [`artifacts`] | what a plan needs from outside |
-//! | [`http`] | servers that write summaries, where one is named |
-//! | [`settle`] | the changes that are made, and the summary that fits, by actual sizes |
-//! | [`apply`] | changes become edits, edits become lines |
-//! | [`pipeline`] | one transcript through these stages |
-//! | [`stats`] | what a transcript is made of |
-//! | [`replay`] | a policy turn by turn over a recorded session |
-//! | [`eval`] | what is still to be found after a compaction, measured |
-//! | [`store`] | atomic files, archive, records, undo |
-//! | [`outcome`], [`report`] | what happened, added up and rendered |
-//! | [`batch`] | many inputs in parallel |
-//! | [`cli`] | the commands |
+//! | `scan` | bytes to lines to spans: the hot path |
+//! | `transcript` | the model: lines, blocks, conversations |
+//! | `verify` | the providers' rules |
+//! | `format` | which format it is; a dialect each: its lines, live windows, summaries, rules, tools |
+//! | `policy` | every key of a policy; the presets |
+//! | `tokens` | estimates |
+//! | `redact` | secrets in a text, masked |
+//! | `facts` | what happened in a conversation, as data |
+//! | `summarizer` | a span of messages in few tokens |
+//! | `plan` | which results each layer considers |
+//! | `artifacts` | what a plan needs from outside |
+//! | `http` | servers that write summaries |
+//! | `settle` | the changes that are made, and the summary that fits, by actual sizes |
+//! | `apply` | changes become edits, edits become lines |
+//! | `pipeline` | one transcript through these stages |
+//! | `stats` | what a transcript is made of |
+//! | `replay` | a policy turn by turn over a recorded session |
+//! | `eval` | what can still be found after a compaction, measured |
+//! | `store` | atomic files, archive, records, undo |
+//! | `outcome`, `report` | what happened, added up and rendered |
+//! | `batch` | many inputs in parallel |
+//! | `cli` | the commands |
+//! | `library` | what this page documents |
 //!
-//! Imports go strictly downward, in this order; modules on one line know nothing of each other, and no two files need each
-//! other. `tests/layering.rs` enforces both, and that pure modules stay pure.
+//! Imports go strictly downward, in this order; modules on one line do not import each other, and neither do any two files.
+//! `tests/layering.rs` enforces this, and that pure modules stay pure.
 //!
 //! ```text
-//! cli
+//! cli, library
 //! batch
 //! report
 //! eval, replay
@@ -64,40 +122,77 @@
 //! ids
 //! scan
 //! error, redact
-//! text
+//! semaphore, text
 //! ```
-//!
-//! # What always holds
-//!
-//! Identity (policy `none` changes nothing, whatever the bytes), splice (an edit changes its span alone), valid (no finding
-//! that the input lacks), never worse (no more tokens), idempotent, deterministic, reversible, isolated (one bad line or
-//! file never stops the rest). Each is a property test.
-//!
-#![doc = include_str!("systems.md")]
 
-pub mod apply;
-pub mod artifacts;
-pub mod batch;
-pub mod cli;
-pub mod error;
-pub mod eval;
-pub mod facts;
-pub mod format;
-pub mod http;
 mod ids;
+mod library;
 pub mod outcome;
+
+pub use error::{Error, ErrorKind, Result};
+pub use library::{
+    Block, Compacted, Conversation, Message, Policy, Transcript, compact, compact_file, read,
+    read_with, undo, verify,
+};
+pub use transcript::{BlockKind, Role};
+pub use verify::{Finding, Rule, Severity};
+
+pub mod presets {
+    //! The published systems that presets follow, statement by statement.
+    //!
+    #![doc = include_str!("policy/presets/systems.md")]
+}
+
+// Public for the program, its tests and its tools alone: they may change in any release.
+#[doc(hidden)]
+pub mod apply;
+#[doc(hidden)]
+pub mod artifacts;
+#[doc(hidden)]
+pub mod batch;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
+#[doc(hidden)]
+pub mod error;
+#[doc(hidden)]
+pub mod eval;
+#[doc(hidden)]
+pub mod facts;
+#[doc(hidden)]
+pub mod format;
+#[cfg(feature = "http")]
+#[doc(hidden)]
+pub mod http;
+#[doc(hidden)]
 pub mod pipeline;
+#[doc(hidden)]
 pub mod plan;
+#[doc(hidden)]
 pub mod policy;
+#[doc(hidden)]
 pub mod redact;
+#[doc(hidden)]
 pub mod replay;
+#[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
 pub mod scan;
+#[doc(hidden)]
+pub mod semaphore;
+#[doc(hidden)]
 pub mod settle;
+#[doc(hidden)]
 pub mod stats;
+#[doc(hidden)]
 pub mod store;
+#[doc(hidden)]
 pub mod summarizer;
+#[doc(hidden)]
 pub mod text;
+#[doc(hidden)]
 pub mod tokens;
+#[doc(hidden)]
 pub mod transcript;
+#[doc(hidden)]
 pub mod verify;

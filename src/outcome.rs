@@ -12,6 +12,8 @@ use serde::ser::{SerializeStruct, Serializer};
 use crate::error::{Error, ErrorKind};
 use crate::text::shown_path;
 
+pub use crate::format::WarningKind as LineWarningKind;
+pub use crate::policy::TargetKind;
 pub use crate::tokens::Usage;
 
 pub use conversation::{
@@ -19,7 +21,9 @@ pub use conversation::{
     TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
+#[doc(hidden)]
 pub use notice::{LINES, NAMED, Notice, Notices, Weight};
+#[doc(hidden)]
 pub use totals::{Totals, ratio};
 
 mod conversation;
@@ -34,6 +38,7 @@ mod totals;
 /// An input that was read but not changed has every "after" equal to its "before"; one that was not read
 /// has neither, so that it adds nothing to the totals.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The input's path as given, with `/`; `-` for stdin.
     pub input: String,
@@ -236,6 +241,7 @@ impl Serialize for Outcome {
 /// What became of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Status {
     /// The result is smaller.
     Compacted,
@@ -259,6 +265,7 @@ impl fmt::Display for Status {
 
 /// Why an input failed, was rejected, or was left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct OutcomeError {
     /// The stable name that scripts branch on.
     pub kind: FaultKind,
@@ -274,6 +281,7 @@ pub struct OutcomeError {
 /// The names that `error.kind` can take: those of [`ErrorKind`], and the reasons for a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// The input failed.
     Error(ErrorKind),
@@ -290,6 +298,7 @@ impl fmt::Display for FaultKind {
 /// Why a result was refused before it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Rejection {
     /// It violates a provider's rule that the input did not.
     NewFinding,
@@ -301,6 +310,7 @@ pub enum Rejection {
 
 /// Where the original bytes are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Original {
     /// The untouched input, or a copy of it.
     pub kind: OriginalKind,
@@ -311,6 +321,7 @@ pub struct Original {
 /// What holds the original bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum OriginalKind {
     /// The input itself, which was not written to.
     Input,
@@ -323,6 +334,7 @@ pub enum OriginalKind {
 /// In ascending weight: a batch's code is the greatest that one of its inputs calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
+#[doc(hidden)]
 pub enum Exit {
     /// Everything was done.
     Done = 0,
@@ -351,6 +363,7 @@ impl Exit {
 }
 
 /// A path as reports show it: as given, with `/` on every system; each byte that is not Unicode as `\xFF`.
+#[doc(hidden)]
 pub fn path_text(path: &Path) -> String {
     let text = shown_path(path);
     match MAIN_SEPARATOR {

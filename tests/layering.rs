@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The rooms from top to bottom; those on one floor know nothing of each other.
 const FLOORS: [&[&str]; 22] = [
     // What a user meets, then many inputs, then one.
-    &["cli"],
+    &["cli", "library"],
     &["batch"],
     &["report"],
     // A policy over a session, round after round; and what it leaves, held against what came next.
@@ -38,7 +38,7 @@ const FLOORS: [&[&str]; 22] = [
     &["ids"],
     &["scan"],
     &["error", "redact"],
-    &["text"],
+    &["semaphore", "text"],
 ];
 
 /// Rooms whose results follow from their arguments alone.

@@ -60,7 +60,7 @@ pub fn compact_bytes(
 }
 
 /// The transcripts of a file, with the number of their first line.
-pub(super) fn each(bytes: &[u8], layout: Layout, mut one: impl FnMut(&[u8], u64, Part)) {
+pub(crate) fn each<'b>(bytes: &'b [u8], layout: Layout, mut one: impl FnMut(&'b [u8], u64, Part)) {
     match layout {
         Layout::File => one(bytes, 1, Part::File),
         Layout::Line => {

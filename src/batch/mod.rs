@@ -35,9 +35,9 @@ use rayon::prelude::*;
 use crate::artifacts::{Ask, Question, Replies, Reply};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
-use crate::http::Places;
 use crate::outcome::{Outcome, Warning};
 use crate::policy::Effective;
+use crate::semaphore::Semaphore;
 use crate::store::Store;
 
 use budget::{Budget, Share};
@@ -47,7 +47,9 @@ pub use eval::eval;
 pub use find::{FileSource, Found, Source, find};
 pub use hooks::{Hooks, Words};
 pub use inspect::compact_bytes;
+pub(crate) use inspect::each as each_transcript;
 pub use limits::{Job, Limits};
+pub(crate) use one::needs_archive;
 pub use over::Over;
 pub use replay::{replay, replay_bytes};
 pub use stats::stats;
@@ -138,7 +140,7 @@ pub fn run(
         targets.sweep();
     }
     // Who waits for a server lends its turn to others, so that no processor waits with it.
-    let turns = Places::new(options.jobs);
+    let turns = Semaphore::new(options.jobs);
     let asked = options.server.as_ref().map(|(server, at_once)| Waiting {
         server: server.as_ref(),
         turns: &turns,
@@ -185,7 +187,7 @@ pub fn run(
         }
         let tried = {
             let share = budget.take(target.bytes);
-            let _turn = turns.take();
+            let _turn = turns.acquire();
             attempt(&run, target, share)
         };
         match tried {
@@ -206,7 +208,7 @@ pub fn run(
         let told = match tried {
             Tried::Told(told) => *told,
             Tried::Again(warnings) => {
-                let _turn = turns.take();
+                let _turn = turns.acquire();
                 let tried = attempt(&run, target, budget.take(target.bytes));
                 progress.done(target.bytes);
                 after(target, warnings, tried)
@@ -251,7 +253,7 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
 /// A server whose answers are waited for by threads that have lent out their turn.
 struct Waiting<'r> {
     server: &'r dyn Ask,
-    turns: &'r Places,
+    turns: &'r Semaphore,
     at_once: usize,
     count: AtomicUsize,
     progress: &'r dyn Progress,

@@ -23,7 +23,7 @@ use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
 use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
 use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
-use crate::policy::{self, Archive, Effective, Layer, Redact};
+use crate::policy::{self, Archive, Effective, Layer, Policy, Redact};
 use crate::store::atomic::{
     Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
 };
@@ -40,10 +40,10 @@ pub(super) struct Run<'r> {
     keeping: Pipeline<'r>,
     /// For outputs that no store belongs to.
     streaming: Pipeline<'r>,
-    /// When a summary needs a copy of the original.
-    archive: Archive,
-    /// What a summary tells of that copy.
-    naming: Naming,
+    /// Whether summaries need a copy of the original in the store.
+    needs_archive: bool,
+    /// Whether summaries name that copy.
+    names_archive: bool,
     /// How small the conversations are to be.
     goal: &'r policy::Target,
     /// Whether outputs are to have no secrets.
@@ -52,13 +52,10 @@ pub(super) struct Run<'r> {
     pub(super) options: &'r Options,
 }
 
-/// Whether summaries name the copy of what they replace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Naming {
-    /// They do: it is there, then.
-    Named,
-    /// They do not.
-    Unnamed,
+/// Whether summaries need a copy of the original in the store, because the policy wants one or the summaries name it.
+pub(crate) fn needs_archive(policy: &Policy) -> bool {
+    let is_wanted = policy.archive == Archive::Always || policy.summary.names_archive();
+    policy.has(Layer::Summarize) && is_wanted
 }
 
 impl<'r> Run<'r> {
@@ -67,28 +64,19 @@ impl<'r> Run<'r> {
         options: &'r Options,
         server: Option<&'r dyn Ask>,
     ) -> Result<Self> {
+        let policy = &effective.policy;
         let pipeline = |keeping| {
-            let pipeline = Pipeline::asking(&effective.policy, keeping, server)?;
+            let pipeline = Pipeline::asking(policy, keeping, server)?;
             Ok::<_, Error>(pipeline.with_replies(options.replies.clone()))
         };
         Ok(Run {
             policy_hash: &effective.hash,
             keeping: pipeline(Keeping::Store)?,
             streaming: pipeline(Keeping::Nothing)?,
-            archive: if effective.policy.has(Layer::Summarize) {
-                effective.policy.archive
-            } else {
-                Archive::Auto
-            },
-            naming: if effective.policy.has(Layer::Summarize)
-                && effective.policy.summary.names_archive()
-            {
-                Naming::Named
-            } else {
-                Naming::Unnamed
-            },
-            goal: &effective.policy.target,
-            masks: effective.policy.redact == Redact::Outputs,
+            needs_archive: needs_archive(policy),
+            names_archive: policy.has(Layer::Summarize) && policy.summary.names_archive(),
+            goal: &policy.target,
+            masks: policy.redact == Redact::Outputs,
             releases: Releases::default(),
             options,
         })
@@ -111,8 +99,7 @@ impl<'r> Run<'r> {
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
-        let is_archived = self.archive == Archive::Always || self.naming == Naming::Named;
-        if is_archived && target.store.is_none() {
+        if self.needs_archive && target.store.is_none() {
             return Err(Error::new(
                 ErrorKind::Usage,
                 "the policy keeps a copy of what it summarises, and a stream has no place for one",
@@ -158,10 +145,7 @@ impl<'r> Run<'r> {
             &Detected::Known(format, Layout::File) => {
                 input.rest()?;
                 self.options.bad_lines.check(&detected, &input.buffer)?;
-                let archive = match self.naming {
-                    Naming::Named => Some(archive_name(&input.hash().0)),
-                    Naming::Unnamed => None,
-                };
+                let archive = self.names_archive.then(|| archive_name(&input.hash().0));
                 if self.goal.is_share() {
                     originals = target.originals(&input.hash().0)?;
                 }
@@ -194,10 +178,9 @@ impl<'r> Run<'r> {
                     let bad_lines = self.options.bad_lines;
                     bad_lines.check_part(format, bytes, first_line)?;
                     // The file's own name is not known before its end; a conversation's is.
-                    let archive = match self.naming {
-                        Naming::Named => Some(archive_name(&store::hash(bytes))),
-                        Naming::Unnamed => None,
-                    };
+                    let archive = self
+                        .names_archive
+                        .then(|| archive_name(&store::hash(bytes)));
                     let part = pipeline::Input {
                         format,
                         bytes,
@@ -427,8 +410,7 @@ impl<'r> Run<'r> {
             return Ok(None);
         };
         let (hash, bytes) = input.hash();
-        let is_wanted = self.archive == Archive::Always || self.naming == Naming::Named;
-        let is_kept = self.is_in_place() || sum.summarised && is_wanted;
+        let is_kept = self.is_in_place() || sum.summarised && self.needs_archive;
         match (&target.source, self.options.effect) {
             (Source::File(_), _) if !is_kept => Ok(None),
             (Source::File(_), Effect::Write) => {

@@ -3,19 +3,15 @@
 //! None of them changes what a summary says, so none is a key of the policy. A key never comes from a flag, where every
 //! user of the machine could read it, nor from a policy file, which is handed on.
 
-use std::env;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 use clap::Args;
 
 use crate::artifacts::Ask;
 use crate::batch::Effect;
-use crate::error::{Error, ErrorKind, Result};
-use crate::http::{Endpoint, Key, Limits, Network, Plain, Provider, Server};
-use crate::pipeline::asks_a_server;
-use crate::policy::{Policy, Source};
+use crate::error::Result;
+use crate::policy::Policy;
 
 /// Flags for requests.
 #[derive(Debug, Args)]
@@ -39,33 +35,45 @@ pub(super) struct ServerArgs {
 }
 
 impl ServerArgs {
-    /// Whoever writes summaries by this policy, if it is a server, and how many requests may be under way.
+    /// None: the pipeline then refuses a policy that names a provider.
+    #[cfg(not(feature = "http"))]
+    pub(super) fn server(
+        &self,
+        _: &Policy,
+        _: Effect,
+        _: &Arc<AtomicUsize>,
+    ) -> Result<Option<(Box<dyn Ask>, usize)>> {
+        Ok(None)
+    }
+
+    /// The server that writes summaries by this policy, if it names one, and how many requests may be under way.
+    #[cfg(feature = "http")]
     pub(super) fn server(
         &self,
         policy: &Policy,
         effect: Effect,
         stop: &Arc<AtomicUsize>,
     ) -> Result<Option<(Box<dyn Ask>, usize)>> {
-        if !asks_a_server(policy) {
+        use crate::http::{Endpoint, Key, Limits, Network, Plain, Provider, Server};
+        use crate::pipeline::asks_a_server;
+
+        let Some(provider) = Provider::of(policy.summary.source).filter(|_| asks_a_server(policy))
+        else {
             return Ok(None);
-        }
-        let provider = match policy.summary.source {
-            Source::Anthropic => Provider::Anthropic,
-            Source::Openai => Provider::Openai,
-            Source::Extractive | Source::Scripted => return Ok(None),
         };
         let plain = if self.allow_http {
             Plain::Anywhere
         } else {
             Plain::Loopback
         };
-        let endpoint = Endpoint::new(provider, &policy.summary.base_url, key(provider)?, plain)?;
+        let key = Key::from_environment(provider)?;
+        let endpoint = Endpoint::new(provider, &policy.summary.base_url, key, plain)?;
         let at_once = usize::from(self.max_concurrency);
         let limits = Limits {
             at_once,
             requests: self.max_requests,
             input_tokens: self.max_input_tokens,
-            patience: Duration::from_secs(self.request_timeout),
+            patience: std::time::Duration::from_secs(self.request_timeout),
         };
         let network = match effect {
             Effect::Write => Network::Open,
@@ -75,17 +83,4 @@ impl ServerArgs {
         let server = Server::new(endpoint, breaker, limits, network, stop.clone());
         Ok(Some((Box::new(server), at_once)))
     }
-}
-
-/// The provider's key, where the environment has one.
-fn key(provider: Provider) -> Result<Option<Key>> {
-    let variable = provider.key_variable();
-    let Some(value) = env::var_os(variable).filter(|value| !value.is_empty()) else {
-        return Ok(None);
-    };
-    let value = value.into_string().map_err(|_| {
-        let message = format!("{variable} holds no key: it is no Unicode text");
-        Error::new(ErrorKind::Config, message)
-    })?;
-    Key::new(&value, variable).map(Some)
 }

@@ -1,7 +1,7 @@
 //! Where requests go, and with which key.
 //!
-//! Refuses what would send a key or a transcript where nobody meant it to go. Reads no environment: whoever does hands the
-//! key in, and it is never shown.
+//! Refuses what would send a key or a transcript where nobody meant it to go. A key comes from the environment alone, and is
+//! never shown.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::policy::Source;
 
 /// Whose way of talking a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,15 @@ pub struct Endpoint {
 }
 
 impl Provider {
+    /// The provider that writes summaries, where the policy's source is one.
+    pub fn of(source: Source) -> Option<Self> {
+        match source {
+            Source::Extractive | Source::Scripted => None,
+            Source::Anthropic => Some(Provider::Anthropic),
+            Source::Openai => Some(Provider::Openai),
+        }
+    }
+
     /// The variable that holds the key.
     pub fn key_variable(self) -> &'static str {
         match self {
@@ -82,6 +92,22 @@ impl Key {
             .hint("set it to the key alone, without quotes, blanks or line ends"));
         }
         Ok(Key(key.to_owned()))
+    }
+
+    /// The provider's key, where the environment has one.
+    ///
+    /// # Errors
+    /// Those of [`Key::new`], and where the variable is not Unicode.
+    pub fn from_environment(provider: Provider) -> Result<Option<Self>> {
+        let variable = provider.key_variable();
+        let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else {
+            return Ok(None);
+        };
+        let value = value.into_string().map_err(|_| {
+            let message = format!("{variable} holds no key: it is no Unicode text");
+            Error::new(ErrorKind::Config, message)
+        })?;
+        Key::new(&value, variable).map(Some)
     }
 
     /// The key, for the one header that carries it.

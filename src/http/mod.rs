@@ -9,7 +9,6 @@ mod body;
 mod endpoint;
 mod host;
 mod once;
-mod places;
 mod wire;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::artifacts::{Ask, Question, Refused, Reply};
 use crate::outcome::Spent;
 use crate::policy::Summary;
+use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
 use crate::summarizer::retry::pause;
 
@@ -30,11 +30,9 @@ use answer::{Answer, Failure, Gap};
 use body::{Asked, Marks, body};
 use host::{Admission, Host};
 use once::Once;
-use places::LOOK;
 use wire::Wire;
 
 pub use endpoint::{Endpoint, Key, Plain, Provider};
-pub use places::{Place, Places};
 
 /// What a run lets its requests do.
 #[derive(Debug, Clone)]
@@ -47,6 +45,17 @@ pub struct Limits {
     pub input_tokens: Option<u64>,
     /// How long one answer may take.
     pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            at_once: 4,
+            requests: None,
+            input_tokens: None,
+            patience: Duration::from_secs(300),
+        }
+    }
 }
 
 /// Whether requests are sent.
@@ -63,7 +72,7 @@ pub enum Network {
 pub struct Server {
     wire: Wire,
     host: Host,
-    places: Places,
+    permits: Semaphore,
     once: Once,
     limits: Limits,
     network: Network,
@@ -106,7 +115,7 @@ impl Server {
         Server {
             wire: Wire::new(endpoint, limits.patience),
             host: Host::new(breaker),
-            places: Places::new(limits.at_once),
+            permits: Semaphore::new(limits.at_once),
             once: Once::default(),
             limits,
             network,
@@ -203,7 +212,7 @@ impl Server {
 
     /// One request, when it is its turn.
     fn request(&self, attempt: &mut Attempt<'_>, body: Vec<u8>) -> Result<Answer, Failure> {
-        let Some(_place) = self.places.take_unless(&self.stop) else {
+        let Some(_permit) = self.permits.acquire_unless(&self.stop) else {
             return Err(Failure::Stopped);
         };
         loop {
@@ -269,7 +278,7 @@ impl Server {
             if left.is_zero() {
                 return Ok(());
             }
-            sleep(left.min(LOOK));
+            sleep(left.min(POLL));
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::places::LOOK;
+use crate::semaphore::POLL;
 
 /// The questions that are being asked.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl Once {
             }
             (names, _) = self
                 .done
-                .wait_timeout(names, LOOK)
+                .wait_timeout(names, POLL)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         names.insert(name.to_owned());

@@ -13,7 +13,7 @@ use ureq::http::HeaderMap;
 
 use super::answer::{Arrived, Failure};
 use super::endpoint::{Endpoint, Provider};
-use super::places::LOOK;
+use crate::semaphore::POLL;
 
 /// What a server may take to answer a knock.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -91,7 +91,7 @@ impl Wire {
             )));
         }
         loop {
-            match take.recv_timeout(LOOK) {
+            match take.recv_timeout(POLL) {
                 Ok(Ok(arrived)) if arrived.body.len() as u64 > BODY_BYTES => {
                     return Err(Failure::Refused(
                         "the answer is larger than 8 MiB".to_owned(),

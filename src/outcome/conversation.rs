@@ -11,6 +11,7 @@ use crate::tokens::Usage;
 
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ConversationOutcome {
     /// `main`, a sidechain's id, or `line:7`.
     pub id: String,
@@ -88,6 +89,7 @@ impl ConversationOutcome {
 
 /// How many live tokens a conversation was to have, and whether it has no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct TargetOutcome {
     /// What was asked for, in tokens.
     pub tokens: u64,
@@ -106,6 +108,7 @@ pub struct TargetOutcome {
 /// Why an aim was missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Missed {
     /// What the user typed stays.
     UserWords,
@@ -188,6 +191,7 @@ impl TargetOutcome {
 
 /// One edit, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Action {
     /// What was done.
     pub kind: ActionKind,
@@ -208,6 +212,7 @@ pub struct Action {
 /// What an edit does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ActionKind {
     /// Lines outside the live window left the output.
     Drop,
@@ -241,6 +246,7 @@ impl std::fmt::Display for ActionKind {
 
 /// How a summary came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SummaryOutcome {
     /// The name of the summariser that wrote it.
     pub source: String,
@@ -273,6 +279,7 @@ pub struct SummaryOutcome {
 
 /// What asking took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct Spent {
     /// Requests that were sent.
     pub requests: u64,
@@ -295,6 +302,7 @@ impl AddAssign for Spent {
 
 /// A file whose content was put back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Restored {
     /// Its path as the transcript names it.
     pub path: String,
@@ -307,6 +315,7 @@ pub struct Restored {
 /// Where a restored file's content came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum RestoredFrom {
     /// The last read in the transcript, with the later edits.
     Transcript,

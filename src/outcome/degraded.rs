@@ -8,6 +8,7 @@ use crate::format;
 
 /// Something that was asked for and failed, though the input was done. The exit code is 3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Degraded {
     /// What.
     pub kind: DegradedKind,
@@ -17,6 +18,7 @@ pub struct Degraded {
 
 /// The names that `degraded[].kind` can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum DegradedKind {
     /// The summariser that the policy names gave no summary.
     SummaryFailed,
@@ -50,6 +52,7 @@ impl Serialize for DegradedKind {
 
 /// Something about the input or the result that is worth knowing, and no failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Warning {
     /// What.
     pub kind: WarningKind,
@@ -61,6 +64,7 @@ pub struct Warning {
 
 /// The names that `warnings[].kind` can take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum WarningKind {
     /// A line is odd, and passed through.
     Line(format::WarningKind),

@@ -156,10 +156,15 @@ impl<'p> Pipeline<'p> {
         server: Option<&'p dyn Ask>,
     ) -> Result<Self> {
         if server.is_none() && asks_a_server(policy) {
+            let why = if cfg!(feature = "http") {
+                "this command sends no requests"
+            } else {
+                "this build cannot send requests: it lacks the feature `http`"
+            };
             return Err(Error::new(
                 ErrorKind::Config,
                 format!(
-                    "summary.source is {:?}, and this command sends no requests",
+                    "summary.source is {:?}, and {why}",
                     policy.summary.source.name()
                 ),
             )

@@ -118,7 +118,7 @@ fn escaped_pair((name, value): (&String, &Value)) -> String {
     format!("{name} = {}", escaped(value))
 }
 
-/// What each preset says of itself, in the order of [`super::presets`]: the comment that its file begins with.
+/// What each preset says of itself, in the order of [`super::presets()`]: the comment that its file begins with.
 pub fn descriptions() -> impl Iterator<Item = String> {
     PRESETS.iter().map(|text| {
         let comment = text.lines().map_while(|line| line.strip_prefix('#'));

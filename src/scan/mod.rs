@@ -1,6 +1,6 @@
 //! Bytes to lines to spans: the hot path.
 //!
-//! [`lines`] finds line boundaries, [`Cursor`] walks the JSON of one line and hands out spans into it.
+//! [`lines()`] finds line boundaries, [`Cursor`] walks the JSON of one line and hands out spans into it.
 //! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion
 //! and without building a tree: what nobody asks for costs no memory, whatever its size or depth.
 //!

@@ -16,6 +16,7 @@ use crate::transcript::{Conversation, Role, Transcript};
 
 /// How a provider's count relates to the estimate: `recorded` ≈ `overhead` + `factor` × content.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Usage {
     /// Tokens that the provider counted last.
     pub recorded: u64,

@@ -121,6 +121,7 @@ impl Role {
 
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum BlockKind {
     /// Words.
     Text,

@@ -31,6 +31,7 @@ pub enum Severity {
 
 /// One rule broken in one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// Which rule.
     pub rule: Rule,

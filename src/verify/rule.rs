@@ -4,6 +4,7 @@
 
 /// One thing that a history must or should keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Rule {
     /// Every tool call has its result in the next message (OpenAI: in the tool messages right after it).
     MissingResult,

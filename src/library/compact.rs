@@ -1,0 +1,186 @@
+//! Compaction in memory, and from file to file.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::Policy;
+use crate::artifacts::{Ask, Replies};
+use crate::batch::{
+    self, BadLines, Destination, Effect, FileSource, Found, Hooks, Limits, Options, Overwrite,
+    Progress, Source, compact_bytes, needs_archive,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{FaultKind, Outcome, Status};
+use crate::pipeline::Pipeline;
+use crate::plan::Keeping;
+use crate::policy::Redact;
+
+/// The result of [`compact`].
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// The transcript's new bytes; the given ones where nothing was worth doing, or where the result was rejected.
+    pub bytes: Vec<u8>,
+    /// What was done and why, with tokens before and after. It serialises to an entry of the program's report.
+    pub outcome: Outcome,
+}
+
+/// Compacts a transcript in memory.
+///
+/// The format is detected. Bytes of an unknown format come back unchanged, with [`Status::Unsupported`]. Nothing is
+/// written, so there is no store: layers that move outputs out of the transcript (`demote`, `offload`) do nothing here, and
+/// the caller keeps the original. Use [`compact_file`] where these are wanted, or [`undo`](crate::undo()).
+///
+/// A policy that names a provider (`summary.source`) sends requests to it, with the key in the environment variable
+/// `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`.
+///
+/// ```
+/// use ctxpack::{Policy, compact};
+///
+/// // Four calls of a tool with large results; the policy keeps the newest one.
+/// let mut session = String::from("{\"role\":\"user\",\"content\":\"Why does it fail?\"}\n");
+/// for number in 0..4 {
+///     let log = "error: connection refused ".repeat(100);
+///     session += &format!(
+///         "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t{number}\",\
+///          \"name\":\"bash\",\"input\":{{\"command\":\"cat {number}.log\"}}}}]}}\n\
+///          {{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t{number}\",\
+///          \"content\":\"{log}\"}}]}}\n"
+///     );
+/// }
+/// let policy = Policy::from_toml("layers = [\"clear\"]\n[clear]\nkeep = 1\n")?;
+///
+/// let compacted = compact(session.as_bytes(), &policy)?;
+///
+/// assert!(compacted.bytes.len() < session.len() / 2);
+/// assert!(compacted.outcome.tokens_after() < compacted.outcome.tokens_before());
+/// assert_eq!(compacted.outcome.conversations[0].actions.len(), 3);
+/// # Ok::<(), ctxpack::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Config`]: the policy asks for what cannot be had in memory (a copy of the original, secrets masked in a
+/// format that is not read), names a provider without a key, or names one in a build without the feature `http`.
+pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
+    let settings = &policy.effective.policy;
+    if needs_archive(settings) {
+        return Err(Error::new(
+            ErrorKind::Config,
+            "the policy keeps a copy of what it summarises, and in memory there is no place for one",
+        )
+        .hint("use compact_file, or set archive to auto"));
+    }
+    let server = server(policy)?;
+    let server = server.as_ref().map(|(server, _)| server.as_ref());
+    let pipeline = Pipeline::asking(settings, Keeping::Nothing, server)?;
+    let (outcome, bytes) = compact_bytes(Path::new("-"), bytes, &pipeline, None);
+    if outcome.status == Status::Unsupported && settings.redact == Redact::Outputs {
+        return Err(Error::new(
+            ErrorKind::Config,
+            "secrets can be masked in supported formats only, and this is none",
+        ));
+    }
+    Ok(Compacted { bytes, outcome })
+}
+
+/// Compacts a file into another one, as `ctxpack compact INPUT -o OUTPUT` does.
+///
+/// The store `.ctxpack` beside the output takes what leaves the transcript and records where the output came from, so that
+/// [`undo`](crate::undo()) finds the original. The output takes its name last, whole and durable. It replaces a file that is
+/// there only where ctxpack wrote that file itself. Inputs may be compressed (gzip, zstd).
+///
+/// # Errors
+/// [`ErrorKind::NotFound`], [`ErrorKind::Io`], [`ErrorKind::Decode`], [`ErrorKind::TooLarge`]: the input cannot be read, or the output not
+/// be written. [`ErrorKind::Exists`]: the output is another's. [`ErrorKind::Config`]: as for [`compact`].
+pub fn compact_file(
+    input: impl AsRef<Path>,
+    output: impl AsRef<Path>,
+    policy: &Policy,
+) -> Result<Outcome> {
+    let path = input.as_ref();
+    let found = Found {
+        sources: vec![Source::File(FileSource {
+            path: path.to_owned(),
+            folder: None,
+        })],
+        ..Found::default()
+    };
+    let options = Options {
+        destination: Destination::File(output.as_ref().to_owned()),
+        store: None,
+        overwrite: Overwrite::OwnOnly,
+        effect: Effect::Write,
+        format: None,
+        replies: Replies::default(),
+        server: server(policy)?,
+        limits: Limits::default(),
+        bad_lines: BadLines::Pass,
+        hooks: Hooks::default(),
+        jobs: 1,
+        stop: Arc::new(AtomicUsize::new(0)),
+    };
+    let ran = batch::run(&found, &policy.effective, &options, &Unseen)?;
+    if let Some(fault) = ran.faults.into_iter().next() {
+        return Err(fault);
+    }
+    let outcome = ran.outcomes.into_iter().next();
+    let outcome =
+        outcome.ok_or_else(|| Error::new(ErrorKind::Internal, "a run without outcome"))?;
+    match outcome.error {
+        Some(error) if outcome.status == Status::Failed => {
+            let kind = match error.kind {
+                FaultKind::Error(kind) => kind,
+                FaultKind::Rejected(_) => ErrorKind::Internal,
+            };
+            let failed = Error::new(kind, error.message).at(path);
+            Err(Error {
+                line: error.line,
+                hint: error.hint,
+                ..failed
+            })
+        }
+        _ => Ok(outcome),
+    }
+}
+
+/// Nobody watches.
+struct Unseen;
+
+impl Progress for Unseen {
+    fn done(&self, _: u64) {}
+
+    fn waiting(&self, _: usize) {}
+}
+
+/// The server that writes summaries, where the policy names one, and how many requests may be under way.
+#[cfg(feature = "http")]
+fn server(policy: &Policy) -> Result<Option<(Box<dyn Ask>, usize)>> {
+    use crate::http::{Endpoint, Key, Limits, Network, Plain, Provider, Server};
+    use crate::pipeline::asks_a_server;
+
+    let policy = &policy.effective.policy;
+    let Some(provider) = Provider::of(policy.summary.source).filter(|_| asks_a_server(policy))
+    else {
+        return Ok(None);
+    };
+    let key = Key::from_environment(provider)?;
+    let endpoint = Endpoint::new(provider, &policy.summary.base_url, key, Plain::Loopback)?;
+    let limits = Limits::default();
+    let at_once = limits.at_once;
+    let stop = Arc::new(AtomicUsize::new(0));
+    let server = Server::new(
+        endpoint,
+        policy.summary.breaker,
+        limits,
+        Network::Open,
+        stop,
+    );
+    Ok(Some((Box::new(server), at_once)))
+}
+
+/// None: the pipeline then refuses a policy that names a provider.
+#[cfg(not(feature = "http"))]
+fn server(_: &Policy) -> Result<Option<(Box<dyn Ask>, usize)>> {
+    Ok(None)
+}

@@ -1,0 +1,123 @@
+//! A counting semaphore: how many threads may work at once, for requests to a server and for the workers of a batch.
+//!
+//! Never knows what the permits are for.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a waiting thread checks whether the run has been stopped.
+pub const POLL: Duration = Duration::from_millis(50);
+
+/// A fixed number of permits.
+#[derive(Debug)]
+pub struct Semaphore {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A permit, given back when this is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Permit<'s>(&'s Semaphore);
+
+impl Semaphore {
+    /// A semaphore with `permits` permits; at least one.
+    pub fn new(permits: usize) -> Self {
+        Semaphore {
+            free: Mutex::new(permits.max(1)),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Waits for a permit.
+    pub fn acquire(&self) -> Permit<'_> {
+        self.take();
+        Permit(self)
+    }
+
+    /// Waits for a permit; `None` where `stop` is set before one is free.
+    pub fn acquire_unless(&self, stop: &AtomicUsize) -> Option<Permit<'_>> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if stop.load(Ordering::Relaxed) != 0 {
+                return None;
+            }
+            if *free > 0 {
+                *free -= 1;
+                return Some(Permit(self));
+            }
+            (free, _) = self
+                .freed
+                .wait_timeout(free, POLL)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Releases the caller's permit while `work` runs, and takes one again afterwards.
+    pub fn lend<T>(&self, work: impl FnOnce() -> T) -> T {
+        // Also where the work panics: the owner of the permit will release it.
+        struct Retake<'s>(&'s Semaphore);
+        impl Drop for Retake<'_> {
+            fn drop(&mut self) {
+                self.0.take();
+            }
+        }
+        self.release();
+        let _retake = Retake(self);
+        work()
+    }
+
+    fn take(&self) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self
+                .freed
+                .wait(free)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+    }
+
+    fn release(&self) {
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.freed.notify_one();
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_threads_work_at_once_than_there_are_permits() {
+        let semaphore = Semaphore::new(2);
+        let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let _permit = semaphore.acquire();
+                    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    std::thread::sleep(Duration::from_millis(2));
+                    now.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+        });
+        assert!(most.load(Ordering::SeqCst) <= 2);
+    }
+
+    #[test]
+    fn a_permit_that_is_lent_is_free_for_others_meanwhile() {
+        let semaphore = Semaphore::new(1);
+        let _own = semaphore.acquire();
+        let was_free = semaphore.lend(|| semaphore.acquire_unless(&AtomicUsize::new(0)).is_some());
+        assert!(was_free);
+        assert!(semaphore.acquire_unless(&AtomicUsize::new(2)).is_none());
+    }
+}
