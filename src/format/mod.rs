@@ -1,6 +1,6 @@
 //! The formats: bytes of a line in, its record out; records in, conversations out.
 //!
-//! A closed enum with one match, [`Format::dialect`]. What depends on the format is a question that its [`Dialect`] answers;
+//! A closed enum with one match, `Format::dialect`. What depends on the format is a question that its `Dialect` answers;
 //! all that a format needs is in one folder of `dialect`. What several of them need is in `shapes`, owned by none.
 //!
 //! Detection looks at content, never at names. What is not supported is named and left alone, never guessed at.

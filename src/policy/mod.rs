@@ -145,7 +145,7 @@ pub struct Effective {
 /// A user's policy: `text` is its TOML, `name` what it is called unless it says so itself.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], with the line: no TOML, an unknown key, a value that the key does not accept, an unknown preset
+/// [`ErrorKind::Config`](crate::ErrorKind::Config), with the line: no TOML, an unknown key, a value that the key does not accept, an unknown preset
 /// in `extends`.
 pub fn parse(name: &str, text: &str) -> Result<Policy> {
     let given = read::read(text)?;
@@ -184,7 +184,7 @@ pub fn given(text: &str) -> Result<Vec<&'static str>> {
 /// `base` with `settings` over it, one after the other.
 ///
 /// # Errors
-/// [`ErrorKind::Config`]: a setting whose key does not exist or does not accept its value, or keys that contradict each
+/// [`ErrorKind::Config`](crate::ErrorKind::Config): a setting whose key does not exist or does not accept its value, or keys that contradict each
 /// other in the result.
 pub fn resolve(base: Policy, settings: &[Setting]) -> Result<Effective> {
     let mut policy = base.to_json()?;

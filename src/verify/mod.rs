@@ -1,7 +1,7 @@
 //! Is a history valid for its provider's API, and will its agent resume from it?
 //!
 //! A dialect checks a transcript's model by the rules here and by its own ([`crate::format::Format::verify`]), and
-//! [`Findings`] collects what they find; [`new_findings`] says which [`Finding`]s a compaction has brought in. The rules are
+//! `Findings` collects what they find; [`new_findings`] says which [`Finding`]s a compaction has brought in. The rules are
 //! those that providers answer with an error, in their own words where these are known ([`Rule::wording`]), and those by
 //! which agents choose what they send. Bytes are read again only for ids, for a few keys that no record keeps, and to see
 //! that what is sent is JSON for every reader.
