@@ -2,16 +2,28 @@
 //!
 //! One API message is spread over several lines (a block each) and interleaved with the results of its calls; lines
 //! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
-//! `record` says what is on a line, `tree` how lines hang together, `link` which
-//! of them form a live window, `messages` what messages they form, `mirror` what repeats a result, `history` what may
-//! leave, `lived` what its agent went through, `compaction` how a summary is written, `answered` which line says what model
-//! answers, `usage` what a provider counted.
+//!
+//! | file | what it says |
+//! | --- | --- |
+//! | `sign` | by what a line is known |
+//! | `record` | what is on a line |
+//! | `tree` | how lines hang together |
+//! | `link` | which lines form a live window |
+//! | `messages` | which messages they form |
+//! | `history` | which lines are dead |
+//! | `full_history` | the conversation across compactions |
+//! | `compaction` | how a summary is written |
+//! | `preserved` | what a compaction keeps of the messages before it |
+//! | `answered` | which line says what model answers |
+//! | `usage` | what a provider counted |
+//! | `rules` | what the agent demands of a session |
+//! | `plain` | a message as a plain line, for `replay` |
 
 mod answered;
 mod compaction;
+mod full_history;
 mod history;
 mod link;
-mod lived;
 mod messages;
 mod plain;
 mod preserved;
@@ -63,7 +75,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
-        lived::lived(transcript)
+        full_history::full_history(transcript)
     }
 
     fn is_compaction(&self, link: &Link) -> bool {

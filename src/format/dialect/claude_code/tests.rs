@@ -1,4 +1,4 @@
-//! Sessions that hang together in odd ways: what is live of them, and what was lived.
+//! Sessions that hang together in odd ways: what is live of them, and what they would be without compactions.
 
 use crate::format::{Format, Warnings};
 use crate::transcript::{Conversation, Transcript};
@@ -45,8 +45,8 @@ fn live(text: &str) -> Vec<String> {
     ids(&transcript, &transcript.conversations)
 }
 
-/// The same of conversations as they were lived.
-fn lived(text: &str) -> Vec<String> {
+/// The same of whole conversations.
+fn full_history(text: &str) -> Vec<String> {
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
     ids(&transcript, &Format::ClaudeCode.full_history(&transcript))
 }
@@ -247,7 +247,7 @@ fn a_recorded_compaction_ends_the_window_but_for_what_it_preserved() {
 }
 
 #[test]
-fn a_session_was_lived_across_its_compactions() {
+fn a_session_goes_on_across_its_compactions() {
     let summary = format!(r#"{},"isCompactSummary":true"#, user("so far"));
     let aside = format!(r#"{},"isSidechain":true"#, user("task"));
     let (one, two, left, after) = (user("one"), user("two"), user("left"), user("after"));
@@ -255,7 +255,7 @@ fn a_session_was_lived_across_its_compactions() {
         let boundary = format!(
             r#""subtype":"compact_boundary","logicalParentUuid":"{before}","compactMetadata":{{{metadata}}}"#
         );
-        lived(&session(&[
+        full_history(&session(&[
             ("user", "u1", "", &one),
             ("user", "x", "u1", &left),
             ("user", "u2", "u1", &two),

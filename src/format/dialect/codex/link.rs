@@ -21,8 +21,8 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     vec![conversation]
 }
 
-/// The conversation as it was lived: across compactions, without what they wrote.
-pub(super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+/// The whole conversation: across compactions, without what they wrote.
+pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let History { mut now, .. } = History::of(transcript, Compactions::PassOver);
     now.live
         .retain(|unit| transcript.units()[*unit].role != Role::System);

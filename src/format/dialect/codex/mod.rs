@@ -4,9 +4,19 @@
 //! anew with it; one without keeps the user's words. Events repeat the items for a viewer, and say that the user went
 //! back. Developer messages are what the agent tells a model before anything is asked, and tells it again after every
 //! compaction: like the base instructions in the header they are no part of the conversation, and stay where they are.
-//! `record` says what is on a line, `output` what a tool's output begins with, `events` what an event repeats, `link`
-//! which items form the live window, `history` what may leave, `compaction` how a summary is written, `usage` what a
-//! provider counted.
+//!
+//! | file | what it says |
+//! | --- | --- |
+//! | `sign` | by what a line is known |
+//! | `record` | what is on a line |
+//! | `output` | what a tool's output begins with |
+//! | `events` | what an event repeats |
+//! | `link` | which items form the live window |
+//! | `history` | which lines are dead |
+//! | `compaction` | how a summary is written |
+//! | `usage` | what a provider counted |
+//! | `rules` | what the API and the agent demand |
+//! | `plain` | a message as a plain line, for `replay` |
 
 mod compaction;
 mod events;
@@ -67,7 +77,7 @@ impl Dialect for Codex {
     }
 
     fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
-        link::lived(transcript)
+        link::full_history(transcript)
     }
 
     fn is_compaction(&self, link: &Link) -> bool {

@@ -2,8 +2,17 @@
 //!
 //! One message is one entry. In the first version entries follow one another and have no ids; later ones name their
 //! parents. A `compaction` entry holds a summary and names the first entry that is still sent.
-//! `record` says what is on a line, `tree` how entries hang together and which of them a model sees, `history` what may
-//! leave, `compaction` how a summary is written, `usage` what a provider counted.
+//!
+//! | file | what it says |
+//! | --- | --- |
+//! | `sign` | by what an entry is known |
+//! | `record` | what is on a line |
+//! | `tree` | how entries hang together, and which of them a model sees |
+//! | `history` | which entries are dead |
+//! | `compaction` | how a summary is written |
+//! | `usage` | what a provider counted |
+//! | `rules` | what the agent demands of a session |
+//! | `plain` | a message as a plain line, for `replay` |
 
 mod compaction;
 mod history;
@@ -57,7 +66,7 @@ impl Dialect for Pi {
     }
 
     fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
-        tree::lived(transcript)
+        tree::full_history(transcript)
     }
 
     fn is_compaction(&self, link: &Link) -> bool {

@@ -394,8 +394,8 @@ fn blocks_leave_their_messages_and_messages_their_session() {
     let blocks: IdSet<u32> = (0..transcript.block_count() as u32)
         .filter(|b| tied.contains(&transcript.block(*b).kind))
         .collect();
-    let lived = Format::Pi.full_history(&transcript).remove(0);
-    let splice = Format::Pi.dialect().without(&transcript, &lived, &blocks);
+    let whole = Format::Pi.full_history(&transcript).remove(0);
+    let splice = Format::Pi.dialect().without(&transcript, &whole, &blocks);
     apply(Format::Pi, &mut transcript, splice);
     let expected = third(&[
         said("a", "", "one"),

@@ -245,8 +245,8 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     vec![tree.conversation(window)]
 }
 
-/// What its agent went through: the way to the leaf without the summaries that compactions wrote.
-pub(super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+/// The whole conversation: the way to the leaf, without the summaries that compactions wrote.
+pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let mut path = tree.path();
     path.retain(|line| !tree.link(*line).is_boundary());

@@ -1,5 +1,5 @@
-//! Which lines of a session file its agent went through: the way from the leaf to the very first line, across the
-//! compactions that the agent made on it.
+//! The whole conversation of a session file, had nothing been compacted: from the leaf to the very first line, across the
+//! compactions that the agent recorded.
 //!
 //! A compaction begins a new root and says which line came before it. Where that line is not there, the newest one above it
 //! in the file stands for it. What the compactions wrote themselves is left out: it repeats what is there. Abandoned
@@ -11,9 +11,9 @@ use crate::ids::IdSet;
 use crate::scan::{Cursor, Kind, Span};
 use crate::transcript::{Conversation, Transcript};
 
-/// The conversations of a session as they were lived: the main one, then inline sidechains in the order of their first
+/// The whole conversations of a session: the main one, then inline sidechains in the order of their first
 /// lines.
-pub(super) fn lived(transcript: &Transcript<'_>) -> Vec<Conversation> {
+pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
     conversations(transcript, |tree, lines, branch| {
         tree.session(lines, branch)
     })
