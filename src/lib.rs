@@ -62,7 +62,7 @@
 //! For those who change the crate; none of these modules is part of its interface. A transcript goes this way:
 //!
 //! ```text
-//! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ changes ─apply→ lines ─verify→ write → Outcome → Report
+//! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ ChangeSet ─apply→ lines ─verify→ write → Outcome → Report
 //! ```
 //!
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
@@ -82,12 +82,12 @@
 //! | `redact` | secrets in a text, masked |
 //! | `facts` | what happened in a conversation, as data |
 //! | `summarizer` | a span of messages in few tokens |
-//! | `plan` | which results each layer considers |
-//! | `artifacts` | what a plan needs from outside |
+//! | `plan` | what each layer would do, as data with reasons |
+//! | `artifacts` | what a plan needs from outside: results for the store, files, answers of a model |
 //! | `http` | servers that write summaries |
-//! | `settle` | the changes that are made, and the summary that fits, by actual sizes |
-//! | `apply` | changes become edits, edits become lines |
-//! | `pipeline` | one transcript through these stages |
+//! | `settle` | a plan and its artifacts become a change set, by actual sizes |
+//! | `apply` | a change set becomes lines: the only way a transcript changes |
+//! | `pipeline` | one transcript through these stages, step by step |
 //! | `stats` | what a transcript is made of |
 //! | `replay` | a policy turn by turn over a recorded session |
 //! | `eval` | what can still be found after a compaction, measured |

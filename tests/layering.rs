@@ -16,7 +16,7 @@ const FLOORS: [&[&str]; 22] = [
     &["eval", "replay"],
     // A transcript is compacted, or only counted.
     &["pipeline", "stats"],
-    // The stages. Edits are made of settled changes, those of what artifacts gathered for a plan.
+    // The stages: a change set is settled from a plan and what artifacts gathered for it.
     &["apply"],
     &["settle"],
     // Answers questions that artifacts have.

@@ -9,11 +9,13 @@ mod offloaded;
 mod outputs;
 mod recents;
 mod replies;
+mod sources;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::plan::{Demote, Offload, Plan, ResultPlan};
+use crate::plan::{Decision, Demote, Offload, Plan, ResultPlan};
 use crate::policy::{Policy, Substitutions};
 use crate::scan::{Text, unescape_into};
 use crate::store::{OffloadHash, is_offload_name};
@@ -23,20 +25,29 @@ use crate::transcript::{Block, Transcript};
 pub use ask::{Ask, Question, Refused, Reply};
 pub use disk::{NotRead, Root};
 pub use offloaded::{offloaded, returned};
-pub use outputs::{Output, Says, outputs};
-pub use recents::{Unread, recents};
+pub use outputs::{Output, Says};
+pub use recents::Unread;
 pub use replies::Replies;
+pub use sources::{Context, Sources};
+pub use summary::{Answer, SummaryArtifacts};
+
+use outputs::outputs;
+use recents::recents;
 
 /// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
 const WHOLE_BYTES: usize = 1 << 20;
 
 /// What was gathered for a plan.
 #[derive(Debug, Default)]
-pub struct Artifacts {
+pub struct Artifacts<'t> {
     /// Of each result that may be demoted, by its block: how the store would keep it, and how it begins.
     pub demoted: BTreeMap<u32, Demoted>,
     /// Of each result that may be offloaded, by its block: how the store would keep it.
     pub offloaded: BTreeMap<u32, Stored>,
+    /// What the results say that have to fit into a room, as the plan lists them.
+    pub outputs: Vec<Vec<Output>>,
+    /// For each conversation that the plan has looked at for a summary.
+    pub summaries: Vec<SummaryArtifacts<'t>>,
 }
 
 /// A result that may be demoted.
@@ -57,16 +68,44 @@ pub struct Stored {
     pub content: Option<Vec<u8>>,
 }
 
-/// Gathers what `plan` needs. Results that are small enough are not looked at; what an earlier run left is passed over,
+impl Sources<'_> {
+    /// Gathers what a plan needs; `next_reply` is the scripted answer that comes next.
+    pub fn gather<'t>(
+        &'t self,
+        transcript: &Transcript<'_>,
+        plan: &Plan<'t>,
+        sizes: &Sizes,
+        context: Context<'_>,
+        next_reply: &mut usize,
+    ) -> Artifacts<'t> {
+        let mut artifacts = results(transcript, &plan.results, sizes, self.policy);
+        let planned = plan.outputs.iter();
+        artifacts.outputs = planned
+            .map(|plan| outputs(transcript, &plan.results, self.policy))
+            .collect();
+        let planned = plan.summaries.iter();
+        artifacts.summaries = planned
+            .map(|plan| match &plan.decision {
+                Decision::Summarise {
+                    subject, request, ..
+                } => self.summary(context, next_reply, subject, *request),
+                Decision::Leave { .. } => SummaryArtifacts::default(),
+            })
+            .collect();
+        artifacts
+    }
+}
+
+/// What is needed of results. Those that are small enough are not looked at; what an earlier run left is passed over,
 /// since a preview would only become a preview of itself, and nobody wants a placeholder back.
-pub fn gather(
+fn results<'t>(
     transcript: &Transcript<'_>,
-    plan: &Plan,
+    results: &[ResultPlan],
     sizes: &Sizes,
     policy: &Policy,
-) -> Artifacts {
+) -> Artifacts<'t> {
     let mut artifacts = Artifacts::default();
-    for result in &plan.results {
+    for result in results {
         let is_demoted =
             result.demote == Demote::Candidate && is_oversize(transcript, result, sizes, policy);
         if !is_demoted && result.offload == Offload::No {

@@ -39,12 +39,12 @@ pub enum Says {
 }
 
 /// What `results` say; those that hold a placeholder are left out.
-pub fn outputs(
+pub(super) fn outputs(
     transcript: &Transcript<'_>,
-    results: Vec<ResultPlan>,
+    results: &[ResultPlan],
     policy: &Policy,
 ) -> Vec<Output> {
-    let output = |result: ResultPlan| {
+    let output = |result: &ResultPlan| {
         let text = facts::said(transcript, transcript.block(result.block));
         let demoted = policy.demote.text.matches(&text);
         let says = match demoted.filter(|values| is_offload_name(values.name)) {
@@ -55,14 +55,17 @@ pub fn outputs(
             None if is_left(&text, &result.tool(transcript), policy) => return None,
             None => {
                 let may_leave = result.demote == Demote::Candidate;
-                let kept = may_leave.then(|| stored(transcript, &result, policy));
+                let kept = may_leave.then(|| stored(transcript, result, policy));
                 Says::Words {
                     stored: kept.flatten().map(|(stored, _)| stored),
                     text: text.into_owned(),
                 }
             }
         };
-        Some(Output { result, says })
+        Some(Output {
+            result: result.clone(),
+            says,
+        })
     };
-    results.into_iter().filter_map(output).collect()
+    results.iter().filter_map(output).collect()
 }

@@ -16,7 +16,7 @@ pub type Unread = (String, NotRead);
 ///
 /// A file that secrets are kept in never comes back, from wherever. What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
 /// own content stands. Only as many are read as may come back.
-pub fn recents<'t>(
+pub(super) fn recents<'t>(
     transcript: &'t Transcript<'t>,
     conversation: &Conversation,
     policy: &Policy,

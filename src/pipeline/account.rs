@@ -4,25 +4,71 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::results::Told;
-use super::{Pipeline, Round, Work};
+use super::run::Step;
+use super::summaries::ConversationResult;
+use super::{Input, Part, Pipeline, Round, Work};
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 use crate::plan::{Plan, tool_named_by};
 use crate::settle::{Change, Why};
 use crate::text::{count, thousands};
+use crate::tokens::usage;
+use crate::transcript::Conversation;
 
 impl Pipeline<'_> {
+    /// The outcomes of conversations to which nothing has been done yet.
+    pub(super) fn before(&self, work: &mut Work<'_, '_>) -> Vec<ConversationOutcome> {
+        let input = work.input;
+        let Input { format, part, .. } = input;
+        let Work {
+            transcript, sizes, ..
+        } = work;
+        let outcome = |conversation: &Conversation| {
+            let tokens = sizes.conversation(transcript, conversation);
+            let id = input.id_of(conversation);
+            let messages = conversation.messages.len() as u64;
+            let mut outcome =
+                ConversationOutcome::unchanged(id, self.estimator.name(), tokens, messages);
+            outcome.usage = usage(format, transcript, conversation, sizes);
+            outcome.threshold = self.policy.threshold();
+            outcome.reason = match (self.policy.layers.is_empty(), messages) {
+                (true, _) => "no layer is on",
+                (false, 0) => "nothing to compact",
+                (false, _) => "nothing to gain",
+            }
+            .to_owned();
+            outcome
+        };
+        // A line that holds no conversation (blank, broken) is none in the report.
+        let counts = |c: &&Conversation| part == Part::File || !c.messages.is_empty();
+        transcript
+            .conversations
+            .iter()
+            .filter(counts)
+            .map(outcome)
+            .collect()
+    }
+
     /// What the free layers do, each with its conversation.
     pub(super) fn actions(
         &self,
         work: &Work<'_, '_>,
-        plan: &Plan,
+        step: Step<'_>,
+        plan: &Plan<'_>,
         changes: &[Change],
     ) -> Vec<(u32, Action)> {
         let (transcript, first_line) = (&work.transcript, work.input.first_line);
         let input_lines = transcript.input_lines();
         let line_of = |line: u32| u64::from(input_lines[line as usize]) + first_line;
-        let dropped = runs(&plan.dead.drop).map(|(line, lines)| {
+        // What becomes dead by a summary is a part of what the summary replaces.
+        let dead = match step {
+            Step::Free => Some(&plan.removed.drop),
+            Step::Offload { .. }
+            | Step::Summarise { .. }
+            | Step::Prune { .. }
+            | Step::DropDead
+            | Step::Fit { .. } => None,
+        };
+        let dropped = dead.into_iter().flat_map(runs).map(|(line, lines)| {
             let action = Action {
                 kind: ActionKind::Drop,
                 line: line_of(line),
@@ -93,15 +139,14 @@ impl Pipeline<'_> {
             numbers,
             ..
         } = work;
-        let telling = &round.telling;
+        let results = &round.summaries.conversations;
         // A conversation that left with the task that it belonged to has nothing any more.
         for outcome in outcomes.iter_mut() {
             (outcome.tokens_after, outcome.messages_after) = (0, 0);
         }
-        let renamed: BTreeMap<&str, String> = telling
-            .told
+        let renamed: BTreeMap<&str, String> = results
             .iter()
-            .map(|told| (told.id_after.as_str(), told.id.to_string()))
+            .map(|result| (result.id_after.as_str(), result.id.to_string()))
             .collect();
         let only = outcomes.len() == 1;
         let mut by_id: BTreeMap<String, &mut ConversationOutcome> = outcomes
@@ -126,25 +171,25 @@ impl Pipeline<'_> {
                 outcome.actions.push(action.clone());
             }
         }
-        for told in &telling.told {
-            let number = numbers.get(&told.id).map(|number| *number as usize);
+        for result in results {
+            let number = numbers.get(&result.id).map(|number| *number as usize);
             let Some(outcome) = number.and_then(|number| outcomes.get_mut(number)) else {
                 continue;
             };
-            told.report(first_line, outcome);
+            result.report(first_line, outcome);
         }
-        let mut why: BTreeMap<String, &Told> = BTreeMap::new();
-        for told in &telling.told {
-            why.entry(told.id.to_string()).or_insert(told);
+        let mut why: BTreeMap<String, &ConversationResult> = BTreeMap::new();
+        for result in results {
+            why.entry(result.id.to_string()).or_insert(result);
         }
         for outcome in outcomes.iter_mut() {
             let what = in_words(&outcome.actions);
-            let told = if only {
-                telling.told.first()
+            let result = if only {
+                results.first()
             } else {
                 why.get(&outcome.id).copied()
             };
-            let why = told.map(Told::in_words);
+            let why = result.map(ConversationResult::in_words);
             let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
                 .into_iter()
                 .flatten()

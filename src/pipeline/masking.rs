@@ -34,7 +34,7 @@ impl Pipeline<'_> {
         input: Input<'_, '_>,
         transcript: &mut Transcript<'_>,
     ) -> Vec<Warning> {
-        let redactor = match (&self.redactor, self.policy.redact) {
+        let redactor = match (&self.sources.redactor, self.policy.redact) {
             (Some(redactor), Redact::Outputs) => redactor,
             (Some(_) | None, _) => return Vec::new(),
         };

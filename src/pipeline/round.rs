@@ -1,8 +1,10 @@
 //! What a round of a policy's layers may do, and what it has done.
 
-use super::results::Telling;
-use crate::ids::{IdMap, IdSet};
+use super::summaries::SummaryResults;
+use super::{Pipeline, Work};
+use crate::ids::IdMap;
 use crate::outcome::{Action, Degraded, DegradedKind, Warning, WarningKind};
+use crate::plan;
 use crate::settle::{Change, Settled, Why};
 use crate::transcript::ConversationId;
 
@@ -34,6 +36,12 @@ impl Gates {
         summaries: Summaries::Due,
         freed: None,
     };
+
+    /// Whether anything may be summarised in a round in which offloading has freed so many tokens.
+    pub(super) fn let_summarise(self, offloaded: u64) -> bool {
+        let is_enough = self.freed.is_some_and(|freed| offloaded >= freed);
+        self.summaries != Summaries::Never && !is_enough
+    }
 }
 
 /// What a round has done. Conversations and messages are numbered as in the input.
@@ -50,11 +58,9 @@ pub struct Round {
     /// What was done, for the report, by conversations.
     pub(super) actions: Vec<(u32, Action)>,
     /// What came of summarising.
-    pub(super) telling: Telling,
+    pub(super) summaries: SummaryResults,
     /// What was due and takes a store, where there is none.
     pub(super) unkept: Unkept,
-    /// The results that were replaced, by their blocks in the input.
-    pub(super) replaced: IdSet<u32>,
 }
 
 /// What was due and takes a store, where there is none.
@@ -86,10 +92,45 @@ impl Unkept {
     }
 }
 
+impl Pipeline<'_> {
+    /// Whether a round could do anything to a transcript of one conversation, of `total` live tokens, that the round before
+    /// has left as it was, and to which nothing but words has been added since.
+    ///
+    /// A live agent asks before each request. Without new results the layers that look at results find what they found, so
+    /// that only what counts tokens, or hears how an answer ended, can have changed its mind.
+    pub fn may_act(&self, work: &Work<'_, '_>, total: u64, gates: Gates) -> bool {
+        let is_broken = || {
+            let conversation = work.transcript.conversations.first();
+            conversation.is_some_and(|conversation| {
+                plan::broke_off(
+                    work.input.format,
+                    self.policy,
+                    &work.transcript,
+                    conversation,
+                )
+                .is_some()
+            })
+        };
+        let may_summarise = match gates.summaries {
+            Summaries::Never => false,
+            Summaries::Asked => is_broken(),
+            Summaries::Due => plan::may_be_due(self.policy, total, &plan::Force::No) || is_broken(),
+            Summaries::Forced => true,
+        };
+        may_summarise || plan::may_offload(self.policy, total)
+    }
+
+    /// Whether a round leaves any conversation alone because of what it is.
+    pub fn skips(&self, work: &Work<'_, '_>) -> bool {
+        let mut conversations = work.transcript.conversations.iter();
+        conversations.any(|c| plan::is_skipped(self.policy, &work.transcript, c))
+    }
+}
+
 impl Round {
     /// Whether the transcript differs from what it was.
     pub fn is_changed(&self) -> bool {
-        let is_summarised = self.telling.summaries().next().is_some();
+        let is_summarised = self.summaries.summaries().next().is_some();
         !self.changes.is_empty() || self.dropped > 0 || is_summarised
     }
 
@@ -153,7 +194,7 @@ impl Round {
 
     /// What came of summarising each conversation that was looked at, with the reason.
     pub fn tried(&self) -> impl Iterator<Item = (&ConversationId, &str, &Settled)> {
-        let told = self.telling.told.iter();
-        told.map(|told| (&told.id, told.why.as_str(), &told.settled))
+        let results = self.summaries.conversations.iter();
+        results.map(|result| (&result.id, result.why.as_str(), &result.settled))
     }
 }

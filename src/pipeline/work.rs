@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::Input;
-use super::results::Told;
+use super::summaries::{ConversationResult, Placed};
 use crate::apply::apply;
 use crate::format::Warnings;
+use crate::ids::{IdMap, IdSet};
 use crate::scan::RawLine;
+use crate::settle::Change;
 use crate::tokens::{Estimator, Sizes};
-use crate::transcript::{ChangeSet, ConversationId, Transcript};
+use crate::transcript::{ChangeSet, Conversation, ConversationId, Transcript};
 
 /// A transcript on its way.
 #[derive(Debug)]
@@ -19,27 +21,38 @@ pub struct Work<'a, 's> {
     pub transcript: Transcript<'a>,
     /// The sizes of its blocks.
     pub sizes: Sizes,
-    /// Where a summary takes its words from.
-    pub(super) source: Words,
+    /// What summaries are made from.
+    pub(super) source: SummarySource,
     /// The conversations of the input, by number.
     pub(super) numbers: BTreeMap<ConversationId, u32>,
     /// Their live tokens.
     pub(super) before: BTreeMap<ConversationId, u64>,
     /// The scripted answer that comes next.
     pub(super) next_reply: usize,
-    /// Of each conversation as it is now, its number in the input and by how many messages it was longer there.
-    moved: Vec<(u32, u32)>,
+    /// The results that were replaced, by their blocks in the input.
+    pub(super) replaced: IdSet<u32>,
+    /// Where each conversation was in the input.
+    origins: Vec<Origin>,
     /// The first block of lines that were edited, as they were read.
     first_blocks: BTreeMap<u32, u32>,
 }
 
-/// Where a summary takes its words from.
+/// What summaries are made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Words {
+pub(super) enum SummarySource {
     /// The input as it was read, before anything was cleared.
     Input,
     /// The transcript as it is now.
-    Now,
+    Current,
+}
+
+/// Where a conversation was in the input.
+#[derive(Debug, Clone, Copy)]
+struct Origin {
+    /// Its number there.
+    number: u32,
+    /// How many more messages it had there.
+    longer: u32,
 }
 
 impl<'a, 's> Work<'a, 's> {
@@ -50,19 +63,19 @@ impl<'a, 's> Work<'a, 's> {
             input,
             transcript,
             sizes: Sizes::new(estimator),
-            source: Words::Input,
+            source: SummarySource::Input,
             numbers: BTreeMap::new(),
             before: BTreeMap::new(),
             next_reply: 0,
-            moved: Vec::new(),
+            replaced: IdSet::default(),
+            origins: Vec::new(),
             first_blocks: BTreeMap::new(),
         };
         work.begin();
         work
     }
 
-    /// A transcript that is still to come: its lines are appended as they do, and a summary takes its words from what is
-    /// there.
+    /// A transcript that is still to come: its lines are appended one by one, and summaries are made from what is there.
     pub fn live(input: Input<'a, 's>, estimator: Estimator) -> Self {
         let nothing = Input {
             bytes: &[],
@@ -71,7 +84,7 @@ impl<'a, 's> Work<'a, 's> {
         let mut work = Work::read(nothing, estimator, &mut Warnings::default());
         work.input = input;
         work.transcript = Transcript::new(input.bytes);
-        work.source = Words::Now;
+        work.source = SummarySource::Current;
         work
     }
 
@@ -91,12 +104,14 @@ impl<'a, 's> Work<'a, 's> {
     pub fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());
         self.numbers = ids().zip(0..).collect();
-        self.moved = (0..self.transcript.conversations.len() as u32)
-            .map(|number| (number, 0))
+        let origin = |number| Origin { number, longer: 0 };
+        self.origins = (0..self.transcript.conversations.len() as u32)
+            .map(origin)
             .collect();
         let totals = self.totals();
         let ids = self.transcript.conversations.iter().map(|c| c.id.clone());
         self.before = ids.zip(totals).collect();
+        self.replaced.clear();
         self.first_blocks.clear();
     }
 
@@ -117,40 +132,58 @@ impl<'a, 's> Work<'a, 's> {
             .collect()
     }
 
-    /// The number of a block of the transcript as it is now, in the transcript as it was read.
-    pub(super) fn block_as_read(&self, block: u32) -> u32 {
-        let line = self.transcript.block(block).line;
-        match self.first_blocks.get(&line) {
-            Some(first) => first + block - self.transcript.blocks_of_line(line).start,
-            None => block,
+    /// Changes of results, with conversations and messages numbered as in the input.
+    pub(super) fn renumbered(&self, mut results: Vec<Change>) -> Vec<Change> {
+        for result in &mut results {
+            (result.conversation, result.message) =
+                self.numbered(result.conversation, result.message);
         }
+        results
     }
 
-    /// Changes the transcript; its blocks stay known by the numbers with which they were read.
-    pub(super) fn change(&mut self, changes: ChangeSet) {
+    /// Notes which results are about to be replaced, and which lines are about to get new blocks.
+    pub(super) fn note(&mut self, results: &[Change], changes: &ChangeSet) {
+        let blocks = results.iter().map(|result| {
+            let block = result.block;
+            let line = self.transcript.block(block).line;
+            match self.first_blocks.get(&line) {
+                Some(first) => first + block - self.transcript.blocks_of_line(line).start,
+                None => block,
+            }
+        });
+        self.replaced.extend(blocks);
         for line in changes.replace.iter().map(|replace| replace.line) {
             let first = self.transcript.blocks_of_line(line).start;
             self.first_blocks.entry(line).or_insert(first);
         }
+    }
+
+    /// Changes the transcript.
+    pub(super) fn apply(&mut self, changes: ChangeSet) {
         apply(self.input.format, &mut self.transcript, changes);
     }
 
     /// A conversation's number and that of one of its messages, as in the input.
     pub(super) fn numbered(&self, conversation: u32, message: u32) -> (u32, u32) {
-        match self.moved.get(conversation as usize) {
-            Some((number, longer)) => (*number, message + longer),
+        match self.origins.get(conversation as usize) {
+            Some(origin) => (origin.number, message + origin.longer),
             None => (conversation, message),
         }
     }
 
-    /// Notes where the conversations of the input are now.
-    pub(super) fn find(&mut self, told: &[Told], counts: &[usize]) {
-        let renamed: BTreeMap<&str, &ConversationId> = told
+    /// The number that a conversation had in the input.
+    pub(super) fn number_of(&self, id: &ConversationId) -> Option<u32> {
+        self.numbers.get(id).copied()
+    }
+
+    /// Notes where the conversations of the input are now, `counts` being the numbers of messages that they had there.
+    pub(super) fn find(&mut self, results: &[ConversationResult], counts: &[usize]) {
+        let renamed: BTreeMap<&str, &ConversationId> = results
             .iter()
-            .map(|told| (told.id_after.as_str(), &told.id))
+            .map(|result| (result.id_after.as_str(), &result.id))
             .collect();
         let conversations = self.transcript.conversations.iter();
-        self.moved = conversations
+        self.origins = conversations
             .map(|conversation| {
                 let id = conversation.id.to_string();
                 let id = renamed
@@ -160,8 +193,63 @@ impl<'a, 's> Work<'a, 's> {
                 let number = self.numbers.get(id).copied().unwrap_or(0);
                 let was = counts.get(number as usize).copied().unwrap_or(0);
                 let longer = was.saturating_sub(conversation.messages.len());
-                (number, longer as u32)
+                Origin {
+                    number,
+                    longer: longer as u32,
+                }
             })
             .collect();
+    }
+
+    /// The numbers of conversations in which summaries were placed.
+    pub(super) fn places(&self) -> Places<'_> {
+        let mut by_id = IdMap::default();
+        for (number, conversation) in self.transcript.conversations.iter().enumerate() {
+            let first = conversation.path.first().map(|line| *line as usize);
+            let link = first.and_then(|line| Some((line, self.transcript.links().get(line)?)));
+            if let Some((line, link)) = link {
+                let id = self.transcript.bytes(line as u32, link.id);
+                by_id.entry(id).or_insert(number);
+            }
+        }
+        let conversations = &self.transcript.conversations;
+        Places {
+            by_id,
+            conversations,
+        }
+    }
+}
+
+/// A transcript as it is now, with what is known of it as it was read.
+#[derive(Clone, Copy)]
+pub(super) struct View<'w, 'a, 's> {
+    pub(super) input: Input<'a, 's>,
+    pub(super) transcript: &'w Transcript<'a>,
+    pub(super) source: SummarySource,
+    pub(super) before: &'w BTreeMap<ConversationId, u64>,
+    pub(super) replaced: &'w IdSet<u32>,
+}
+
+/// The conversations of a transcript by the id of the line that they begin with.
+pub(super) struct Places<'w> {
+    by_id: IdMap<&'w [u8], usize>,
+    conversations: &'w [Conversation],
+}
+
+impl<'w> Places<'w> {
+    /// The number of the conversation with that summary in it; the one it had before, where lines have no ids.
+    pub(super) fn number(&self, placed: &Placed) -> Option<usize> {
+        let place = &placed.placement;
+        let number = match &place.begins {
+            Some(id) => self.by_id.get(id.as_bytes()).copied(),
+            None => Some(place.number),
+        };
+        number.filter(|number| *number < self.conversations.len())
+    }
+
+    /// The conversation with that summary in it.
+    pub(super) fn find(&self, placed: &Placed) -> Option<&'w Conversation> {
+        self.number(placed)
+            .map(|number| &self.conversations[number])
     }
 }

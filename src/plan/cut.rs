@@ -27,7 +27,7 @@ pub struct Cut {
 pub struct Cutter<'c> {
     transcript: &'c Transcript<'c>,
     conversation: &'c Conversation,
-    left: &'c [Left],
+    left: Vec<Left>,
     /// The messages that count, in order: all but system messages and what earlier compactions have left in front.
     counted: Vec<usize>,
     /// The last place in the order of the lines up to each message, and the first one from it on.
@@ -41,7 +41,7 @@ impl<'c> Cutter<'c> {
     pub fn new(
         transcript: &'c Transcript<'c>,
         conversation: &'c Conversation,
-        left: &'c [Left],
+        left: Vec<Left>,
     ) -> Self {
         let is_system = |n: &usize| conversation.messages[*n].role == Role::System;
         let counted = (0..conversation.messages.len())
@@ -58,12 +58,18 @@ impl<'c> Cutter<'c> {
         }
     }
 
+    /// What each of its messages is to a later compaction.
+    pub fn left(&self) -> &[Left] {
+        &self.left
+    }
+
     /// The same conversation, to be pruned once it is cut: a pair that leaves moves no cut, as it would not once it has left.
     pub fn pruned(&self) -> Cutter<'c> {
         Cutter {
             counted: self.counted.clone(),
             reach: self.reach.clone(),
             gone: prunable(self.transcript, self.conversation),
+            left: self.left.clone(),
             ..*self
         }
     }

@@ -197,8 +197,8 @@ mod tests {
         ];
         let bytes = lines.join("\n").into_bytes();
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
-        let left = [Left::Nothing; 4];
-        let cutter = Cutter::new(&transcript, &transcript.conversations[0], &left);
+        let left = vec![Left::Nothing; 4];
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], left);
         // 100 tokens in all, 10 of them the system's, 30 in the last message.
         let live = Live {
             tokens: &[0, 20, 40, 30],

@@ -11,6 +11,7 @@ mod offload;
 mod outputs;
 mod prune;
 mod restore;
+mod summary;
 mod superseded;
 
 use std::borrow::Cow;
@@ -26,18 +27,23 @@ pub use cut::{Cut, Cutter};
 pub use due::{Due, Force, Live, broke_off, due, forced, is_over, is_skipped, may_be_due};
 pub use goal::Goal;
 pub use offload::{may_offload, offload};
-pub use outputs::outputs;
+pub use outputs::{Fit, OutputPlan, Room, outputs};
 pub use prune::prunable;
 pub use restore::{Placeholders, PutBack, Recent, Recents, Section, recent};
+pub use summary::{Decision, Subject, SummaryPlan, SummaryRequest, instructions};
 pub use superseded::Superseded;
 
-/// What the layers would do to the results of a transcript.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+/// What one step of a round would do to a transcript.
+#[derive(Debug, Default)]
+pub struct Plan<'t> {
+    /// Lines and blocks to remove, with new links for what names them.
+    pub removed: ChangeSet,
     /// One entry for each live result that a layer looks at, in the order of conversations and messages.
     pub results: Vec<ResultPlan>,
-    /// The lines that no model will see again, with new links for what names them.
-    pub dead: ChangeSet,
+    /// Results that have to fit into the room that a target leaves for them.
+    pub outputs: Vec<OutputPlan>,
+    /// The conversations that the summary layer has looked at.
+    pub summaries: Vec<SummaryPlan<'t>>,
 }
 
 /// What the layers would do to one result.
@@ -129,10 +135,10 @@ pub fn plan(
     transcript: &Transcript<'_>,
     policy: &Policy,
     keeping: Keeping,
-) -> Plan {
+) -> Plan<'static> {
     let mut plan = Plan::default();
     if policy.has(Layer::Drop) && policy.history == History::Drop {
-        plan.dead = format.dialect().dead(transcript);
+        plan.removed = format.dialect().dead(transcript);
     }
     let looking = [Layer::Superseded, Layer::Demote, Layer::Clear];
     if !looking.iter().any(|layer| policy.has(*layer)) {
@@ -154,8 +160,10 @@ pub fn plan(
         );
     }
     // What leaves needs no other change.
-    let Plan { results, dead } = &mut plan;
-    results.retain(|result| !dead.drop.contains(&transcript.block(result.block).line));
+    let Plan {
+        results, removed, ..
+    } = &mut plan;
+    results.retain(|result| !removed.drop.contains(&transcript.block(result.block).line));
     plan
 }
 

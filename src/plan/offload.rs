@@ -13,7 +13,7 @@ pub fn may_offload(policy: &Policy, total: u64) -> bool {
 }
 
 /// Plans the offload of a transcript whose conversations have so many live tokens. It takes a store to do it.
-pub fn offload(transcript: &Transcript<'_>, policy: &Policy, totals: &[u64]) -> Plan {
+pub fn offload(transcript: &Transcript<'_>, policy: &Policy, totals: &[u64]) -> Plan<'static> {
     let mut plan = Plan::default();
     if !policy.has(Layer::Offload) {
         return plan;

@@ -5,8 +5,50 @@
 use super::{
     Clear, Demote, Keeping, Offload, ResultPlan, Superseded, calls, is_persisted, may_leave,
 };
+use crate::outcome::TargetOutcome;
 use crate::policy::{Layer, Policy};
 use crate::transcript::{Block, BlockKind, Role, Shape, Transcript};
+
+/// The results of one conversation that have to become smaller together.
+#[derive(Debug)]
+pub struct OutputPlan {
+    /// The conversation's number.
+    pub conversation: usize,
+    /// Which results.
+    pub results: Vec<ResultPlan>,
+    /// How small.
+    pub fit: Fit,
+}
+
+/// How small results have to become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fit {
+    /// They leave no room for a summary.
+    Summary {
+        /// The room for them.
+        room: Room,
+        /// Why the summary is due.
+        due: String,
+    },
+    /// The conversation is over its target.
+    Target {
+        /// The target.
+        target: TargetOutcome,
+        /// The live tokens of the conversation.
+        total: u64,
+        /// How often they may be fitted again.
+        tries_left: u32,
+    },
+}
+
+/// A target, and what it leaves for outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The target, in tokens.
+    pub target: u64,
+    /// The tokens that outputs may have together.
+    pub tokens: u64,
+}
 
 /// The results of one conversation, from the message `from` on, that may become smaller.
 pub fn outputs(

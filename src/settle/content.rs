@@ -6,7 +6,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::transcript::{BlockKind, ChangeSet, Mirror, Replace, Transcript};
 
 /// The changes of lines that give results their new contents.
-pub fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> ChangeSet {
+pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> ChangeSet {
     let mut replace = Vec::with_capacity(changes.len() * 2);
     // Ids are unique in a conversation only.
     let mut by_call: IdMap<(u32, &[u8]), &Change> = IdMap::default();

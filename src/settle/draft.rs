@@ -2,9 +2,9 @@
 //!
 //! PURE.
 
-use super::summing::Summing;
+use super::composer::Composer;
 use crate::facts::{Left, note_of_original};
-use crate::plan::{Cut, Goal};
+use crate::plan::{Cut, Goal, SummaryRequest};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
 use crate::transcript::{Role, Typed};
@@ -61,14 +61,14 @@ pub(super) enum Wrote {
 
 /// What the messages before cuts have to tell: the most work there is in a summary, and several ways share it.
 struct Extracts<'s> {
-    summing: &'s Summing<'s>,
+    composer: &'s Composer<'s>,
     known: Vec<(usize, Extract)>,
 }
 
 impl<'s> Extracts<'s> {
-    fn of(summing: &'s Summing<'s>) -> Self {
+    fn of(composer: &'s Composer<'s>) -> Self {
         Extracts {
-            summing,
+            composer,
             known: Vec::new(),
         }
     }
@@ -76,7 +76,7 @@ impl<'s> Extracts<'s> {
     fn before(&mut self, cut: Cut) -> &Extract {
         let known = self.known.iter().position(|(tail, _)| *tail == cut.tail);
         let number = known.unwrap_or_else(|| {
-            let extract = Extract::of(self.summing.source(), 0..cut.tail);
+            let extract = Extract::of(self.composer.source(), 0..cut.tail);
             self.known.push((cut.tail, extract));
             self.known.len() - 1
         });
@@ -84,13 +84,13 @@ impl<'s> Extracts<'s> {
     }
 }
 
-impl Summing<'_> {
+impl Composer<'_> {
     /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
     /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
     /// be, and what cannot be summarised now could not be later, when results are cleared.
     pub(super) fn draft(&self, asked: Cut, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
-            Some(text) if self.goal.is_some() => vec![Some(text), None],
+            Some(text) if self.subject.goal.is_some() => vec![Some(text), None],
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
@@ -100,7 +100,7 @@ impl Summing<'_> {
         let mut tried = Vec::new();
         for writer in writers {
             // What another one has written tells of the messages that it was given.
-            let told = writer.and(self.told);
+            let told = writer.and(self.request).map(|request| request.tail);
             let is_told = |cut: &Cut| told.is_none_or(|told| cut.tail == told);
             for (cut, words) in ways.iter().copied().filter(|(cut, _)| is_told(cut)) {
                 let draft = self.written(cut, words, writer, &mut extracts);
@@ -126,22 +126,25 @@ impl Summing<'_> {
     /// What another summariser is asked for, if there is anything to summarise: how many messages it tells, and in how many
     /// tokens. The first way that leaves room for as much as the policy asks for, else the one that leaves most; `asked` is
     /// the policy's cut.
-    pub fn to_tell(&self, asked: Cut) -> Option<(usize, u64)> {
+    pub fn request(&self, asked: Cut) -> Option<SummaryRequest> {
         let limit = self.limit();
         let mut extracts = Extracts::of(self);
-        let mut most: Option<(usize, u64)> = None;
+        let mut most: Option<SummaryRequest> = None;
         for (cut, words) in self.ways(asked) {
             // Nothing is kept where there is no other way.
-            let keeps_nothing = cut.tail == self.conversation.messages.len();
-            if keeps_nothing && most.is_some_and(|(_, room)| room > 0) {
+            let keeps_nothing = cut.tail == self.subject.conversation.messages.len();
+            if keeps_nothing && most.is_some_and(|most| most.tokens > 0) {
                 continue;
             }
-            let size = self.policy.summary.size(self.span(cut));
+            let size = self.subject.policy.summary.size(self.subject.span(cut));
             let without = self.written(cut, words, Some(""), &mut extracts);
             let room = limit.saturating_sub(without.total);
             let room = room.max(self.least_size(cut)).min(size);
-            if most.is_none_or(|(_, most)| room > most) {
-                most = Some((cut.tail, room));
+            if most.is_none_or(|most| room > most.tokens) {
+                most = Some(SummaryRequest {
+                    tail: cut.tail,
+                    tokens: room,
+                });
             }
             if room == size {
                 break;
@@ -152,16 +155,19 @@ impl Summing<'_> {
 
     /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
     pub(super) fn ways(&self, asked: Cut) -> Vec<(Cut, UserWords)> {
-        let words = self.policy.summary.user_words;
-        let mut ways = match self.goal {
-            Some(goal) if self.now() > goal.cap() => self.ways_to(asked, goal),
+        let words = self.subject.policy.summary.user_words;
+        let mut ways = match self.subject.goal {
+            Some(goal) if self.subject.total() > goal.cap() => self.ways_to(asked, goal),
             Some(goal) if self.bound() > goal.cap() => {
                 // The user's words and the last answer have room as they are; of those nothing stays only where the policy
                 // has it so, as it would in another run.
                 let mut ways = self.ways_to(asked, goal);
-                let end = self.sizes.len().max(asked.tail + 1);
+                let end = self.subject.sizes.len().max(asked.tail + 1);
                 ways.retain(|(cut, told)| *told == words && cut.tail < end);
-                if ways.iter().any(|(cut, _)| self.cutter.has_span(*cut)) {
+                if ways
+                    .iter()
+                    .any(|(cut, _)| self.subject.cutter.has_span(*cut))
+                {
                     ways
                 } else {
                     vec![(asked, words)]
@@ -170,18 +176,18 @@ impl Summing<'_> {
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
             Some(_) | None => vec![(asked, words)],
         };
-        ways.retain(|(cut, _)| self.cutter.has_span(*cut));
+        ways.retain(|(cut, _)| self.subject.cutter.has_span(*cut));
         ways
     }
 
     fn ways_to(&self, asked: Cut, goal: Goal) -> Vec<(Cut, UserWords)> {
-        let tokens = self.tokens();
+        let tokens = self.subject.tokens();
         let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
         let within = |limit: u64| match kept(asked) > limit {
-            true => self.cutter.within(limit, &tokens),
+            true => self.subject.cutter.within(limit, &tokens),
             false => asked,
         };
-        let words = self.policy.summary.user_words;
+        let words = self.subject.policy.summary.user_words;
         let end = tokens.len();
         let none = Cut {
             asked: end,
@@ -190,16 +196,16 @@ impl Summing<'_> {
         };
         let (share, half, least, nothing) = match goal.kind {
             TargetKind::Cap => {
-                let cap = goal.cap().saturating_sub(self.system());
+                let cap = goal.cap().saturating_sub(self.subject.system());
                 let beside_words = cap.saturating_sub(self.words(asked, cap));
                 let half = beside_words * LEAST / 100;
-                (cap * TAIL / 100, half, self.cutter.least(), none)
+                (cap * TAIL / 100, half, self.subject.cutter.least(), none)
             }
             // Nothing here depends on what was said before, so that a second run cuts where the first one did.
             TargetKind::Aim => {
                 let (share, half) = (goal.tokens * TAIL / 100, goal.tokens * LEAST / 100);
-                let pending = self.cutter.pending();
-                let least = pending.unwrap_or_else(|| self.cutter.least());
+                let pending = self.subject.cutter.pending();
+                let least = pending.unwrap_or_else(|| self.subject.cutter.least());
                 (share, half, least, pending.unwrap_or(none))
             }
         };
@@ -209,7 +215,7 @@ impl Summing<'_> {
             _ if kept(least) > half => vec![nothing],
             TargetKind::Aim if kept(first) > half => vec![least],
             // An earlier run has cut there, and the aim is missed as it was then.
-            TargetKind::Aim if !self.cutter.has_span(first) => return Vec::new(),
+            TargetKind::Aim if !self.subject.cutter.has_span(first) => return Vec::new(),
             _ if least.tail > first.tail => vec![first, least],
             TargetKind::Cap | TargetKind::Aim => vec![first],
         };
@@ -230,30 +236,30 @@ impl Summing<'_> {
 
     /// The tokens of the user's words that a summary has to tell, where they could take a large part of a cap.
     fn words(&self, cut: Cut, cap: u64) -> u64 {
-        let tokens = self.tokens();
+        let tokens = self.subject.tokens();
         let may_tell = |n: &usize| {
-            let is_typed = self.conversation.messages[*n].typed == Typed::Yes;
-            is_typed || self.left[*n] == Left::Summary
+            let is_typed = self.subject.conversation.messages[*n].typed == Typed::Yes;
+            is_typed || self.subject.cutter.left()[*n] == Left::Summary
         };
         let most: u64 = (0..cut.tail).filter(may_tell).map(|n| tokens[n]).sum();
         if most < cap * TAIL / 100 {
             return 0;
         }
-        let words = self.policy.summary.user_words;
+        let words = self.subject.policy.summary.user_words;
         let extract = Extract::words(self.source(), 0..cut.tail);
-        extract.summary(0, words, self.estimator).tokens
+        extract.summary(0, words, self.subject.estimator).tokens
     }
 
     /// What summaries are made of.
     fn source(&self) -> Source<'_, '_> {
         Source {
-            transcript: self.transcript,
-            conversation: self.conversation,
-            left: self.left,
-            earlier: self.earlier,
-            first_line: self.first_line,
-            instructions: self.instructions,
-            policy: self.policy,
+            transcript: self.subject.transcript,
+            conversation: self.subject.conversation,
+            left: self.subject.cutter.left(),
+            earlier: self.subject.earlier,
+            first_line: self.subject.first_line,
+            instructions: &self.subject.instructions,
+            policy: self.subject.policy,
         }
     }
 
@@ -267,10 +273,10 @@ impl Summing<'_> {
         let extract = extracts.before(cut);
         if let Some(other) = other {
             // The words that have to be told stand behind what another summariser has written, unless it tells them.
-            let own = if self.policy.summary.must_keep {
-                extract.completing(other, words, self.estimator)
+            let own = if self.subject.policy.summary.must_keep {
+                extract.completing(other, words, self.subject.estimator)
             } else {
-                extract.summary(0, words, self.estimator)
+                extract.summary(0, words, self.subject.estimator)
             };
             let text = match own.text.as_str() {
                 "" => other.to_owned(),
@@ -281,14 +287,14 @@ impl Summing<'_> {
         let (limit, most) = (self.limit(), self.most());
         let least = self.least_size(cut);
         let mut size = self.size(cut, limit, || {
-            let least = extract.summary(0, words, self.estimator);
+            let least = extract.summary(0, words, self.subject.estimator);
             let counted = least.counted;
             let draft = self.drafted((cut, words), least, Wrote::Extractive);
             draft.total.saturating_sub(counted)
         });
         size = size.max(least);
         let draft = |size| {
-            let summary = extract.summary(size, words, self.estimator);
+            let summary = extract.summary(size, words, self.subject.estimator);
             self.drafted((cut, words), summary, Wrote::Extractive)
         };
         let mut rounds = ROUNDS;
@@ -333,20 +339,20 @@ impl Summing<'_> {
 
     /// The summary's message, without what is put back.
     pub(super) fn rendered(&self, summary: &str) -> String {
-        let template = &self.policy.summary.text;
+        let template = &self.subject.policy.summary.text;
         // What stands before the summary is not put there twice.
         let summary = summary
             .strip_prefix(template.prefix())
             .filter(|_| !template.holds(Slot::Name))
             .unwrap_or(summary);
-        let noted = self.original.map(|tokens| {
+        let noted = self.subject.original.map(|tokens| {
             let note = note_of_original(tokens);
             format!("{summary}\n\n{note}")
         });
         let summary = noted.as_deref().unwrap_or(summary);
         template.render(&Substitutions {
             summary,
-            name: self.archive,
+            name: self.subject.archive,
             ..Substitutions::default()
         })
     }
@@ -355,13 +361,15 @@ impl Summing<'_> {
     pub(super) fn total(&self, cut: Cut, text: &str) -> u64 {
         let ack = self.acknowledgement(cut);
         let kept = self
+            .subject
             .sizes
             .iter()
             .enumerate()
-            .filter(|(n, _)| *n >= cut.tail || self.is_system(*n));
-        let summary = self.estimator.message(self.role(), text);
-        let ack = (!ack.is_empty()).then(|| self.estimator.message(Role::Assistant, ack));
-        self.estimator
+            .filter(|(n, _)| *n >= cut.tail || self.subject.is_system(*n));
+        let summary = self.subject.estimator.message(self.role(), text);
+        let ack = (!ack.is_empty()).then(|| self.subject.estimator.message(Role::Assistant, ack));
+        self.subject
+            .estimator
             .total(kept.map(|(_, size)| *size).chain([summary]).chain(ack))
     }
 }

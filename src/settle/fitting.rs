@@ -5,38 +5,34 @@
 use super::clip::clipped;
 use super::{Change, Why};
 use crate::artifacts::{Output, Says, Stored};
-use crate::plan::ResultPlan;
-use crate::policy::{Layer, Policy, Substitutions};
+use crate::plan::{Fit, ResultPlan, Room};
+use crate::policy::{Layer, Policy, Substitutions, TargetKind};
 use crate::tokens::Estimator;
 use crate::transcript::Transcript;
 
 /// An output of fewer tokens is not worth a name in the store, which takes some 35 itself.
 const WORTH_A_NAME: u64 = 200;
 
-/// A target, and what it leaves for outputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// The cap on the live tokens of the conversation.
-    pub target: u64,
-    /// The tokens that outputs may have together.
-    pub tokens: u64,
-}
-
 /// The changes after which `outputs` have no more tokens together than there is room for, or as few as they can have.
-pub fn fitted(
+pub(super) fn fitted(
     transcript: &Transcript<'_>,
     outputs: &[Output],
-    room: Room,
+    fit: &Fit,
     estimator: &Estimator,
     policy: &Policy,
 ) -> Vec<Change> {
+    let size = |output: &Output| {
+        let block = transcript.block(output.result.block);
+        estimator.tokens(estimator.result(transcript, block))
+    };
+    let sizes: Vec<u64> = outputs.iter().map(size).collect();
+    let room = room_for(fit, sizes.iter().sum());
     let fitting = Fitting {
         transcript,
         estimator,
         policy,
         target: room.target,
     };
-    let sizes: Vec<u64> = outputs.iter().map(|o| fitting.size(&o.result)).collect();
     let Some(most) = level(&sizes, room.tokens) else {
         return Vec::new();
     };
@@ -44,6 +40,33 @@ pub fn fitted(
     large
         .filter_map(|(output, size)| fitting.smaller(output, size, most))
         .collect()
+}
+
+/// Of a target that may be missed, outputs get this many hundredths whatever else there is: they do not have to make up for
+/// what the user typed.
+const OUTPUTS: u64 = 50;
+
+/// The room for outputs that have `all` tokens together.
+fn room_for(fit: &Fit, all: u64) -> Room {
+    match fit {
+        Fit::Summary { room, .. } => *room,
+        Fit::Target {
+            target,
+            total,
+            tries_left,
+        } => {
+            let left = all.saturating_sub(total.saturating_sub(target.cap()));
+            let tokens = match (target.kind, tries_left) {
+                (TargetKind::Aim, _) => left.max(target.tokens * OUTPUTS / 100),
+                (TargetKind::Cap, 0) => 0,
+                (TargetKind::Cap, _) => left,
+            };
+            Room {
+                target: target.tokens,
+                tokens,
+            }
+        }
+    }
 }
 
 /// What none of `sizes` may have more than, so that together they are within `room`; `None` where they are.
@@ -72,12 +95,6 @@ struct Fitting<'f, 'a> {
 }
 
 impl Fitting<'_, '_> {
-    fn size(&self, result: &ResultPlan) -> u64 {
-        let block = self.transcript.block(result.block);
-        self.estimator
-            .tokens(self.estimator.result(self.transcript, block))
-    }
-
     /// The tokens of a result that says `text`.
     fn said(&self, result: &ResultPlan, text: &str) -> u64 {
         let block = self.transcript.block(result.block);

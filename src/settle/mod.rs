@@ -1,333 +1,189 @@
-//! A plan and its artifacts become the changes that are made.
+//! A plan and its artifacts become a change set, with an account of what it does.
 //!
-//! PURE. The layers run one after the other on actual sizes: a result that was demoted is as large as its preview when
-//! clearing looks at it. A change that does not save tokens is not made.
-//!
-//! Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
+//! PURE. Actual sizes decide here: what saves nothing is not done, and a summary is as large as there is room for it.
 
+mod change;
 mod clip;
+mod composer;
 mod content;
 mod draft;
 mod fitting;
+mod notices;
+mod results;
 mod room;
 mod summary;
-mod summing;
 mod words;
 
-use crate::artifacts::{Artifacts, Stored};
-use crate::facts::{EarlierRead, Shown};
-use crate::ids::IdMap;
-use crate::plan::{Clear, Plan, ResultPlan, Superseded};
-use crate::policy::{Policy, Substitutions, Unit};
-use crate::tokens::{Size, Sizes};
-use crate::transcript::{Block, Transcript};
+use crate::artifacts::{Artifacts, SummaryArtifacts};
+use crate::format::{self, Format, Splice};
+use crate::outcome::{Degraded, Missed, Warning};
+use crate::plan::{Cut, Decision, Plan, Subject, SummaryRequest};
+use crate::policy::Policy;
+use crate::tokens::Sizes;
+use crate::transcript::{ChangeSet, Transcript};
 
-pub use content::contents;
-pub use fitting::{Room, fitted};
+pub use change::{Change, Why};
+pub use composer::Composer;
 pub use summary::{Kept, Lost, Says, Settled, Summarised};
-pub use summing::Summing;
 pub use words::Words;
 
-/// A result's new content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Which conversation, in the order of the transcript.
-    pub conversation: u32,
-    /// Which message of it, from 0.
-    pub message: u32,
-    /// Which block of the transcript.
-    pub block: u32,
-    /// The block that names its tool.
-    pub named_by: u32,
-    /// What was done, and why.
-    pub why: Why,
-    /// What the content says now; its shape stays.
-    pub text: String,
-    /// The content's tokens as they were.
-    pub tokens_before: u64,
-    /// The content's tokens now.
-    pub tokens_after: u64,
-    /// The old content in the store, where the new one names it.
-    pub stored: Option<Stored>,
+/// What one step of a round does.
+#[derive(Debug, Default)]
+pub struct Settlement {
+    /// The changes of the transcript.
+    pub changes: ChangeSet,
+    /// The results that get new contents.
+    pub results: Vec<Change>,
+    /// What becomes of each conversation that the plan has looked at for a summary, in its order.
+    pub summaries: Vec<SettledSummary>,
 }
 
-/// What was done to a result, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// A placeholder took its place: a later read, which stays, shows the same.
-    Superseded {
-        /// The later read's line, from 0.
-        line: u32,
-        /// Its message, from 0.
-        message: u32,
-    },
-    /// It went to the store: it has more tokens than this.
-    Oversize {
-        /// `demote.min_tokens`
-        limit: u64,
-    },
-    /// The placeholder took its place: so many newer results come after it.
-    Old {
-        /// Results of the policy's kinds that are newer.
-        newer: u64,
-    },
-    /// It went to the store: it is among the oldest of a conversation that is large.
-    Offloaded,
-    /// It went to the store: a target leaves no room for it.
-    Demoted {
-        /// The target, in tokens.
-        target: u64,
-    },
-    /// Its start and its end stay: a target leaves no room for the rest.
-    Clipped {
-        /// The target, in tokens.
-        target: u64,
-    },
+/// What becomes of a conversation that may have been summarised.
+#[derive(Debug)]
+pub struct SettledSummary {
+    /// Why it is summarised, or why not.
+    pub why: String,
+    /// What becomes of it.
+    pub settled: Settled,
+    /// Where the summary stands, if there is one.
+    pub placement: Option<Placement>,
+    /// What users have to know of it.
+    pub warnings: Vec<Warning>,
+    /// Why there is no summary where one was asked for.
+    pub degraded: Option<Degraded>,
 }
 
-impl Why {
-    /// Whether the new text is one of what was there: a part of it, or the name of its place.
-    pub fn names_content(self) -> bool {
-        match self {
-            Why::Oversize { .. } | Why::Offloaded | Why::Demoted { .. } | Why::Clipped { .. } => {
-                true
-            }
-            Why::Old { .. } | Why::Superseded { .. } => false,
-        }
-    }
+/// A conversation with its summary in it.
+#[derive(Debug)]
+pub struct Placement {
+    /// The conversation's number before.
+    pub number: usize,
+    /// The messages that it has afterwards.
+    pub messages: usize,
+    /// The id of the line that it begins with afterwards, in formats whose lines have ids.
+    pub begins: Option<String>,
 }
 
-impl Change {
-    /// The one line of the new text that stands where a reader of the file finds the old one again.
-    pub fn in_mirrors(&self) -> &str {
-        let omitted = match self.why {
-            Why::Clipped { .. } => clip::marker_of(&self.text),
-            Why::Superseded { .. }
-            | Why::Oversize { .. }
-            | Why::Old { .. }
-            | Why::Offloaded
-            | Why::Demoted { .. } => None,
-        };
-        omitted.unwrap_or_else(|| self.text.lines().next().unwrap_or_default())
-    }
-
-    /// Takes over what a later layer has made of the same result.
-    pub fn become_smaller(&mut self, later: Change) {
-        self.why = later.why;
-        self.text = later.text;
-        self.tokens_after = later.tokens_after;
-    }
-}
-
-/// Settles `plan`: at most one change for each of its results, in its order.
+/// Settles one step.
 pub fn settle(
+    format: Format,
     transcript: &Transcript<'_>,
-    plan: &Plan,
-    artifacts: &Artifacts,
+    plan: &Plan<'_>,
+    artifacts: &Artifacts<'_>,
     sizes: &Sizes,
     policy: &Policy,
-) -> Vec<Change> {
-    let settle = Settle {
-        transcript,
-        artifacts,
-        sizes,
-        policy,
-    };
-    let mut standing = Standing::default();
-    let mut changes: Vec<Change> = Vec::new();
-    for result in plan.results.iter().rev() {
-        let again = standing.covering(transcript, result);
-        match settle.result(result, again) {
-            Some(change) => changes.push(change),
-            None => standing.add(transcript, result),
-        }
+) -> Settlement {
+    let mut results = results::results(transcript, &plan.results, artifacts, sizes, policy);
+    for (plan, outputs) in plan.outputs.iter().zip(&artifacts.outputs) {
+        let fitted = fitting::fitted(transcript, outputs, &plan.fit, sizes.estimator(), policy);
+        results.extend(fitted);
     }
-    changes.reverse();
-    changes
-}
-
-/// The reads that stay as they are, by their files; the newest first.
-#[derive(Default)]
-struct Standing(IdMap<u32, Vec<(Shown, Again)>>);
-
-/// A later read of the same.
-#[derive(Clone, Copy)]
-struct Again {
-    line: u32,
-    message: u32,
-}
-
-impl Standing {
-    fn add(&mut self, transcript: &Transcript<'_>, result: &ResultPlan) {
-        if let Superseded::Read { file, shows } = result.superseded {
-            let again = Again {
-                line: transcript.block(result.block).line,
-                message: result.message,
-            };
-            self.0.entry(file).or_default().push((shows, again));
-        }
+    let mut changes = plan.removed.clone();
+    changes.extend(content::contents(transcript, &results));
+    let mut summaries = Vec::new();
+    for (plan, artifacts) in plan.summaries.iter().zip(&artifacts.summaries) {
+        summaries.push(match &plan.decision {
+            Decision::Leave { why, target } => SettledSummary {
+                why: why.clone(),
+                settled: Settled::Stays {
+                    why: why.clone(),
+                    tried: None,
+                    target: *target,
+                },
+                placement: None,
+                warnings: Vec::new(),
+                degraded: None,
+            },
+            Decision::Summarise {
+                subject,
+                cut,
+                why,
+                request,
+            } => {
+                let planned = Planned {
+                    subject,
+                    cut: *cut,
+                    why,
+                    request: *request,
+                };
+                planned.settle(format, artifacts, &mut changes)
+            }
+        });
     }
-
-    fn covering(&self, transcript: &Transcript<'_>, result: &ResultPlan) -> Option<Again> {
-        let Superseded::Read { file, shows } = result.superseded else {
-            return None;
-        };
-        let later = self.0.get(&file)?;
-        let earlier = EarlierRead::new(transcript, shows);
-        let mut later = later.iter();
-        let covering = later.find(|(later, _)| later.covers(transcript, &earlier));
-        covering.map(|(_, again)| *again)
+    Settlement {
+        changes,
+        results,
+        summaries,
     }
 }
 
-struct Settle<'s, 'a> {
-    transcript: &'s Transcript<'a>,
-    artifacts: &'s Artifacts,
-    sizes: &'s Sizes,
-    policy: &'s Policy,
+/// A planned summary.
+struct Planned<'p> {
+    subject: &'p Subject<'p>,
+    cut: Cut,
+    why: &'p str,
+    request: Option<SummaryRequest>,
 }
 
-/// A result's content between two layers.
-#[derive(Clone, Copy)]
-struct Content {
-    size: Size,
-    chars: u64,
-}
-
-impl Settle<'_, '_> {
-    fn result(&self, result: &ResultPlan, again: Option<Again>) -> Option<Change> {
-        let block = self.transcript.block(result.block);
-        let now = Content {
-            size: self.sizes.result(self.transcript, result.block),
-            chars: self
-                .transcript
-                .texts(block)
-                .iter()
-                .map(|text| self.chars(text.scalars, text.astral))
-                .sum(),
-        };
-        let before = again
-            .and_then(|again| self.superseded(result, &now, again))
-            .or_else(|| self.demote(result, &now))
-            .or_else(|| self.offload(result, &now));
-        let between = before
-            .as_ref()
-            .map_or(now, |change| self.said(&change.text, block));
-        match self.clear(result, &between) {
-            // What clearing saved, it saved against what was there at first.
-            Some(cleared) => Some(Change {
-                tokens_before: self.sizes.estimator().tokens(now.size),
-                ..cleared
-            }),
-            None => before,
-        }
-    }
-
-    fn superseded(
+impl Planned<'_> {
+    /// Composes the summary and puts it into its place.
+    fn settle(
         &self,
-        result: &ResultPlan,
-        now: &Content,
-        Again { line, message }: Again,
-    ) -> Option<Change> {
-        let text = self.policy.superseded.placeholder.render(&Substitutions {
-            tool: &result.tool(self.transcript),
-            ..Substitutions::default()
+        format: Format,
+        artifacts: &SummaryArtifacts<'_>,
+        changes: &mut ChangeSet,
+    ) -> SettledSummary {
+        let subject = self.subject;
+        let composer = Composer::new(subject).with(artifacts, self.request);
+        let mut settled = SettledSummary {
+            why: self.why.to_owned(),
+            settled: composer.settle(self.cut),
+            placement: None,
+            warnings: notices::of_answer(subject.first_line, artifacts),
+            degraded: notices::failed(artifacts),
+        };
+        let summarised = match &settled.settled {
+            Settled::Stays { why, .. } => {
+                settled.why.clone_from(why);
+                return settled;
+            }
+            Settled::Summarised(summarised) => summarised,
+        };
+        let notices = notices::of_summary(subject.first_line, artifacts, summarised);
+        settled.warnings.extend(notices);
+        let summary = summarised.says.as_ref().map(|says| format::Summary {
+            role: says.role,
+            text: &says.text,
+            acknowledgement: &says.acknowledgement,
+            tokens_before: summarised.bound,
         });
-        let why = Why::Superseded { line, message };
-        self.change(result, why, text, now)
-    }
-
-    fn demote(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
-        let demoted = self.artifacts.demoted.get(&result.block)?;
-        let values = Substitutions {
-            name: &demoted.stored.name,
-            tool: &result.tool(self.transcript),
-            preview: &demoted.preview,
-            summary: "",
-        };
-        let text = self.policy.demote.text.render(&values);
-        let why = Why::Oversize {
-            limit: self.policy.demote.min_tokens,
-        };
-        let change = self.change(result, why, text, now)?;
-        Some(Change {
-            stored: Some(demoted.stored.clone()),
-            ..change
-        })
-    }
-
-    fn offload(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
-        let stored = self.artifacts.offloaded.get(&result.block)?;
-        let limit = self.policy.offload.min_chars;
-        if limit > 0 && now.chars <= limit {
-            return None;
-        }
-        let text = self.policy.offload.text.render(&Substitutions {
-            name: &stored.name,
-            tool: &result.tool(self.transcript),
-            ..Substitutions::default()
-        });
-        let change = self.change(result, Why::Offloaded, text, now)?;
-        Some(Change {
-            stored: Some(stored.clone()),
-            ..change
-        })
-    }
-
-    fn clear(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
-        let Clear::Candidate { newer } = result.clear else {
-            return None;
-        };
-        let limits = &self.policy.clear;
-        let tokens = self.sizes.estimator().tokens(now.size);
-        if limits.min_tokens > 0 && tokens <= limits.min_tokens
-            || limits.min_chars > 0 && now.chars <= limits.min_chars
+        let conversation = subject.current_conversation();
+        match format
+            .dialect()
+            .splice(subject.current, conversation, summarised.tail, summary)
         {
-            return None;
+            Some(Splice {
+                changes: new,
+                begins,
+            }) => {
+                settled.placement = Some(Placement {
+                    number: subject.number,
+                    messages: summarised.messages_after(conversation),
+                    begins,
+                });
+                changes.extend(new);
+            }
+            None => {
+                let target = summarised.target;
+                let target = target.map(|target| target.after(summarised.now));
+                settled.why = "the first message that stays hangs on nothing".to_owned();
+                settled.settled = Settled::Stays {
+                    why: settled.why.clone(),
+                    tried: None,
+                    target: target.map(|target| target.because(Missed::KeptMessages)),
+                };
+            }
         }
-        let text = limits.placeholder.render(&Substitutions {
-            tool: &result.tool(self.transcript),
-            ..Substitutions::default()
-        });
-        self.change(result, Why::Old { newer }, text, now)
-    }
-
-    /// The change to `text`, if it saves something.
-    fn change(&self, result: &ResultPlan, why: Why, text: String, now: &Content) -> Option<Change> {
-        let estimator = self.sizes.estimator();
-        let block = self.transcript.block(result.block);
-        let new = estimator.replaced(self.transcript, block, &text);
-        let (before, after) = (estimator.tokens(now.size), estimator.tokens(new));
-        (after < before).then_some(Change {
-            conversation: result.conversation,
-            message: result.message,
-            block: result.block,
-            named_by: result.named_by,
-            why,
-            text,
-            tokens_before: before,
-            tokens_after: after,
-            stored: None,
-        })
-    }
-
-    /// The content of a result between two layers, when it says `text`.
-    fn said(&self, text: &str, block: &Block) -> Content {
-        let astral = text.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
-        let scalars = text.chars().count() as u32;
-        Content {
-            size: self
-                .sizes
-                .estimator()
-                .replaced(self.transcript, block, text),
-            chars: self.chars(scalars, astral),
-        }
-    }
-
-    fn chars(&self, scalars: u32, astral: u32) -> u64 {
-        match self.policy.tokens.unit {
-            Unit::Scalar => u64::from(scalars),
-            Unit::Utf16 => u64::from(scalars) + u64::from(astral),
-        }
+        settled
     }
 }

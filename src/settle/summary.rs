@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use super::composer::Composer;
 use super::draft::{Draft, ROUNDS, Wrote};
-use super::summing::Summing;
 use super::words::Words;
 use crate::artifacts::Refused;
 use crate::facts::Left;
@@ -19,8 +19,7 @@ use crate::plan::{Cut, Goal, Recent, Recents, Section};
 use crate::policy::{
     Layer, OnFailure, Role as Speaker, SummaryWhen, TargetKind, TooLarge, UserWords,
 };
-use crate::tokens::Size;
-use crate::transcript::{BlockKind, Role, Typed};
+use crate::transcript::{BlockKind, Conversation, Role, Typed};
 
 /// Of what a cap leaves to a summary, at most so many hundredths are for files that come back: they tell less of what will be
 /// needed than it does.
@@ -78,6 +77,20 @@ pub struct Summarised {
     pub target: Option<TargetOutcome>,
 }
 
+impl Summarised {
+    /// How many messages a conversation has with it.
+    pub(super) fn messages_after(&self, conversation: &Conversation) -> usize {
+        let messages = conversation.messages.iter().take(self.tail);
+        let system = messages.filter(|message| message.role == Role::System);
+        let new = match &self.says {
+            Some(says) if says.acknowledgement.is_empty() => 1,
+            Some(_) => 2,
+            None => 0,
+        };
+        system.count() + new + conversation.messages.len() - self.tail
+    }
+}
+
 /// A summary's message, and what answers it.
 #[derive(Debug)]
 pub struct Says {
@@ -111,15 +124,15 @@ pub enum Kept {
     Pruned,
 }
 
-impl Summing<'_> {
+impl Composer<'_> {
     /// Settles the summary; `asked` is the policy's cut.
     pub fn settle(&self, asked: Cut) -> Settled {
         match self.settled(asked) {
             // Clearing has reached the goal, and nothing can tell what it cleared. Another run finds it reached before it
             // begins, so that this one does then what that one would.
-            Settled::Stays { .. } if self.bound() > self.now() => {
-                let now = Summing {
-                    before: self.now(),
+            Settled::Stays { .. } if self.bound() > self.subject.total() => {
+                let now = Composer {
+                    before: self.subject.total(),
                     ..*self
                 };
                 now.settled(asked)
@@ -130,20 +143,20 @@ impl Summing<'_> {
 
     fn settled(&self, asked: Cut) -> Settled {
         let cap = self.cap();
-        let now = self.now();
+        let now = self.subject.total();
         let stays = |why: &str| Settled::Stays {
             why: why.to_owned(),
             tried: self.failed(),
             target: self.stays_at(now),
         };
-        let other = match self.reply.map(|reply| &reply.text) {
+        let other = match self.answer.map(|answer| &answer.reply.text) {
             Some(Ok(text)) => Some(text.as_str()),
             Some(Err(Refused::Pending)) => {
                 return stays("pending: a dry run asks no server, and no earlier answer is kept");
             }
             Some(Err(Refused::Failed(why))) => {
                 let why = format!("no summary could be had: {why}");
-                match self.policy.summary.on_failure {
+                match self.subject.policy.summary.on_failure {
                     OnFailure::Extractive => None,
                     OnFailure::Keep => return stays(&why),
                     OnFailure::Prune => {
@@ -186,10 +199,14 @@ impl Summing<'_> {
 
     /// Whether the policy has a result of so many tokens give way to the last turns.
     fn is_too_large(&self, total: u64) -> bool {
-        let limit = self.policy.summary.too_large_limit(&self.policy.window);
+        let limit = self
+            .subject
+            .policy
+            .summary
+            .too_large_limit(&self.subject.policy.window);
         let is_cap = |goal: &Goal| goal.kind == TargetKind::Cap;
-        let cap = self.goal.filter(is_cap).map(|goal| goal.cap());
-        match self.policy.summary.too_large {
+        let cap = self.subject.goal.filter(is_cap).map(|goal| goal.cap());
+        match self.subject.policy.summary.too_large {
             TooLarge::LastTurns => limit.or(cap).is_some_and(|limit| total > limit),
             TooLarge::Shrink | TooLarge::Accept => false,
         }
@@ -197,12 +214,12 @@ impl Summing<'_> {
 
     /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
     fn last_turns(&self, asked: Cut, kept: Kept) -> Option<Settled> {
-        let count = self.sizes.len();
-        let pruned = self.cutter.pruned();
+        let count = self.subject.sizes.len();
+        let pruned = self.subject.cutter.pruned();
         let (cutter, asked) = match kept {
-            Kept::Whole => (self.cutter, asked),
+            Kept::Whole => (&self.subject.cutter, asked),
             Kept::Pruned => {
-                let asked = pruned.by_pruned(&self.policy.summary, &self.tokens());
+                let asked = pruned.by_pruned(&self.subject.policy.summary, &self.subject.tokens());
                 (&pruned, asked)
             }
         };
@@ -216,9 +233,12 @@ impl Summing<'_> {
         if !cutter.has_span(cut) {
             return None;
         }
-        let stays = (0..count).filter(|n| *n >= cut.tail || self.is_system(*n));
-        let total = self.estimator.total(stays.map(|n| self.sizes[n]));
-        let counts = |n: &usize| !self.is_system(*n);
+        let stays = (0..count).filter(|n| *n >= cut.tail || self.subject.is_system(*n));
+        let total = self
+            .subject
+            .estimator
+            .total(stays.map(|n| self.subject.sizes[n]));
+        let counts = |n: &usize| !self.subject.is_system(*n);
         let Words { lost, pictures, .. } = self.words_in(cut.tail, "");
         let fallback = match kept {
             Kept::Whole => "last_turns",
@@ -228,8 +248,8 @@ impl Summing<'_> {
             tail: cut.tail,
             says: None,
             kept,
-            replaced: self.span(cut),
-            now: self.now(),
+            replaced: self.subject.span(cut),
+            now: self.subject.total(),
             bound: self.bound(),
             total,
             outcome: SummaryOutcome {
@@ -249,41 +269,39 @@ impl Summing<'_> {
 
     /// Why nothing is summarised where nothing new stands before the kept messages.
     fn lack(&self, asked: Cut) -> &'static str {
-        if self.cutter.has_span(asked) && !self.ways(asked).is_empty() {
+        if self.subject.cutter.has_span(asked) && !self.ways(asked).is_empty() {
             return "a summary would be empty";
         }
         let is_earlier = |left: &Left| *left != Left::Nothing;
-        if self.left.iter().any(is_earlier) {
+        if self.subject.cutter.left().iter().any(is_earlier) {
             "nothing to compact: nothing but an earlier summary stands before the kept messages"
         } else {
             "nothing to compact: no message stands before the kept ones"
         }
     }
 
-    /// The live tokens as the free layers have left them.
-    pub(super) fn now(&self) -> u64 {
-        self.estimator.total(self.sizes.iter().copied())
-    }
-
     /// The live tokens that a result has to stay below. Where a summary is asked for in any case and the input is over the cap,
     /// those of the input: clearing outputs may have reached the cap alone, and what room there is is for what they said.
     pub(super) fn bound(&self) -> u64 {
         let is_over = |cap| self.before > cap;
-        match self.policy.summary.when {
-            SummaryWhen::Always if self.cap().is_some_and(is_over) => self.before.max(self.now()),
-            SummaryWhen::Always | SummaryWhen::Auto | SummaryWhen::Never => self.now(),
+        match self.subject.policy.summary.when {
+            SummaryWhen::Always if self.cap().is_some_and(is_over) => {
+                self.before.max(self.subject.total())
+            }
+            SummaryWhen::Always | SummaryWhen::Auto | SummaryWhen::Never => self.subject.total(),
         }
     }
 
     /// The live tokens of a result that reaches the goal.
     pub(super) fn cap(&self) -> Option<u64> {
-        self.goal.map(|goal| goal.cap())
+        self.subject.goal.map(|goal| goal.cap())
     }
 
     /// Whether the conversation is over a goal that may be missed: for what the user typed and for the summary's least room.
     pub(super) fn is_over_aim(&self) -> bool {
-        let is_over = |goal: Goal| goal.kind == TargetKind::Aim && self.now() > goal.cap();
-        self.goal.is_some_and(is_over)
+        let is_over =
+            |goal: Goal| goal.kind == TargetKind::Aim && self.subject.total() > goal.cap();
+        self.subject.goal.is_some_and(is_over)
     }
 
     /// The most live tokens that a result may have: one that saves nothing does not fit.
@@ -304,7 +322,7 @@ impl Summing<'_> {
     /// The room that a summary has whatever the goal is.
     pub(super) fn least_size(&self, cut: Cut) -> u64 {
         match self.is_over_aim() {
-            true => self.policy.summary.share_of(self.span(cut)),
+            true => self.subject.policy.summary.share_of(self.subject.span(cut)),
             false => 0,
         }
     }
@@ -312,15 +330,20 @@ impl Summing<'_> {
     /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
     /// left of it besides the files that may come back; `others` gives the live tokens that do not count as the summary's.
     pub(super) fn size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
-        let asked = self.policy.summary.size(self.span(cut));
-        let is_fitted = self.policy.summary.too_large == TooLarge::Shrink;
+        let asked = self.subject.policy.summary.size(self.subject.span(cut));
+        let is_fitted = self.subject.policy.summary.too_large == TooLarge::Shrink;
         let cap = self.cap();
         if !is_fitted || cap.is_none_or(|cap| self.bound() <= cap) {
             return asked;
         }
         let room = self.but_margin(limit).saturating_sub(others());
-        let files = match self.policy.has(Layer::Restore) {
-            true => self.policy.restore.tokens_total.min(room * FILES / 100),
+        let files = match self.subject.policy.has(Layer::Restore) {
+            true => self
+                .subject
+                .policy
+                .restore
+                .tokens_total
+                .min(room * FILES / 100),
             false => 0,
         };
         asked.min(room).max(room - files)
@@ -328,7 +351,7 @@ impl Summing<'_> {
 
     /// What of a cap is to be filled.
     fn but_margin(&self, cap: u64) -> u64 {
-        match self.estimator.is_exact() {
+        match self.subject.estimator.is_exact() {
             true => cap,
             false => cap - cap / MARGIN,
         }
@@ -336,13 +359,13 @@ impl Summing<'_> {
 
     fn finish(&self, draft: Draft) -> Summarised {
         let told = draft.summary.tokens.saturating_sub(draft.summary.counted);
-        let words = told + self.typed(draft.cut.tail..self.sizes.len());
+        let words = told + self.typed(draft.cut.tail..self.subject.sizes.len());
         let Words {
             whole,
             lost,
             pictures,
         } = self.words_in(draft.cut.tail, &draft.text);
-        let why = match (draft.words, self.policy.summary.user_words) {
+        let why = match (draft.words, self.subject.policy.summary.user_words) {
             (UserWords::Verbatim, _) => Lost::TooLong,
             (UserWords::Budget, UserWords::Verbatim) => Lost::Target,
             (UserWords::Budget, UserWords::Budget) => Lost::Policy,
@@ -356,8 +379,8 @@ impl Summing<'_> {
             total,
             words: _,
         } = draft;
-        let counts = |n: &usize| !self.is_system(*n);
-        let target = self.goal.map(|goal| {
+        let counts = |n: &usize| !self.subject.is_system(*n);
+        let target = self.subject.goal.map(|goal| {
             let content = goal.content(total).unwrap_or(total);
             let missed = match content.saturating_sub(words) {
                 rest if rest <= goal.tokens => Missed::UserWords,
@@ -366,15 +389,18 @@ impl Summing<'_> {
             };
             goal.outcome(total).because(missed)
         });
-        let fallback = match (self.reply, source) {
+        let fallback = match (self.answer, source) {
             (Some(_), Wrote::Extractive) => Some("extractive".to_owned()),
             (Some(_) | None, _) => None,
         };
         let outcome = SummaryOutcome {
             success: fallback.is_none(),
             messages: (0..cut.tail).filter(counts).count() as u64,
-            preserved_messages: (cut.tail..self.sizes.len()).filter(counts).count() as u64,
-            tokens: self.estimator.tokens(self.estimator.text(&summary.text)),
+            preserved_messages: (cut.tail..self.subject.sizes.len()).filter(counts).count() as u64,
+            tokens: self
+                .subject
+                .estimator
+                .tokens(self.subject.estimator.text(&summary.text)),
             fallback,
             cut_moved: cut.moved,
             user_verbatim: whole,
@@ -387,13 +413,14 @@ impl Summing<'_> {
                 role: self.role(),
                 acknowledgement: self.acknowledgement(cut).to_owned(),
                 tokens: self
+                    .subject
                     .estimator
-                    .tokens(self.estimator.message(self.role(), &text)),
+                    .tokens(self.subject.estimator.message(self.role(), &text)),
                 text,
             }),
             kept: Kept::Whole,
-            replaced: self.span(cut),
-            now: self.now(),
+            replaced: self.subject.span(cut),
+            now: self.subject.total(),
             bound: self.bound(),
             total,
             outcome,
@@ -407,33 +434,41 @@ impl Summing<'_> {
     /// A draft with the files that come back, as far as there is room: they are paid from what the summary saves, and
     /// never bring a conversation over its trigger again.
     fn with_files(&self, draft: Draft) -> (Vec<Restored>, Draft) {
-        if !self.policy.has(Layer::Restore) {
+        if !self.subject.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
         let bound = self.bound();
-        let below = match (self.policy.summary.when, self.policy.threshold()) {
+        let below = match (
+            self.subject.policy.summary.when,
+            self.subject.policy.threshold(),
+        ) {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(bound),
             (SummaryWhen::Always, _) | (_, None) => bound,
         };
         let cap = self.cap().map_or(u64::MAX, |cap| self.but_margin(cap));
         let limit = cap.min(below.saturating_sub(1));
-        let settings = &self.policy.restore;
+        let settings = &self.subject.policy.restore;
         let is_visible = |recent: &&Recent| {
             let from = draft.cut.tail as u32;
-            settings.skip_visible && recent.is_visible(from, |b| self.replaced.contains(&b))
+            settings.skip_visible && recent.is_visible(from, |b| self.subject.replaced.contains(&b))
         };
         let mut room = limit.saturating_sub(draft.total);
         for _ in 0..ROUNDS {
             if room == 0 {
                 break;
             }
-            let mut section = Section::new(self.estimator, room);
+            let mut section = Section::new(self.subject.estimator, room);
             let recents = self.recents.into_iter().flat_map(Recents::iter);
             let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
             if draft.source == Wrote::Other {
                 // The built-in summary has them already.
                 let from = draft.cut.tail as u32;
-                section.put_back_extras(self.transcript, self.conversation, self.policy, from);
+                section.put_back_extras(
+                    self.subject.transcript,
+                    self.subject.conversation,
+                    self.subject.policy,
+                    from,
+                );
             }
             if section.text().is_empty() {
                 break;
@@ -462,9 +497,9 @@ impl Summing<'_> {
 
     /// What comes of the goal where no summary is written and `total` live tokens stay.
     fn stays_at(&self, total: u64) -> Option<TargetOutcome> {
-        let goal = self.goal?;
+        let goal = self.subject.goal?;
         let content = goal.content(total).unwrap_or(total);
-        let words = self.typed(0..self.sizes.len());
+        let words = self.typed(0..self.subject.sizes.len());
         let missed = match content.saturating_sub(words) {
             rest if rest <= goal.tokens => Missed::UserWords,
             _ => Missed::KeptMessages,
@@ -475,33 +510,36 @@ impl Summing<'_> {
     /// The tokens of the messages that a person typed.
     fn typed(&self, span: Range<usize>) -> u64 {
         let is_typed = |n: &usize| {
-            self.conversation.messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing
+            self.subject.conversation.messages[*n].typed == Typed::Yes
+                && self.subject.cutter.left()[*n] == Left::Nothing
         };
         let typed = span.filter(is_typed);
-        typed.map(|n| self.estimator.tokens(self.sizes[n])).sum()
+        typed
+            .map(|n| self.subject.estimator.tokens(self.subject.sizes[n]))
+            .sum()
     }
 
     /// The outcome of an attempt that led to nothing, if there was one.
     fn failed(&self) -> Option<Box<SummaryOutcome>> {
-        self.reply.map(|_| Box::new(self.tried()))
+        self.answer.map(|_| Box::new(self.tried()))
     }
 
     fn tried(&self) -> SummaryOutcome {
+        let reply = self.answer.map(|answer| &answer.reply);
         SummaryOutcome {
-            source: self.policy.summary.source.name().to_owned(),
-            model: self.reply.and_then(|reply| reply.model.clone()),
+            source: self.subject.policy.summary.source.name().to_owned(),
+            model: reply.and_then(|reply| reply.model.clone()),
             success: false,
             messages: 0,
-            preserved_messages: self.sizes.len() as u64,
+            preserved_messages: self.subject.sizes.len() as u64,
             tokens: 0,
-            attempts: self.reply.map_or(1, |reply| reply.attempts),
+            attempts: reply.map_or(1, |reply| reply.attempts),
             fallback: None,
-            invented: self.invented,
+            invented: self.answer.map_or(0, |answer| answer.invented),
             cut_moved: 0,
             user_verbatim: 0,
             user_clipped: 0,
-            spent: self
-                .reply
+            spent: reply
                 .map(|reply| reply.spent)
                 .filter(|spent| *spent != Spent::default()),
         }
@@ -509,7 +547,7 @@ impl Summing<'_> {
 
     pub(super) fn role(&self) -> Role {
         use crate::format::Opening;
-        match (self.policy.summary.role, self.summaries) {
+        match (self.subject.policy.summary.role, self.subject.summaries) {
             (Speaker::Assistant, Summaries::Message(Opening::Any)) => Role::Assistant,
             (Speaker::User | Speaker::Assistant, _) => Role::User,
         }
@@ -517,43 +555,16 @@ impl Summing<'_> {
 
     /// The answer to the summary: none in a native record, nor before an answer that begins with thinking.
     pub(super) fn acknowledgement(&self, cut: Cut) -> &str {
-        let follows = self.conversation.messages.get(cut.tail);
+        let follows = self.subject.conversation.messages.get(cut.tail);
         let thinks = follows.is_some_and(|message| {
-            let first = self.conversation.blocks(message).first();
-            let kind = first.map(|block| self.transcript.block(*block).kind);
+            let first = self.subject.conversation.blocks(message).first();
+            let kind = first.map(|block| self.subject.transcript.block(*block).kind);
             message.role == Role::Assistant
                 && matches!(kind, Some(BlockKind::Thinking | BlockKind::Redacted))
         });
-        match self.summaries {
-            Summaries::Message(_) if !thinks => &self.policy.summary.ack,
+        match self.subject.summaries {
+            Summaries::Message(_) if !thinks => &self.subject.policy.summary.ack,
             Summaries::Message(_) | Summaries::Native => "",
         }
-    }
-
-    pub(super) fn is_system(&self, number: usize) -> bool {
-        self.conversation.messages[number].role == Role::System
-    }
-
-    /// The tokens of each message; none for system messages, which no cut concerns.
-    pub fn tokens(&self) -> Vec<u64> {
-        let tokens = |(n, size): (usize, &Size)| match self.is_system(n) {
-            true => 0,
-            false => self.estimator.tokens(*size),
-        };
-        self.sizes.iter().enumerate().map(tokens).collect()
-    }
-
-    /// The tokens of system messages.
-    pub fn system(&self) -> u64 {
-        let sizes = self.sizes.iter().enumerate();
-        sizes
-            .filter(|(n, _)| self.is_system(*n))
-            .map(|(_, size)| self.estimator.tokens(*size))
-            .sum()
-    }
-
-    /// The tokens of the messages before a cut.
-    pub(super) fn span(&self, cut: Cut) -> u64 {
-        self.tokens()[..cut.tail].iter().sum()
     }
 }

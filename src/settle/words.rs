@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use memchr::memmem;
 
-use super::summing::Summing;
+use super::composer::Composer;
 use crate::facts::{Left, is_told_picture, picture, said};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};
@@ -26,7 +26,7 @@ pub struct Words {
     pub pictures: Vec<u32>,
 }
 
-impl Summing<'_> {
+impl Composer<'_> {
     /// Looks for the words of the messages before `tail` in `text`.
     pub(super) fn words_in(&self, tail: usize, text: &str) -> Words {
         let rows = parse(text).rows;
@@ -37,9 +37,15 @@ impl Summing<'_> {
             rows.contains(words) || text.holds(words)
         };
         let mut words = Words::default();
-        let messages = self.conversation.messages.iter().zip(self.left).take(tail);
+        let messages = self
+            .subject
+            .conversation
+            .messages
+            .iter()
+            .zip(self.subject.cutter.left())
+            .take(tail);
         for (message, left) in messages {
-            let line = self.conversation.first_line(message);
+            let line = self.subject.conversation.first_line(message);
             match (message.typed, left) {
                 (Typed::Yes, Left::Nothing) => {
                     let pictures = self.pictures(message);
@@ -55,7 +61,7 @@ impl Summing<'_> {
                 }
                 (_, Left::Summary) => {
                     for said in self.texts(message) {
-                        let rows = parse(self.earlier.told(&said)).rows;
+                        let rows = parse(self.subject.earlier.told(&said)).rows;
                         let requests = rows.iter().filter(|row| row.section == Section::Requests);
                         let words_of = requests.filter(|row| !is_told_picture(&row.text));
                         let lost = words_of.filter(|row| !is_there(&row.text));
@@ -70,18 +76,18 @@ impl Summing<'_> {
 
     /// How many pictures and documents a message holds.
     fn pictures(&self, message: &Message) -> usize {
-        let blocks = self.conversation.blocks(message).iter();
-        let blocks = blocks.map(|block| self.transcript.block(*block));
-        let pictures = blocks.filter_map(|block| picture(self.transcript, block));
+        let blocks = self.subject.conversation.blocks(message).iter();
+        let blocks = blocks.map(|block| self.subject.transcript.block(*block));
+        let pictures = blocks.filter_map(|block| picture(self.subject.transcript, block));
         pictures.count()
     }
 
     /// The texts of a message without what an agent put beside them.
     fn texts<'t>(&'t self, message: &'t Message) -> impl Iterator<Item = String> + 't {
-        let blocks = self.conversation.blocks(message).iter();
-        let blocks = blocks.map(|block| self.transcript.block(*block));
+        let blocks = self.subject.conversation.blocks(message).iter();
+        let blocks = blocks.map(|block| self.subject.transcript.block(*block));
         let texts = blocks.filter(|block| block.kind == BlockKind::Text);
-        let texts = texts.map(|block| said(self.transcript, block).into_owned());
+        let texts = texts.map(|block| said(self.subject.transcript, block).into_owned());
         texts.filter(|text| !is_put_there(text))
     }
 }

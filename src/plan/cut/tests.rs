@@ -68,7 +68,7 @@ fn cut(format: Format, letters: &str, keys: fn(&mut Summary), tokens: &[u64]) ->
             _ => Left::Nothing,
         })
         .collect();
-    let cutter = Cutter::new(&transcript, conversation, &left);
+    let cutter = Cutter::new(&transcript, conversation, left);
     let Policy { mut summary, .. } = preset("").unwrap();
     (
         summary.keep_messages,
@@ -203,8 +203,8 @@ fn tokens_are_filled_from_the_end_and_the_last_message_stays() {
         let tokens = [80, 20, 5, 10];
         let bytes = written(Format::OpenAi, "uaua");
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
-        let left = [Left::Nothing; 4];
-        let cutter = Cutter::new(&transcript, &transcript.conversations[0], &left);
+        let left = vec![Left::Nothing; 4];
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], left);
         assert_eq!(cutter.within(limit, &tokens).tail, tail, "{limit}");
     }
 }
@@ -231,7 +231,7 @@ fn at_least_the_last_answer_stays_or_the_last_message() {
                 }
             })
             .collect();
-        let cutter = Cutter::new(&transcript, &transcript.conversations[0], &lefts);
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], lefts);
         let mut is = letters.clone();
         is.insert(cutter.least().tail, '|');
         assert_eq!(is, drawn);

@@ -6,8 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::round::Round;
-use super::{Pipeline, Work};
+use super::{Pipeline, Round, Work};
 use crate::apply::apply;
 use crate::error::Result;
 use crate::format::Share;
@@ -54,10 +53,9 @@ impl Pipeline<'_> {
     /// Corrects recorded figures that an agent would act on, after a round that began with windows of these sizes.
     pub(super) fn correct(&self, work: &mut Work<'_, '_>, before: &Windows, round: &Round) {
         let after = self.windows(work);
-        let told = &round.telling.told;
-        let renamed: BTreeMap<&str, &ConversationId> = told
-            .iter()
-            .map(|told| (told.id_after.as_str(), &told.id))
+        let results = round.summaries.conversations.iter();
+        let renamed: BTreeMap<&str, &ConversationId> = results
+            .map(|result| (result.id_after.as_str(), &result.id))
             .collect();
         let format = work.input.format;
         let mut corrections = ChangeSet::default();

@@ -1,79 +1,107 @@
-//! What another summariser is asked, and whether its answer can stand.
+//! What a planned summary needs: somebody else's answer, and the files that come back after it.
 //!
 //! A provider is given what the layers before have left, with offloaded results back in their places; secrets are masked.
-//! An answer that names what it was not given is none.
+//! An answer that names what it was not given is refused.
 
 use std::borrow::Cow;
 
-use super::{Input, Pipeline};
-use crate::artifacts::{Question, Refused, Reply};
+use super::{Context, Question, Refused, Reply, Sources, Unread, recents};
+use crate::plan::{Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Source};
 use crate::summarizer::gate::invented;
 use crate::summarizer::prompt::prompt;
 use crate::summarizer::reading::rounds;
-use crate::transcript::{Conversation, Transcript};
 
-/// Nobody can tell anything in fewer tokens.
+/// The least tokens that are asked for: nobody can summarise anything in fewer.
 const LEAST: u64 = 64;
-/// So many of the names that were made up are shown.
+/// How many of the invented names are shown.
 const SHOWN: usize = 3;
 
-/// One conversation of which a summary is asked for.
-#[derive(Clone, Copy)]
-pub(super) struct ToTell<'t> {
-    /// As it was read, with offloaded results in their places, and as it is now.
-    pub(super) versions: [(&'t Transcript<'t>, &'t Conversation); 2],
-    /// How many of its messages are to be told.
-    pub(super) tail: usize,
-    /// In how many tokens.
-    pub(super) tokens: u64,
-    /// What the summary must keep.
-    pub(super) instructions: &'t str,
+/// What was gathered for one summary.
+#[derive(Debug, Default)]
+pub struct SummaryArtifacts<'t> {
+    /// The answer of whoever was asked, if anybody was.
+    pub answer: Option<Answer>,
+    /// The files that may come back, if any.
+    pub recents: Option<Recents<'t>>,
+    /// Files that do not come back although they were among the last ones.
+    pub unread: Vec<Unread>,
 }
 
-/// An answer.
-pub(super) struct Answer {
-    pub(super) reply: Reply,
+/// The answer to a request for a summary.
+#[derive(Debug)]
+pub struct Answer {
+    /// What came of asking.
+    pub reply: Reply,
     /// How many names and figures in it were made up.
-    pub(super) invented: u64,
+    pub invented: u64,
 }
 
-impl Pipeline<'_> {
-    /// Asks for a summary; `None` where it is not for others to write.
-    pub(super) fn ask(
-        &self,
-        input: Input<'_, '_>,
+impl Sources<'_> {
+    /// Gathers what one summary needs.
+    pub(super) fn summary<'t>(
+        &'t self,
+        context: Context<'_>,
         next_reply: &mut usize,
-        telling: ToTell<'_>,
+        subject: &Subject<'t>,
+        request: Option<SummaryRequest>,
+    ) -> SummaryArtifacts<'t> {
+        let answer = request.and_then(|request| self.ask(context, next_reply, subject, request));
+        let (recents, unread) = recents(
+            subject.transcript,
+            subject.conversation,
+            self.policy,
+            &self.placeholders,
+            self.root.as_ref(),
+        );
+        SummaryArtifacts {
+            answer,
+            recents,
+            unread,
+        }
+    }
+
+    /// Asks for a summary; `None` where it is not for others to write.
+    fn ask(
+        &self,
+        context: Context<'_>,
+        next_reply: &mut usize,
+        subject: &Subject<'_>,
+        request: SummaryRequest,
     ) -> Option<Answer> {
         let summary = &self.policy.summary;
-        let [as_read, as_is] = telling.versions;
         let restores =
             self.policy.has(Layer::Offload) && self.policy.offload.restore_before_summary;
-        let (transcript, conversation) = if restores { as_read } else { as_is };
-        let given = || rounds(self.policy, transcript, conversation, 0..telling.tail);
+        let (transcript, conversation) = if restores {
+            (subject.transcript, subject.conversation)
+        } else {
+            (subject.current, subject.current_conversation())
+        };
+        let given = || rounds(self.policy, transcript, conversation, 0..request.tail);
         let (reply, given) = match (summary.source, self.server) {
             (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => return None,
             (Source::Scripted, _) => (self.replies.ask(next_reply, summary), given()),
             (Source::Anthropic | Source::Openai, Some(server)) => {
-                let size = telling.tokens.max(LEAST);
-                let format = input.format;
+                let size = request.tokens.max(LEAST);
                 let model = match summary.model.as_str() {
-                    "" => format.model(transcript, conversation).unwrap_or_default(),
+                    "" => context
+                        .format
+                        .model(transcript, conversation)
+                        .unwrap_or_default(),
                     named => named.to_owned(),
                 };
                 let rounds = self.without_secrets(given());
                 let question = Question {
                     policy: summary,
-                    prompt: &prompt(self.policy, size, telling.instructions),
+                    prompt: &prompt(self.policy, size, &subject.instructions),
                     model: &model,
                     rounds: &rounds,
                     max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
                 };
-                (server.ask(&question, input.place.store), rounds)
+                (server.ask(&question, context.store), rounds)
             }
         };
-        Some(self.gated(reply, given, telling.instructions))
+        Some(self.checked(reply, given, &subject.instructions))
     }
 
     /// What is sent, with secrets masked unless the policy says never.
@@ -87,8 +115,8 @@ impl Pipeline<'_> {
         }
     }
 
-    /// The answer, unless it says what it cannot know.
-    fn gated(&self, reply: Reply, given: Vec<String>, instructions: &str) -> Answer {
+    /// The answer, unless it names more than the policy allows of what its writer was not given.
+    fn checked(&self, reply: Reply, given: Vec<String>, instructions: &str) -> Answer {
         let Ok(text) = &reply.text else {
             return Answer { reply, invented: 0 };
         };

@@ -1,0 +1,133 @@
+//! What came of a transcript: the result, or why it is rejected and the input is kept.
+
+use crate::artifacts::Content;
+use crate::outcome::{ConversationOutcome, Degraded, Rejection, Warning};
+use crate::settle::Change;
+use crate::transcript::Transcript;
+use crate::verify::{Finding, Severity, new_findings};
+
+/// What came of a transcript.
+#[derive(Debug)]
+pub struct Compacted<'a> {
+    pub(super) transcript: Transcript<'a>,
+    pub(super) changes: Vec<Change>,
+    /// How many lines have left.
+    pub(super) dropped: usize,
+    /// How many lines had secrets in them.
+    pub(super) masked: usize,
+    /// How many conversations were summarised.
+    pub(super) summarised: usize,
+    /// What the output no longer names in the store, and the input did.
+    pub(super) released: Vec<String>,
+    /// What was asked for and failed.
+    pub degraded: Vec<Degraded>,
+    /// What is odd about the result.
+    pub warnings: Vec<Warning>,
+    /// Findings of the input.
+    pub findings_before: u64,
+    /// Findings of the result; those of the input where it was rejected.
+    pub findings_after: u64,
+    /// What happened to each conversation.
+    pub conversations: Vec<ConversationOutcome>,
+    /// Why the result was rejected, if it was.
+    pub rejection: Option<Rejected>,
+}
+
+/// Why a result was rejected.
+#[derive(Debug)]
+pub struct Rejected {
+    /// The kind of reason.
+    pub why: Rejection,
+    /// The reason for people.
+    pub message: String,
+    /// The line of the result that it is about, from 1.
+    pub line: Option<u64>,
+}
+
+impl<'a> Compacted<'a> {
+    /// Whether the output differs from the input.
+    pub fn is_changed(&self) -> bool {
+        let some = !self.changes.is_empty() || self.dropped > 0 || self.is_summarised();
+        self.masked > 0 || self.rejection.is_none() && some
+    }
+
+    /// Whether a summary stands in the output.
+    pub fn is_summarised(&self) -> bool {
+        self.rejection.is_none() && self.summarised > 0
+    }
+
+    /// The output's bytes, in pieces; the input's where nothing changed or the result was rejected.
+    pub fn pieces(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        if self.is_changed() {
+            Box::new(self.transcript.pieces())
+        } else {
+            Box::new(std::iter::once(self.transcript.base()))
+        }
+    }
+
+    /// What the output names in the store: the name and the content of each.
+    pub fn offloads(&self) -> impl Iterator<Item = (&str, Content<'_>)> + '_ {
+        let changes = if self.is_changed() {
+            self.changes.as_slice()
+        } else {
+            &[]
+        };
+        changes.iter().filter_map(|change| {
+            let stored = change.stored.as_ref()?;
+            let content = Content::stored(stored, &self.transcript, change.block);
+            Some((stored.name.as_str(), content))
+        })
+    }
+
+    /// What the input names in the store and the output does not, where the policy cleans up after a summary.
+    pub fn released(&self) -> &[String] {
+        if self.is_summarised() {
+            &self.released
+        } else {
+            &[]
+        }
+    }
+
+    /// The transcript as it is now, for those who compare.
+    pub fn transcript(&self) -> &Transcript<'a> {
+        &self.transcript
+    }
+}
+
+/// How many findings are errors.
+pub(super) fn errors(findings: &[Finding]) -> u64 {
+    findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .count() as u64
+}
+
+/// Why a result is rejected, if it is: it breaks a rule that the input keeps, or has more tokens.
+pub(super) fn reject(
+    before: &[Finding],
+    after: &[Finding],
+    conversations: &[ConversationOutcome],
+    first_line: u64,
+) -> Option<Rejected> {
+    if let Some(finding) = new_findings(before, after).first() {
+        return Some(Rejected {
+            why: Rejection::NewFinding,
+            message: format!(
+                "the result would break a rule that the input keeps: {}",
+                finding.message
+            ),
+            line: Some(finding.line + first_line - 1),
+        });
+    }
+    let worse = conversations
+        .iter()
+        .find(|c| c.tokens_after > c.tokens_before)?;
+    Some(Rejected {
+        why: Rejection::MoreTokens,
+        message: format!(
+            "the result would have more tokens ({} instead of {}) in conversation {}",
+            worse.tokens_after, worse.tokens_before, worse.id
+        ),
+        line: None,
+    })
+}

@@ -1,0 +1,57 @@
+//! The input as it was read: what summaries are made from.
+
+use std::collections::BTreeMap;
+
+use super::work::{SummarySource, View};
+use super::{Input, Pipeline};
+use crate::apply::apply;
+use crate::artifacts::returned;
+use crate::format::Warnings;
+use crate::policy::Layer;
+use crate::transcript::{Conversation, ConversationId, Transcript};
+
+/// The input as it was read, without its secrets and with offloaded results back in their places.
+#[derive(Debug)]
+pub(super) struct Original<'a> {
+    transcript: Transcript<'a>,
+    by_id: BTreeMap<ConversationId, usize>,
+}
+
+impl Pipeline<'_> {
+    /// What summaries are made from, where that is not the transcript as it is now.
+    pub(super) fn original<'a>(&self, view: View<'_, 'a, '_>) -> Option<Original<'a>> {
+        match view.source {
+            SummarySource::Current => return None,
+            SummarySource::Input => {}
+        }
+        let input: Input<'a, '_> = view.input;
+        let mut said = Warnings::default();
+        let mut transcript = input.format.read(input.bytes, input.first_line, &mut said);
+        let by_id = transcript.conversations.iter().map(|c| c.id.clone());
+        let by_id = by_id.zip(0..).collect();
+        self.mask(input, &mut transcript);
+        let offload = &self.policy.offload;
+        if self.policy.has(Layer::Offload) && offload.restore_before_summary {
+            let returned = returned(&transcript, self.policy, input.place.store);
+            apply(input.format, &mut transcript, returned);
+        }
+        Some(Original { transcript, by_id })
+    }
+}
+
+impl<'a> Original<'a> {
+    /// A conversation as it was read; as it is now where lines that were broken make it another one.
+    pub(super) fn of<'s>(
+        &'s self,
+        current: &'s Transcript<'a>,
+        number: usize,
+    ) -> (&'s Transcript<'a>, &'s Conversation) {
+        let now = &current.conversations[number];
+        let was = self.by_id.get(&now.id).and_then(|number| {
+            let was = &self.transcript.conversations[*number];
+            let is_same = was.messages.len() == now.messages.len();
+            is_same.then_some((&self.transcript, was))
+        });
+        was.unwrap_or((current, now))
+    }
+}

@@ -1,0 +1,37 @@
+//! What a transcript named in the store and does not any more, where the policy cleans up.
+
+use super::Pipeline;
+use crate::artifacts;
+use crate::policy::Layer;
+use crate::settle::Change;
+use crate::transcript::Transcript;
+
+impl Pipeline<'_> {
+    /// What results name in the store, where the policy cleans up.
+    pub(super) fn named(&self, transcript: &Transcript<'_>) -> Vec<String> {
+        if self.policy.has(Layer::Offload) && self.policy.offload.cleanup {
+            artifacts::offloaded(transcript, self.policy)
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// Whether the transcript names what a change has put into the store.
+pub(super) fn is_named(transcript: &Transcript<'_>, change: &Change) -> bool {
+    change.stored.as_ref().is_some_and(|stored| {
+        let line = transcript.block(change.block).line;
+        let bytes = transcript.line(line);
+        transcript.is_there(line) && memchr::memmem::find(bytes, stored.name.as_bytes()).is_some()
+    })
+}
+
+/// Those of `named` that no line holds any more.
+pub(super) fn released(transcript: &Transcript<'_>, named: Vec<String>) -> Vec<String> {
+    let holds = |name: &str| {
+        let finder = memchr::memmem::Finder::new(name);
+        let mut lines = 0..transcript.lines().len() as u32;
+        lines.any(|line| transcript.is_there(line) && finder.find(transcript.line(line)).is_some())
+    };
+    named.into_iter().filter(|name| !holds(name)).collect()
+}

@@ -1,0 +1,363 @@
+//! One round of a policy's layers over a transcript, in place.
+//!
+//! A round is a list of steps, and every step goes the same way: what to do is planned as data, what that needs is gathered,
+//! what comes of it is settled, and the changes are applied. The layers that cost nothing come first; then what is due is
+//! summarised, from the input as it was before them; then what the summary has made old goes to the store, and outputs give
+//! way to a target that is still missed.
+
+use std::cell::OnceCell;
+
+use super::original::Original;
+use super::released::{is_named, released};
+use super::summaries::{Placed, SummaryResults};
+use super::work::{SummarySource, View};
+use super::{Gates, Pipeline, Round, Summaries, Work};
+use crate::artifacts::{self, Context};
+use crate::ids::IdMap;
+use crate::outcome::{ActionKind, TargetOutcome};
+use crate::plan::{Demote, Fit, Keeping, Plan};
+use crate::policy::{History, Layer, Policy};
+use crate::settle::{Kept, Settled, Settlement, settle};
+use crate::transcript::{ConversationId, Role};
+
+/// How often outputs are fitted to a target, because together they came out larger than the room for them.
+const TRIES: u32 = 6;
+
+/// A step of a round.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Step<'s> {
+    /// Dead lines are dropped; the layers look at results one by one.
+    Free,
+    /// Old results go to the store.
+    Offload {
+        /// The live tokens of each conversation.
+        totals: &'s [u64],
+    },
+    /// Old messages become summaries. Where outputs leave no room for one, they are fitted into less room instead.
+    Summarise {
+        /// Of which conversations.
+        group: Group,
+        /// What a live agent has decided.
+        summaries: Summaries,
+        /// The conversations whose outputs were fitted already, with the reason why a summary was due then.
+        fitted: &'s IdMap<usize, String>,
+    },
+    /// Reasoning, calls and results leave what is kept of a conversation, where no summary could be had.
+    Prune {
+        /// The conversation's number.
+        number: usize,
+    },
+    /// Lines that summaries have made dead are dropped.
+    DropDead,
+    /// Outputs become smaller where a conversation is over its target.
+    Fit {
+        /// The conversation's number.
+        number: usize,
+        /// The target.
+        target: TargetOutcome,
+        /// The live tokens of the conversation.
+        total: u64,
+        /// How often they may be fitted again.
+        tries_left: u32,
+    },
+}
+
+/// Conversations that are summarised together. The main one comes first: a task that it no longer holds takes its sidechain
+/// along, which then needs no summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    /// All but sidechains.
+    Main,
+    /// Sidechains.
+    Sidechains,
+}
+
+impl Group {
+    /// Whether a conversation is one of them.
+    pub(super) fn holds(self, id: &ConversationId) -> bool {
+        match id {
+            ConversationId::Sidechain(_) => self == Group::Sidechains,
+            ConversationId::Main | ConversationId::Line(_) => self == Group::Main,
+        }
+    }
+}
+
+/// What a step has done.
+#[derive(Debug, Default)]
+struct Done {
+    /// Whether the transcript has changed.
+    is_changed: bool,
+    /// The conversations whose outputs were fitted for a summary, and why that is due.
+    fitted: Vec<(usize, String)>,
+    /// The conversations that were summarised.
+    placed: Vec<Placed>,
+}
+
+/// A round under way.
+struct Run<'r, 'a, 's> {
+    pipeline: &'r Pipeline<'r>,
+    work: &'r mut Work<'a, 's>,
+    /// What summaries are made from, once one may be due.
+    original: OnceCell<Option<Original<'a>>>,
+    round: Round,
+}
+
+impl Pipeline<'_> {
+    /// Runs the layers once, to where another run would change nothing.
+    pub fn round(&self, work: &mut Work<'_, '_>, gates: Gates) -> Round {
+        let mut run = Run {
+            pipeline: self,
+            work,
+            original: OnceCell::new(),
+            round: Round::default(),
+        };
+        run.step(Step::Free);
+        run.round.offloaded = run.offload();
+        if gates.let_summarise(run.round.offloaded) {
+            run.summarise(gates.summaries);
+            run.hold_targets();
+        }
+        run.round
+    }
+}
+
+impl Run<'_, '_, '_> {
+    /// Plans a step, gathers what that needs, settles it and applies it.
+    fn step(&mut self, step: Step<'_>) -> Done {
+        let Run {
+            pipeline,
+            work,
+            original,
+            round,
+        } = self;
+        let view = View {
+            input: work.input,
+            transcript: &work.transcript,
+            source: work.source,
+            before: &work.before,
+            replaced: &work.replaced,
+        };
+        let context = Context {
+            format: view.input.format,
+            store: view.input.place.store,
+        };
+        let (transcript, policy) = (view.transcript, pipeline.policy);
+        let (sizes, next_reply) = (&mut work.sizes, &mut work.next_reply);
+        let plan = pipeline.plan(view, sizes, original, step);
+        let sources = &pipeline.sources;
+        let artifacts = sources.gather(transcript, &plan, sizes, context, next_reply);
+        let settlement = settle(context.format, transcript, &plan, &artifacts, sizes, policy);
+        match (step, pipeline.keeping) {
+            (Step::Free, _) => {
+                round.dropped = plan.removed.drop.len();
+                round.unkept.demote = undemoted(work, &plan, policy);
+            }
+            (Step::Offload { .. }, Keeping::Nothing) => {
+                round.unkept.offload |= !settlement.results.is_empty();
+                return Done::default();
+            }
+            (Step::Offload { .. }, Keeping::Store)
+            | (Step::Summarise { .. } | Step::Prune { .. }, _)
+            | (Step::DropDead | Step::Fit { .. }, _) => {}
+        }
+        let actions = pipeline.actions(work, step, &plan, &settlement.results);
+        let Settlement {
+            changes,
+            results,
+            summaries,
+        } = settlement;
+        let mut done = Done {
+            is_changed: !changes.is_empty(),
+            ..Done::default()
+        };
+        for outputs in &plan.outputs {
+            if let Fit::Summary { due, .. } = &outputs.fit {
+                done.fitted.push((outputs.conversation, due.clone()));
+            }
+        }
+        for (planned, settled) in plan.summaries.iter().zip(summaries) {
+            done.placed.extend(round.summaries.add(planned, settled));
+        }
+        drop((plan, artifacts));
+        work.note(&results, &changes);
+        round.add(work.renumbered(results), actions);
+        work.apply(changes);
+        done
+    }
+
+    /// Offloads what is old; gives the tokens that this has freed.
+    fn offload(&mut self) -> u64 {
+        if !self.pipeline.policy.has(Layer::Offload) {
+            return 0;
+        }
+        let before = self.work.totals();
+        if !self.step(Step::Offload { totals: &before }).is_changed {
+            return 0;
+        }
+        let after = self.work.totals();
+        let freed = before.iter().zip(&after);
+        freed
+            .map(|(before, after)| before.saturating_sub(*after))
+            .sum()
+    }
+
+    /// Summarises what is due, and offloads what is old then.
+    fn summarise(&mut self, summaries: Summaries) {
+        let conversations = self.work.transcript.conversations.iter();
+        let counts: Vec<usize> = conversations.map(|c| c.messages.len()).collect();
+        let named = self.pipeline.named(&self.work.transcript);
+        for group in [Group::Main, Group::Sidechains] {
+            let mut fitted = IdMap::default();
+            let placed = loop {
+                let done = self.step(Step::Summarise {
+                    group,
+                    summaries,
+                    fitted: &fitted,
+                });
+                if done.fitted.is_empty() {
+                    break done.placed;
+                }
+                fitted.extend(done.fitted);
+            };
+            self.follow(placed);
+        }
+        if self.work.source == SummarySource::Input {
+            self.forget();
+        }
+        if self.round.summaries.summaries().next().is_none() {
+            return;
+        }
+        self.work.find(&self.round.summaries.conversations, &counts);
+        self.offload();
+        self.round.released = released(&self.work.transcript, named);
+    }
+
+    /// Checks conversations that have been summarised, removes from them what their summaries leave over, and notes by which
+    /// ids they go now.
+    fn follow(&mut self, mut placed: Vec<Placed>) {
+        if placed.is_empty() {
+            return;
+        }
+        let places = self.work.places();
+        let mut checked = placed.iter();
+        let rejected = checked.find_map(|placed| placed.check(places.find(placed)));
+        let results = &mut self.round.summaries;
+        results.rejected = results.rejected.take().or(rejected);
+        for placed in &mut placed {
+            self.prune(placed);
+        }
+        if self.pipeline.policy.history == History::Drop {
+            self.step(Step::DropDead);
+        }
+        // A sidechain takes its id from its first line, which may be gone.
+        let places = self.work.places();
+        for mut placed in placed {
+            if let Some(conversation) = places.find(&placed) {
+                placed.result.id_after = conversation.id.to_string();
+            }
+            self.round.summaries.conversations.push(placed.result);
+        }
+    }
+
+    /// Removes reasoning, calls and results from what is kept of a conversation, where that was settled.
+    fn prune(&mut self, placed: &mut Placed) {
+        let is_pruned = |placed: &Placed| {
+            let summarised = placed.result.summarised();
+            summarised.is_some_and(|summarised| summarised.kept == Kept::Pruned)
+        };
+        let number = self.work.places().number(placed);
+        let Some(number) = number.filter(|_| is_pruned(placed)) else {
+            return;
+        };
+        self.step(Step::Prune { number });
+        let total = self.work.total(number);
+        if let (Settled::Summarised(summarised), Some(conversation)) = (
+            &mut placed.result.settled,
+            self.work.transcript.conversations.get(number),
+        ) {
+            let messages = conversation.messages.iter();
+            let kept = messages.filter(|message| message.role != Role::System);
+            summarised.outcome.preserved_messages = kept.count() as u64;
+            summarised.total = total;
+            summarised.target = summarised.target.map(|target| target.after(total));
+        }
+    }
+
+    /// What was cleared and then summarised was never there, unless its line is kept for another's sake. (A live agent has
+    /// sent it before.)
+    fn forget(&mut self) {
+        let Round {
+            changes,
+            actions,
+            summaries,
+            ..
+        } = &mut self.round;
+        let transcript = &self.work.transcript;
+        let mut tails: IdMap<u32, usize> = IdMap::default();
+        for (result, summarised) in summaries.summaries() {
+            let number = self.work.number_of(&result.id).unwrap_or(0);
+            let tail = tails.entry(number).or_default();
+            *tail = summarised.tail.max(*tail);
+        }
+        let tail_of = |number: u32| tails.get(&number).copied().unwrap_or(0);
+        changes.retain(|change| {
+            let is_kept = change.message as usize >= tail_of(change.conversation);
+            // What left with the task that it belonged to is gone in any case.
+            let is_there = transcript.is_there(transcript.block(change.block).line);
+            is_there && (is_kept || is_named(transcript, change))
+        });
+        actions.retain(|(number, action)| {
+            action.kind == ActionKind::Drop || action.message > tail_of(*number) as u64
+        });
+    }
+
+    /// Makes outputs smaller where a target is still missed. A conversation that waits for a summary, or was to have one and
+    /// has none, is left alone.
+    fn hold_targets(&mut self) {
+        // Smaller outputs change no conversation's id.
+        let mut numbers = IdMap::default();
+        for (number, conversation) in self.work.transcript.conversations.iter().enumerate() {
+            numbers.entry(conversation.id.to_string()).or_insert(number);
+        }
+        let SummaryResults { conversations, .. } = &mut self.round.summaries;
+        for mut result in std::mem::take(conversations) {
+            let number = numbers.get(&result.id_after).copied();
+            let missed = result.target().filter(|target| !target.reached);
+            if let (Some(target), Some(number)) = (missed, number) {
+                *target = target.after(self.fit(number, *target));
+            }
+            self.round.summaries.conversations.push(result);
+        }
+    }
+
+    /// Makes the outputs of a conversation smaller until it is within `target`, as far as they can be; gives its live tokens.
+    fn fit(&mut self, number: usize, target: TargetOutcome) -> u64 {
+        for tries_left in (0..TRIES).rev() {
+            let total = self.work.total(number);
+            let step = Step::Fit {
+                number,
+                target,
+                total,
+                tries_left,
+            };
+            if total <= target.cap() || !self.step(step).is_changed {
+                return total;
+            }
+        }
+        self.work.total(number)
+    }
+}
+
+/// The lines (from 0) of results that would be demoted if there were a store.
+fn undemoted(work: &Work<'_, '_>, plan: &Plan<'_>, policy: &Policy) -> Vec<u32> {
+    let Work {
+        transcript, sizes, ..
+    } = work;
+    let undemoted = plan.results.iter().filter(|result| {
+        result.demote == Demote::NoStore
+            && artifacts::is_oversize(transcript, result, sizes, policy)
+    });
+    undemoted
+        .map(|result| transcript.block(result.block).line)
+        .collect()
+}

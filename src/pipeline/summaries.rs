@@ -1,0 +1,168 @@
+//! What came of summarising, conversation by conversation.
+
+use super::Rejected;
+use crate::outcome::{
+    Action, ActionKind, ConversationOutcome, Degraded, Rejection, TargetOutcome, Warning,
+};
+use crate::plan::SummaryPlan;
+use crate::settle::{Kept, Placement, Settled, SettledSummary, Summarised};
+use crate::text::count;
+use crate::transcript::{Conversation, ConversationId};
+
+/// What came of summarising one conversation.
+#[derive(Debug)]
+pub(super) struct ConversationResult {
+    /// The conversation in the input.
+    pub(super) id: ConversationId,
+    /// The same conversation in the result.
+    pub(super) id_after: String,
+    /// The line (from 0) and the number (from 0) of the first message that a summary replaces.
+    pub(super) first: (u32, usize),
+    /// Why it was summarised; why not, where it was not.
+    pub(super) why: String,
+    /// What came of it.
+    pub(super) settled: Settled,
+}
+
+/// What came of summarising a transcript.
+#[derive(Debug, Default)]
+pub(super) struct SummaryResults {
+    /// The conversations that were looked at.
+    pub(super) conversations: Vec<ConversationResult>,
+    /// What users have to know of the summaries.
+    pub(super) warnings: Vec<Warning>,
+    /// The summaries that were asked for and could not be had.
+    pub(super) degraded: Vec<Degraded>,
+    /// Why the result cannot be used, if it cannot.
+    pub(super) rejected: Option<Rejected>,
+}
+
+/// A conversation with its summary in it.
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub(super) result: ConversationResult,
+    /// Where the summary stands.
+    pub(super) placement: Placement,
+}
+
+impl SummaryResults {
+    /// Adds what came of a planned summary; gives it back where it has been placed, for its conversation to be followed.
+    pub(super) fn add(
+        &mut self,
+        planned: &SummaryPlan<'_>,
+        settled: SettledSummary,
+    ) -> Option<Placed> {
+        self.warnings.extend(settled.warnings);
+        self.degraded.extend(settled.degraded);
+        let result = ConversationResult {
+            id: planned.id.clone(),
+            id_after: planned.id.to_string(),
+            first: planned.first,
+            why: settled.why,
+            settled: settled.settled,
+        };
+        match settled.placement {
+            Some(placement) => Some(Placed { result, placement }),
+            None => {
+                self.conversations.push(result);
+                None
+            }
+        }
+    }
+
+    /// The summaries that were made, with the conversations that they were made of.
+    pub(super) fn summaries(&self) -> impl Iterator<Item = (&ConversationResult, &Summarised)> {
+        let results = self.conversations.iter();
+        results.filter_map(|result| Some((result, result.summarised()?)))
+    }
+}
+
+impl ConversationResult {
+    /// The summary, if one was made.
+    pub(super) fn summarised(&self) -> Option<&Summarised> {
+        match &self.settled {
+            Settled::Summarised(summarised) => Some(summarised),
+            Settled::Stays { .. } => None,
+        }
+    }
+
+    /// The target of a conversation that has its summary, or needs none.
+    pub(super) fn target(&mut self) -> Option<&mut TargetOutcome> {
+        match &mut self.settled {
+            Settled::Summarised(summarised) => summarised.target.as_mut(),
+            Settled::Stays {
+                tried: None,
+                target,
+                ..
+            } => target.as_mut(),
+            Settled::Stays { tried: Some(_), .. } => None,
+        }
+    }
+
+    /// Puts what came of it into the conversation's outcome.
+    pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
+        let summarised = match &self.settled {
+            Settled::Stays { tried, target, .. } => {
+                outcome.summary = tried.as_deref().cloned();
+                outcome.target = *target;
+                return;
+            }
+            Settled::Summarised(summarised) => summarised,
+        };
+        let action = |kind, reason: &str, tokens_before, tokens_after| Action {
+            kind,
+            line: u64::from(self.first.0) + first_line,
+            message: self.first.1 as u64 + 1,
+            tool: None,
+            reason: reason.to_owned(),
+            tokens_before,
+            tokens_after,
+        };
+        let (kind, tokens) = match &summarised.says {
+            Some(says) => (ActionKind::Summarize, says.tokens),
+            None => (ActionKind::Prune, 0),
+        };
+        let made = action(kind, &self.why, summarised.replaced, tokens);
+        outcome.actions.push(made);
+        let restored = summarised.restored.iter();
+        let restored = restored.map(|file| action(ActionKind::Restore, &file.path, 0, file.tokens));
+        outcome.actions.extend(restored);
+        outcome.summary = Some(summarised.outcome.clone());
+        outcome.restored.clone_from(&summarised.restored);
+        outcome.target = summarised.target;
+    }
+
+    /// What came of it, for people.
+    pub(super) fn in_words(&self) -> String {
+        match &self.settled {
+            Settled::Summarised(summarised) => {
+                let messages = count(summarised.outcome.messages, "message");
+                let what = match (&summarised.says, summarised.kept) {
+                    (Some(_), _) => "summarised",
+                    (None, Kept::Whole) => "left out, as a summary would be too large",
+                    (None, Kept::Pruned) => "left out, as no summary could be had",
+                };
+                format!("{messages} {what}: {}", self.why)
+            }
+            Settled::Stays { .. } => format!("not summarised: {}", self.why),
+        }
+    }
+}
+
+impl Placed {
+    /// Why the result cannot be used: a kept message is missing. An agent that meets a missing link loses what is before it
+    /// without a word, and so would we.
+    pub(super) fn check(&self, found: Option<&Conversation>) -> Option<Rejected> {
+        let place = &self.placement;
+        let messages = found.map_or(0, |conversation| conversation.messages.len());
+        (messages != place.messages).then(|| Rejected {
+            why: Rejection::LostMessages,
+            message: format!(
+                "the result would have {messages} instead of {} in conversation {}",
+                count(place.messages as u64, "message"),
+                self.result.id
+            ),
+            line: None,
+        })
+    }
+}

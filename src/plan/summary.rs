@@ -1,0 +1,144 @@
+//! Summaries as data: which conversation, where it is cut, why, and what a model is asked for.
+//!
+//! PURE. What a summary says, and whether it is worth it, is settled afterwards.
+
+use super::{Cut, Cutter, Goal};
+use crate::facts::{Asked, Earlier};
+use crate::format::Summaries;
+use crate::ids::IdSet;
+use crate::outcome::TargetOutcome;
+use crate::plan::Force;
+use crate::policy::Policy;
+use crate::tokens::{Estimator, Size};
+use crate::transcript::{Conversation, ConversationId, Role, Transcript};
+
+/// What becomes of one conversation that the summary layer has looked at.
+#[derive(Debug)]
+pub struct SummaryPlan<'t> {
+    /// The conversation's id before it is summarised.
+    pub id: ConversationId,
+    /// The line (from 0) and the number (from 0) of the first message that a summary could replace.
+    pub first: (u32, usize),
+    /// Whether it is summarised.
+    pub decision: Decision<'t>,
+}
+
+/// Whether a conversation is summarised, and why.
+#[derive(Debug)]
+pub enum Decision<'t> {
+    /// A summary is to replace the messages before the cut.
+    Summarise {
+        /// The conversation, with all that is known of it.
+        subject: Box<Subject<'t>>,
+        /// The policy's cut.
+        cut: Cut,
+        /// Why.
+        why: String,
+        /// What a model or a scripted answer is asked for; none where the summary is written here.
+        request: Option<SummaryRequest>,
+    },
+    /// The conversation is left as it is.
+    Leave {
+        /// Why.
+        why: String,
+        /// The target, as far as one was asked for.
+        target: Option<TargetOutcome>,
+    },
+}
+
+/// A summary that somebody else is to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummaryRequest {
+    /// How many messages it covers, from the first one on.
+    pub tail: usize,
+    /// The tokens that it may have.
+    pub tokens: u64,
+}
+
+/// A conversation that may be summarised.
+#[derive(Debug)]
+pub struct Subject<'t> {
+    /// Its number in the transcript as it is now.
+    pub number: usize,
+    /// What the summary is made from: the input, with nothing cleared and offloaded results in their places.
+    pub transcript: &'t Transcript<'t>,
+    /// The conversation there.
+    pub conversation: &'t Conversation,
+    /// The transcript as it is now.
+    pub current: &'t Transcript<'t>,
+    /// Where the conversation may be cut, and what of it earlier compactions have written.
+    pub cutter: Cutter<'t>,
+    /// What such messages look like.
+    pub earlier: &'t Earlier,
+    /// The number (from 1) of the transcript's first line in its file.
+    pub first_line: u64,
+    /// The sizes of the messages as they are now.
+    pub sizes: Vec<Size>,
+    /// The live tokens of the input.
+    pub before: u64,
+    /// How many there are to be afterwards.
+    pub goal: Option<Goal>,
+    /// The live tokens before anything was compacted, where the goal is a share of them.
+    pub original: Option<u64>,
+    /// The results that a layer has replaced, by their blocks in the input.
+    pub replaced: &'t IdSet<u32>,
+    /// How the format writes summaries.
+    pub summaries: Summaries,
+    /// How tokens are counted.
+    pub estimator: &'t Estimator,
+    /// What the summary must keep, in the words of whoever asked for it; "" = nothing special.
+    pub instructions: String,
+    /// The name of the original in the store, for summaries that name it.
+    pub archive: &'t str,
+    /// The policy.
+    pub policy: &'t Policy,
+}
+
+impl Subject<'_> {
+    /// The live tokens as they are now.
+    pub fn total(&self) -> u64 {
+        self.estimator.total(self.sizes.iter().copied())
+    }
+
+    /// The tokens of each message; none for system messages, which no cut concerns.
+    pub fn tokens(&self) -> Vec<u64> {
+        let tokens = |(n, size): (usize, &Size)| match self.is_system(n) {
+            true => 0,
+            false => self.estimator.tokens(*size),
+        };
+        self.sizes.iter().enumerate().map(tokens).collect()
+    }
+
+    /// The tokens of system messages.
+    pub fn system(&self) -> u64 {
+        let sizes = self.sizes.iter().enumerate();
+        sizes
+            .filter(|(n, _)| self.is_system(*n))
+            .map(|(_, size)| self.estimator.tokens(*size))
+            .sum()
+    }
+
+    /// The tokens of the messages before a cut.
+    pub fn span(&self, cut: Cut) -> u64 {
+        self.tokens()[..cut.tail].iter().sum()
+    }
+
+    /// Whether a message is the system's.
+    pub fn is_system(&self, number: usize) -> bool {
+        self.conversation.messages[number].role == Role::System
+    }
+
+    /// The conversation as it is now.
+    pub fn current_conversation(&self) -> &Conversation {
+        &self.current.conversations[self.number]
+    }
+}
+
+/// What a summary must keep: the policy's instructions and those of the agent that asked for it.
+pub fn instructions(own: &str, force: &Force) -> String {
+    match force {
+        Force::Asked(Asked { focus, .. }) if own.is_empty() => focus.clone(),
+        Force::Asked(Asked { focus, .. }) if !focus.is_empty() => format!("{own}\n{focus}"),
+        Force::Asked(_) | Force::No | Force::Broke(_) | Force::Outside(_) => own.to_owned(),
+    }
+}

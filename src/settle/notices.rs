@@ -1,0 +1,83 @@
+//! What users have to know of a summary: that there is none, and what it does not hold.
+
+use super::{Lost, Summarised};
+use crate::artifacts::{NotRead, Refused, SummaryArtifacts, Unread};
+use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
+use crate::text::count;
+
+/// Why there is no summary where one was asked for.
+pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
+    match &artifacts.answer.as_ref()?.reply.text {
+        Err(Refused::Failed(why)) => Some(Degraded {
+            kind: DegradedKind::SummaryFailed,
+            message: format!("no summary could be had: {why}"),
+        }),
+        Err(Refused::Pending) | Ok(_) => None,
+    }
+}
+
+/// The rounds that a model was not given because they were too much for it.
+pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Vec<Warning> {
+    let reply = artifacts.answer.as_ref().map(|answer| &answer.reply);
+    let unread = reply.map_or(0, |reply| reply.unread);
+    let warning = (unread > 0).then(|| Warning {
+        kind: WarningKind::NotSummarised,
+        line: Some(first_line),
+        message: format!(
+            "the model could not read all at once: its summary does not tell of the oldest {}",
+            count(unread, "round")
+        ),
+    });
+    warning.into_iter().collect()
+}
+
+/// Files that do not come back, typed messages that are not all there, and pictures that are not there.
+pub(super) fn of_summary<'s>(
+    first_line: u64,
+    artifacts: &'s SummaryArtifacts<'_>,
+    summarised: &'s Summarised,
+) -> impl Iterator<Item = Warning> + 's {
+    let (lines, why) = &summarised.lost;
+    let message = match why {
+        Lost::TooLong => {
+            "typed messages are clipped: they are longer than summary.user_message_max"
+        }
+        Lost::Target => {
+            "typed messages are clipped or left out: the target leaves no room for them"
+        }
+        Lost::Policy => {
+            "typed messages are told in part or not at all, as the policy has it (summary.user_words)"
+        }
+    };
+    let warning = move |kind, message: &str, line: &u32| Warning {
+        kind,
+        line: Some(u64::from(*line) + first_line),
+        message: message.to_owned(),
+    };
+    let unread = artifacts.unread.iter().map(not_read);
+    let words = lines
+        .iter()
+        .map(move |line| warning(WarningKind::UserWords, message, line));
+    let pictures = summarised.pictures.iter();
+    let pictures = pictures.map(move |line| warning(WarningKind::Pictures, PICTURES, line));
+    unread.chain(words).chain(pictures)
+}
+
+/// What is said of pictures that are gone.
+const PICTURES: &str = "pictures or documents beside typed messages left with what was summarised";
+
+fn not_read((path, why): &Unread) -> Warning {
+    let (kind, what) = match why {
+        NotRead::Secret => (WarningKind::FileWithheld, "not put back"),
+        NotRead::Outside
+        | NotRead::Missing
+        | NotRead::NoFile
+        | NotRead::NoText
+        | NotRead::Refused => (WarningKind::FileNotRead, "not read below the files' folder"),
+    };
+    Warning {
+        kind,
+        line: None,
+        message: format!("{what}: {path}: {}", why.reason()),
+    }
+}
