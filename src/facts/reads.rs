@@ -33,17 +33,17 @@ pub struct Read {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
     /// No line outside of these is shown.
-    within: Lines,
+    pub(super) within: Lines,
     /// Each of these is shown, if any is known to be.
-    whole: Option<Lines>,
-    known_by: KnownBy,
+    pub(super) whole: Option<Lines>,
+    pub(super) known_by: KnownBy,
     /// The result's block.
-    block: u32,
+    pub(super) block: u32,
 }
 
 /// How it is known which lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KnownBy {
+pub(super) enum KnownBy {
     /// The result has line numbers.
     Numbers,
     /// The call has asked for them.
@@ -66,7 +66,7 @@ impl Shown {
     /// Whether this later result shows all lines that `earlier`, of the same transcript, shows, as they are now.
     ///
     /// What lies between the two does not matter: the later one is the newer state. Lines are those of their own time.
-    pub fn covers(&self, transcript: &Transcript<'_>, earlier: &EarlierRead<'_>) -> bool {
+    pub(super) fn covers(&self, transcript: &Transcript<'_>, earlier: &EarlierRead<'_>) -> bool {
         let Some(whole) = self.whole else {
             return false;
         };
@@ -86,7 +86,7 @@ impl Shown {
 
 /// What an earlier result shows, made ready to be looked for in many later ones.
 #[derive(Debug)]
-pub struct EarlierRead<'t> {
+pub(super) struct EarlierRead<'t> {
     shown: Shown,
     /// Its text as it is written, where a later result that holds it is written the same. Read with its escapes, every pair
     /// of results would cost far more.
@@ -95,7 +95,7 @@ pub struct EarlierRead<'t> {
 
 impl<'t> EarlierRead<'t> {
     /// Of a result in this transcript.
-    pub fn new(transcript: &'t Transcript<'_>, shown: Shown) -> Self {
+    pub(super) fn new(transcript: &'t Transcript<'_>, shown: Shown) -> Self {
         let written = match shown.known_by {
             KnownBy::Numbers => None,
             KnownBy::Asking => written(transcript, shown.block)

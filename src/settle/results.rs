@@ -5,7 +5,7 @@
 
 use super::{Change, Why};
 use crate::artifacts::Artifacts;
-use crate::facts::{EarlierRead, Shown};
+use crate::facts::LaterReads;
 use crate::ids::IdMap;
 use crate::plan::{Clear, ResultPlan, Superseded};
 use crate::policy::{Policy, Substitutions, Unit};
@@ -26,50 +26,50 @@ pub(super) fn results(
         sizes,
         policy,
     };
-    let mut standing = Standing::default();
+    let mut kept = KeptReads::default();
     let mut changes: Vec<Change> = Vec::new();
     for result in results.iter().rev() {
-        let again = standing.covering(transcript, result);
-        match settle.result(result, again) {
+        let later = kept.newest_covering(transcript, result);
+        match settle.result(result, later) {
             Some(change) => changes.push(change),
-            None => standing.add(transcript, result),
+            None => kept.add(transcript, result),
         }
     }
     changes.reverse();
     changes
 }
 
-/// The reads that stay as they are, by their files; the newest first.
+/// The reads that are kept as they are, by their files.
 #[derive(Default)]
-struct Standing(IdMap<u32, Vec<(Shown, Again)>>);
+struct KeptReads(IdMap<u32, LaterReads<LaterRead>>);
 
 /// A later read of the same.
-#[derive(Clone, Copy)]
-struct Again {
+#[derive(Debug, Clone, Copy)]
+struct LaterRead {
     line: u32,
     message: u32,
 }
 
-impl Standing {
+impl KeptReads {
     fn add(&mut self, transcript: &Transcript<'_>, result: &ResultPlan) {
         if let Superseded::Read { file, shows } = result.superseded {
-            let again = Again {
+            let read = LaterRead {
                 line: transcript.block(result.block).line,
                 message: result.message,
             };
-            self.0.entry(file).or_default().push((shows, again));
+            self.0.entry(file).or_default().add(transcript, shows, read);
         }
     }
 
-    fn covering(&self, transcript: &Transcript<'_>, result: &ResultPlan) -> Option<Again> {
+    fn newest_covering(
+        &self,
+        transcript: &Transcript<'_>,
+        result: &ResultPlan,
+    ) -> Option<LaterRead> {
         let Superseded::Read { file, shows } = result.superseded else {
             return None;
         };
-        let later = self.0.get(&file)?;
-        let earlier = EarlierRead::new(transcript, shows);
-        let mut later = later.iter();
-        let covering = later.find(|(later, _)| later.covers(transcript, &earlier));
-        covering.map(|(_, again)| *again)
+        self.0.get(&file)?.newest_covering(transcript, shows)
     }
 }
 
@@ -88,7 +88,7 @@ struct Content {
 }
 
 impl Settle<'_, '_> {
-    fn result(&self, result: &ResultPlan, again: Option<Again>) -> Option<Change> {
+    fn result(&self, result: &ResultPlan, later: Option<LaterRead>) -> Option<Change> {
         let block = self.transcript.block(result.block);
         let now = Content {
             size: self.sizes.result(self.transcript, result.block),
@@ -99,8 +99,8 @@ impl Settle<'_, '_> {
                 .map(|text| self.chars(text.scalars, text.astral))
                 .sum(),
         };
-        let before = again
-            .and_then(|again| self.superseded(result, &now, again))
+        let before = later
+            .and_then(|later| self.superseded(result, &now, later))
             .or_else(|| self.demote(result, &now))
             .or_else(|| self.offload(result, &now));
         let between = before
@@ -120,7 +120,7 @@ impl Settle<'_, '_> {
         &self,
         result: &ResultPlan,
         now: &Content,
-        Again { line, message }: Again,
+        LaterRead { line, message }: LaterRead,
     ) -> Option<Change> {
         let text = self.policy.superseded.placeholder.render(&Substitutions {
             tool: &result.tool(self.transcript),
