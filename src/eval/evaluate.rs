@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::baselines::{Kept, kept};
 use super::events::{Event, Queued, events};
-use super::index::Index;
-use super::references::{References, Sought, share};
+use super::index::{Index, missing};
+use super::references::{References, Remains, share};
 use super::segment::{Place, Segment, before, folders, nearest, places, segments};
-use super::state::truth;
+use super::state::State;
 use super::{Baseline, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
 use crate::artifacts::Replies;
 use crate::error::Result;
@@ -80,11 +80,12 @@ pub struct Evaluator<'p> {
 }
 
 /// What a session is measured by at one cut.
-struct At {
+struct At<'s> {
     place: Place,
     /// The lines before it.
     bytes: Vec<u8>,
     references: References,
+    state: State<'s>,
     /// With each budget, the names that are needed and that a sliding window does not hold.
     far: Vec<Vec<u32>>,
 }
@@ -188,7 +189,7 @@ impl<'p> Evaluator<'p> {
             tokens: tokens.collect(),
             index: Index::new(events, folders(&segment.bytes)),
         };
-        let cuts: Vec<At> = chosen
+        let cuts: Vec<At<'_>> = chosen
             .par_iter()
             .map(|place| self.at(&read, *place))
             .collect();
@@ -198,7 +199,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// What is looked for at a cut.
-    fn at(&self, session: &Session<'_, '_>, place: Place) -> At {
+    fn at<'s>(&self, session: &'s Session<'_, '_>, place: Place) -> At<'s> {
         let index = &session.index;
         let cut = index.event_of(place.message);
         let references = References::new(index, cut);
@@ -213,6 +214,7 @@ impl<'p> Evaluator<'p> {
             bytes: before(session.transcript, session.conversation, place),
             far: self.budgets.iter().map(far).collect(),
             references,
+            state: State::new(index, cut),
         }
     }
 
@@ -238,7 +240,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// What each method comes to, budget by budget.
-    fn scores(&self, session: &Session<'_, '_>, cuts: &[At]) -> Vec<MethodScores> {
+    fn scores(&self, session: &Session<'_, '_>, cuts: &[At<'_>]) -> Vec<MethodScores> {
         let policies = self.candidates.iter().map(How::Policy);
         let baselines = self.baselines.iter().copied().map(How::Baseline);
         let methods: Vec<How<'_, '_>> = policies.chain(baselines).collect();
@@ -248,7 +250,7 @@ impl<'p> Evaluator<'p> {
                 runs.extend(cuts.iter().map(|at| (budget, method, at)));
             }
         }
-        let run = |(budget, method, at): &(usize, &How<'_, '_>, &At)| match method {
+        let run = |(budget, method, at): &(usize, &How<'_, '_>, &At<'_>)| match method {
             How::Policy(candidate) => self.policy(session, candidate, *budget, at),
             How::Baseline(baseline) => self.baseline(session, *baseline, *budget, at),
         };
@@ -277,7 +279,7 @@ impl<'p> Evaluator<'p> {
         session: &Session<'_, '_>,
         candidate: &Candidate<'_>,
         budget: usize,
-        at: &At,
+        at: &At<'_>,
     ) -> Scores {
         let format = session.format;
         let input = pipeline::Input {
@@ -318,7 +320,7 @@ impl<'p> Evaluator<'p> {
         session: &Session<'_, '_>,
         baseline: Baseline,
         budget: usize,
-        at: &At,
+        at: &At<'_>,
     ) -> Scores {
         let tokens = self.budget(at.place, self.budgets[budget]);
         let kept = self.kept(session, baseline, at.references.cut, tokens);
@@ -329,7 +331,7 @@ impl<'p> Evaluator<'p> {
     fn score(
         &self,
         session: &Session<'_, '_>,
-        at: &At,
+        at: &At<'_>,
         budget: usize,
         passages: &[Cow<'_, str>],
         tokens: u64,
@@ -339,14 +341,13 @@ impl<'p> Evaluator<'p> {
         let references = &at.references;
         let mut seen = session.index.seen(passages(), references.cut);
         // The names of fields stand in no text.
-        let is_there = |name: &String| memchr::memmem::find(&at.bytes, name.as_bytes()).is_some();
-        seen.invented.retain(|name| !is_there(name));
+        seen.invented = missing(seen.invented, &at.bytes);
         let of = |names: &[u32], found: &IdSet<u32>| {
             let count = names.iter().filter(|name| found.contains(name)).count();
             share(count, names.len())
         };
-        let [user, modified, commands, errors] = references.found(&Sought::new(passages()));
-        let [files, ended] = truth(&session.index, references.cut, left);
+        let [user, modified, commands, errors] = references.found(&Remains::new(passages()));
+        let [files, ended] = at.state.truth(left);
         let before = at.place.tokens.max(1) as f64;
         Scores {
             cuts: 1,
@@ -376,7 +377,7 @@ enum How<'e, 'p> {
     Baseline(Baseline),
 }
 
-impl At {
+impl At<'_> {
     fn told(&self, segment: &Segment) -> Cut {
         let references = &self.references;
         Cut {

@@ -1,15 +1,18 @@
 //! A session, looked through once: which names each event has, where each name and each run of three words first stands.
 
+use super::call::End;
 use super::events::{Event, What};
-use super::names::names;
+use super::names::{Folders, names};
+use super::sought::Sought;
 use crate::ids::{IdMap, IdSet};
 
 /// A session, looked through.
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) events: Vec<Event>,
-    /// How paths begin that are told without it.
-    pub(super) folders: Vec<String>,
+    pub(super) folders: Folders,
+    /// The first result of each call, by the call's event: its event, and how the call ended.
+    ends: Vec<Option<(usize, End)>>,
     numbers: IdMap<String, u32>,
     /// The event in which each name first stands.
     first: Vec<usize>,
@@ -34,8 +37,9 @@ pub(super) struct Seen {
 }
 
 impl Index {
-    pub(super) fn new(events: Vec<Event>, folders: Vec<String>) -> Index {
+    pub(super) fn new(events: Vec<Event>, folders: Folders) -> Index {
         let mut index = Index {
+            ends: vec![None; events.len()],
             events: Vec::new(),
             folders,
             numbers: IdMap::default(),
@@ -47,9 +51,18 @@ impl Index {
         };
         for (number, event) in events.iter().enumerate() {
             index.begins.push(index.all.len());
-            if let What::Call { tool, .. } = &event.what {
-                index.all.push_str(tool);
-                index.all.push('\n');
+            match &event.what {
+                What::Call { tool, .. } => {
+                    index.all.push_str(tool);
+                    index.all.push('\n');
+                }
+                What::Result {
+                    of: Some(call),
+                    end,
+                } => {
+                    index.ends[*call].get_or_insert((number, *end));
+                }
+                What::Result { of: None, .. } | What::User | What::Agent | What::Told => {}
             }
             for text in [&event.text, &event.body] {
                 index.all.push_str(text);
@@ -97,6 +110,12 @@ impl Index {
         self.events.partition_point(|event| event.message < message)
     }
 
+    /// How the call that is the event of this number ended, if it was answered before the event `cut`.
+    pub(super) fn end_of(&self, call: usize, cut: usize) -> Option<End> {
+        let end = self.ends[call].filter(|(result, _)| *result < cut);
+        end.map(|(_, end)| end)
+    }
+
     /// What stood before an event.
     pub(super) fn before(&self, event: usize) -> &str {
         &self.all[..self.begins[event]]
@@ -119,7 +138,8 @@ impl Index {
     /// What the passages of a text hold of what stood before the event `cut`.
     pub(super) fn seen<'p>(&self, passages: impl Iterator<Item = &'p str>, cut: usize) -> Seen {
         let mut seen = Seen::default();
-        let mut unknown: IdSet<&str> = IdSet::default();
+        let mut met: IdSet<&str> = IdSet::default();
+        let mut unknown: Vec<&str> = Vec::new();
         for passage in passages {
             // Up to which byte words stand in runs that are known, one stretch after the other.
             let mut known: Vec<(usize, usize)> = Vec::new();
@@ -137,8 +157,8 @@ impl Index {
                 let number = self.numbers.get(name);
                 let number = number.filter(|number| self.first[**number as usize] < cut);
                 let Some(number) = number else {
-                    if unknown.insert(name) && !holds(self.before(cut), name) {
-                        seen.invented.push(name.to_owned());
+                    if met.insert(name) {
+                        unknown.push(name);
                     }
                     return;
                 };
@@ -151,13 +171,19 @@ impl Index {
                 }
             });
         }
+        let unknown = unknown.into_iter().map(str::to_owned).collect();
+        seen.invented = missing(unknown, self.before(cut).as_bytes());
         seen
     }
 }
 
-/// Whether a text holds another one.
-pub(super) fn holds(text: &str, part: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some()
+/// Those of `names` that `text` does not hold.
+pub(super) fn missing(mut names: Vec<String>, text: &[u8]) -> Vec<String> {
+    let mut found = Sought::new(names.iter().cloned())
+        .found_in(text)
+        .into_iter();
+    names.retain(|_| found.next() == Some(false));
+    names
 }
 
 /// Calls `found` with a hash of each three words in a row, and with their place.
@@ -224,7 +250,7 @@ mod tests {
             event(What::Agent, "get_three get_five", ""),
             event(What::Agent, "get_one get_five", ""),
         ];
-        Index::new(events, Vec::new())
+        Index::new(events, Folders::default())
     }
 
     fn spelled(index: &Index, numbers: impl IntoIterator<Item = u32>) -> Vec<String> {

@@ -33,6 +33,7 @@ mod names;
 mod references;
 mod scores;
 mod segment;
+mod sought;
 mod state;
 mod totals;
 

@@ -13,6 +13,8 @@
 //! The summariser has a scanner of its own, and this one shares nothing with it on purpose: a judge who sees with the eyes
 //! of the judged finds what was looked for. One pass over the bytes. A name consists of ASCII.
 
+use crate::ids::IdSet;
+
 /// Bytes of which tokens consist.
 const IN_TOKENS: [bool; 256] = {
     let mut table = [false; 256];
@@ -34,7 +36,7 @@ const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
 
 /// Calls `found` with each name in `text`, in its order, those that come again too. Paths come without the first of
 /// `folders` that they begin with.
-pub(super) fn names<'t>(text: &'t str, folders: &[String], found: &mut impl FnMut(&'t str)) {
+pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -69,26 +71,48 @@ pub(super) fn names<'t>(text: &'t str, folders: &[String], found: &mut impl FnMu
     }
 }
 
-/// A path as all of its mentions are spelled: without the folder that the agent works in, and without `./`.
-pub(super) fn spelled<'t>(path: &'t str, folders: &[String]) -> &'t str {
-    let inside = folders.iter().find_map(|folder| {
-        let inside = path.strip_prefix(folder.as_str())?;
-        inside.strip_prefix('/')
-    });
-    let mut path = inside.unwrap_or(path);
-    while let Some(inside) = path.strip_prefix("./") {
-        path = inside;
-    }
-    path
+/// The folders in which the agent works: mentions of a path may begin with one of them or not.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Folders {
+    paths: IdSet<String>,
+    /// The length of the longest, in bytes.
+    longest: usize,
 }
 
-fn token<'t>(token: &'t str, folders: &[String], found: &mut impl FnMut(&'t str)) {
+impl FromIterator<String> for Folders {
+    fn from_iter<T: IntoIterator<Item = String>>(paths: T) -> Self {
+        let paths: IdSet<String> = paths.into_iter().collect();
+        let longest = paths.iter().map(String::len).max().unwrap_or(0);
+        Folders { paths, longest }
+    }
+}
+
+impl Folders {
+    /// A path as all of its mentions are spelled: relative to the longest of the folders that it begins with, and without
+    /// `./`.
+    pub(super) fn spelled<'t>(&self, path: &'t str) -> &'t str {
+        let slashes = path.bytes().take(self.longest + 1).enumerate();
+        let slashes = slashes.filter(|(_, byte)| *byte == b'/');
+        let mut inside = path;
+        for (at, _) in slashes {
+            if self.paths.contains(&path[..at]) {
+                inside = &path[at + 1..];
+            }
+        }
+        while let Some(below) = inside.strip_prefix("./") {
+            inside = below;
+        }
+        inside
+    }
+}
+
+fn token<'t>(token: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str)) {
     let token = unended(token).trim_start_matches([':', '@', '+']);
     if !token.contains('/') {
         word(token, found);
         return;
     }
-    let path = spelled(token, folders);
+    let path = folders.spelled(token);
     if is_path(path) {
         found(path);
     } else {
@@ -247,9 +271,8 @@ mod tests {
 
     fn all(text: &str) -> Vec<&str> {
         let mut all = Vec::new();
-        names(text, &["/home/me/app".to_owned()], &mut |name| {
-            all.push(name)
-        });
+        let folders = Folders::from_iter(["/home/me/app".to_owned()]);
+        names(text, &folders, &mut |name| all.push(name));
         all
     }
 
@@ -288,6 +311,13 @@ mod tests {
         ] {
             assert_eq!(all(text), ["src/a.rs"], "{text}");
         }
+        let nested = ["/w", "/w/app"].map(str::to_owned);
+        let nested = Folders::from_iter(nested);
+        let paths = ["/w/app/a.rs", "/w/app", "/w/./x", "/wide/a.rs", "a.rs"];
+        assert_eq!(
+            paths.map(|path| nested.spelled(path)),
+            ["a.rs", "app", "x", "/wide/a.rs", "a.rs"]
+        );
         assert_eq!(all("/etc/hosts a/b/c x/y"), ["/etc/hosts", "a/b/c"]);
         assert_eq!(all("/home/me/app/Makefile"), Vec::<&str>::new());
         assert_eq!(all("get_one/get_two"), ["get_one", "get_two"]);

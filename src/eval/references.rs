@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::call::{End, Work};
-use super::events::{Event, What};
-use super::index::{Index, holds};
-use super::names::spelled;
+use super::events::What;
+use super::index::Index;
+use super::sought::Sought;
 
 /// Fewer things than these say nothing as a share.
 const FEWEST: usize = 3;
@@ -44,18 +44,18 @@ pub(super) struct References {
     /// Names that are used before they are shown again.
     pub(super) needed: Vec<u32>,
     /// Sentences of the user.
-    pub(super) sentences: BTreeSet<String>,
+    pub(super) sentences: Sought,
     /// Paths of files that were changed.
-    pub(super) changed: BTreeSet<String>,
+    pub(super) changed: Sought,
     /// How commands begin.
-    pub(super) commands: BTreeSet<String>,
+    pub(super) commands: Sought,
     /// Lines that say what went wrong, without digits.
-    pub(super) errors: BTreeSet<String>,
+    pub(super) errors: Sought,
 }
 
 /// A text in which things are looked for.
 #[derive(Debug)]
-pub(super) struct Sought {
+pub(super) struct Remains {
     text: String,
     in_one_line: String,
     without_digits: String,
@@ -64,60 +64,58 @@ pub(super) struct Sought {
 impl References {
     /// Those before the event `cut`.
     pub(super) fn new(index: &Index, cut: usize) -> References {
-        let events = &index.events[..cut];
-        let mut references = References {
-            cut,
-            needed: index.needed(cut),
-            ..References::default()
-        };
-        for (number, event) in events.iter().enumerate() {
+        let mut sentences = BTreeSet::new();
+        let mut changed = BTreeSet::new();
+        let mut commands = BTreeSet::new();
+        let mut errors = BTreeSet::new();
+        for (number, event) in index.events[..cut].iter().enumerate() {
             match &event.what {
-                What::User => references.sentences.extend(sentences(&event.text)),
+                What::User => sentences.extend(sentences_of(&event.text)),
                 What::Call { call, .. } => {
-                    let failed = end_of(events, number).is_some_and(End::is_failure);
-                    let changed = call.files.iter().filter(|(_, work)| match work {
+                    let failed = index.end_of(number, cut).is_some_and(End::is_failure);
+                    let changes = call.files.iter().filter(|(_, work)| match work {
                         Work::Read => false,
                         Work::Write | Work::Edit | Work::Delete => !failed,
                     });
-                    let paths = changed.map(|(path, _)| spelled(path, &index.folders).to_owned());
-                    references.changed.extend(paths);
+                    changed.extend(changes.map(|(path, _)| index.folders.spelled(path).to_owned()));
                     let command = call.command.as_ref().map(|command| begins(command));
-                    references
-                        .commands
-                        .extend(command.filter(|c| !c.is_empty()));
+                    commands.extend(command.filter(|c| !c.is_empty()));
                 }
-                What::Result { end, .. } if end.is_failure() => {
-                    references.errors.extend(wrong(&event.text));
-                }
+                What::Result { end, .. } if end.is_failure() => errors.extend(wrong(&event.text)),
                 What::Agent | What::Told | What::Result { .. } => {}
             }
         }
-        references
+        References {
+            cut,
+            needed: index.needed(cut),
+            sentences: Sought::new(sentences),
+            changed: Sought::new(changed),
+            commands: Sought::new(commands),
+            errors: Sought::new(errors),
+        }
     }
 
     /// The share, in percent, of the user's sentences, changed files, commands and errors that a text holds; `None` where
     /// there are too few of them.
-    pub(super) fn found(&self, sought: &Sought) -> [Option<f64>; 4] {
-        let of = |set: &BTreeSet<String>, text: &str| {
-            share(
-                set.iter().filter(|part| holds(text, part)).count(),
-                set.len(),
-            )
+    pub(super) fn found(&self, remains: &Remains) -> [Option<f64>; 4] {
+        let of = |sought: &Sought, text: &str| {
+            let found = sought.found_in(text.as_bytes());
+            share(found.iter().filter(|found| **found).count(), sought.len())
         };
         [
-            of(&self.sentences, &sought.text),
-            of(&self.changed, &sought.text),
-            of(&self.commands, &sought.in_one_line),
-            of(&self.errors, &sought.without_digits),
+            of(&self.sentences, &remains.text),
+            of(&self.changed, &remains.text),
+            of(&self.commands, &remains.in_one_line),
+            of(&self.errors, &remains.without_digits),
         ]
     }
 }
 
-impl Sought {
-    pub(super) fn new<'p>(passages: impl Iterator<Item = &'p str>) -> Sought {
+impl Remains {
+    pub(super) fn new<'p>(passages: impl Iterator<Item = &'p str>) -> Remains {
         let text: Vec<&str> = passages.collect();
         let text = text.join("\n");
-        Sought {
+        Remains {
             in_one_line: in_one_line(&text),
             without_digits: without_digits(&text),
             text,
@@ -130,16 +128,8 @@ pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
     (whole >= FEWEST).then(|| part as f64 * 100.0 / whole as f64)
 }
 
-/// How the call that is the event of this number ended, if it was answered.
-pub(super) fn end_of(events: &[Event], call: usize) -> Option<End> {
-    events[call..].iter().find_map(|event| match event.what {
-        What::Result { of, end } if of == Some(call) => Some(end),
-        _ => None,
-    })
-}
-
 /// The sentences of 8 to 400 characters.
-fn sentences(text: &str) -> Vec<String> {
+fn sentences_of(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     for line in text.lines() {
         let mut rest = line;
@@ -219,7 +209,7 @@ mod tests {
     #[test]
     fn sentences_end_at_signs_and_lines() {
         assert_eq!(
-            sentences(
+            sentences_of(
                 "Use v1.2 of it. Then stop! ok\nand a last line\n请修复这个函数的错误。谢谢你的帮助了吗？"
             ),
             [
@@ -230,7 +220,7 @@ mod tests {
                 "谢谢你的帮助了吗？",
             ]
         );
-        assert_eq!(sentences(&"x".repeat(401)), Vec::<String>::new());
+        assert_eq!(sentences_of(&"x".repeat(401)), Vec::<String>::new());
     }
 
     #[test]
@@ -257,11 +247,11 @@ mod tests {
     #[test]
     fn a_command_is_found_where_it_stands_indented() {
         let references = References {
-            commands: BTreeSet::from(["a\nb", "cd x", "rm y"].map(begins)),
+            commands: Sought::new(["a\nb", "cd x", "rm y"].map(begins)),
             ..References::default()
         };
-        let sought = Sought::new(["- a\n  b", "cd  x"].into_iter());
-        let found = references.found(&sought);
+        let remains = Remains::new(["- a\n  b", "cd  x"].into_iter());
+        let found = references.found(&remains);
         assert_eq!(found[..2], [None, None]);
         assert_eq!(found[2], Some(200.0 / 3.0));
         assert_eq!(found[3], None);

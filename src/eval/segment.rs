@@ -4,8 +4,9 @@
 //! What comes after a recorded compaction was written by an agent that had only its summary, and says nothing about another
 //! one.
 
+use super::names::Folders;
 use crate::format::{Format, Warnings};
-use crate::ids::{IdMap, IdSet};
+use crate::ids::IdMap;
 use crate::transcript::{
     BlockKind, Conversation, ConversationId, LineKind, Link, LinkKind, Transcript, Typed,
 };
@@ -34,6 +35,7 @@ pub(super) fn segments(
         Some(line) => &transcript.base()[..transcript.lines()[line].start],
     };
     let part = format.read(before, first_line, &mut Warnings::default());
+    let shared = shared_lines(&part);
     let mut segments = Vec::new();
     for conversation in part.conversations.iter().filter(|c| !c.messages.is_empty()) {
         let id = match line {
@@ -57,7 +59,12 @@ pub(super) fn segments(
                 push(line, part.bytes(line, message.object));
             }
         } else {
-            for line in own_lines(&part, conversation) {
+            let mut own: Vec<u32> = conversation.path.clone();
+            own.extend(conversation.all_lines());
+            own.extend(&shared);
+            own.sort_unstable();
+            own.dedup();
+            for line in own {
                 push(line, part.line(line));
             }
         }
@@ -73,10 +80,8 @@ fn first_compaction(format: Format, transcript: &Transcript<'_>) -> Option<usize
     links.position(|link| dialect.is_compaction(link))
 }
 
-/// The lines of a conversation, and those that belong to none; not those that go back to another place.
-fn own_lines(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32> {
-    let live = conversation.path.iter().chain(conversation.all_lines());
-    let live: IdSet<u32> = live.copied().collect();
+/// The lines that belong to no conversation, and so to each; not those that go back to another place.
+fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
     let goes_back = |link: &Link| match link.kind {
         LinkKind::Pointer | LinkKind::ChosenPointer | LinkKind::GoBack | LinkKind::Title => true,
         LinkKind::Other
@@ -87,43 +92,34 @@ fn own_lines(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u3
         | LinkKind::Folder
         | LinkKind::Count => false,
     };
-    let is_own = |line: &u32| {
+    let is_shared = |line: &u32| {
         let link = transcript.links().get(*line as usize);
-        let is_aside = match transcript.lines()[*line as usize].kind {
+        match transcript.lines()[*line as usize].kind {
             LineKind::Message => false,
             LineKind::Mirror
             | LineKind::Control
             | LineKind::Session
             | LineKind::Unknown
             | LineKind::Bad => link.is_none_or(|link| link.id.is_empty() && !goes_back(link)),
-        };
-        live.contains(line) || is_aside
+        }
     };
-    (0..transcript.lines().len() as u32)
-        .filter(is_own)
-        .collect()
+    let lines = 0..transcript.lines().len() as u32;
+    lines.filter(is_shared).collect()
 }
 
-/// The folders that the lines of a session name as those in which the agent works, the longest first.
-pub(super) fn folders(bytes: &[u8]) -> Vec<String> {
+/// The folders that the lines of a session name as those in which the agent works.
+pub(super) fn folders(bytes: &[u8]) -> Folders {
     // Within a text the quotes would be escaped.
     const KEY: &[u8] = b"\"cwd\":";
-    let mut folders: Vec<String> = Vec::new();
-    for at in memchr::memmem::find_iter(bytes, KEY) {
-        let behind = bytes[at + KEY.len()..].trim_ascii_start();
-        let Some(value) = behind.strip_prefix(b"\"") else {
-            continue;
-        };
+    let named = memchr::memmem::find_iter(bytes, KEY).filter_map(|at| {
+        let after = bytes[at + KEY.len()..].trim_ascii_start();
+        let value = after.strip_prefix(b"\"")?;
         let end = value.iter().position(|b| *b == b'"').unwrap_or(0);
         let folder = String::from_utf8_lossy(&value[..end]);
         let folder = folder.trim_end_matches('/');
-        let is_absolute = folder.starts_with('/') && folder.len() > 1;
-        if is_absolute && !folders.iter().any(|known| known == folder) {
-            folders.push(folder.to_owned());
-        }
-    }
-    folders.sort_by_key(|folder| std::cmp::Reverse(folder.len()));
-    folders
+        (folder.starts_with('/') && folder.len() > 1).then(|| folder.to_owned())
+    });
+    named.collect()
 }
 
 /// A place at which a session can be cut.
@@ -285,6 +281,7 @@ mod tests {
     #[test]
     fn folders_are_those_of_the_lines() {
         let bytes = br#"{"cwd":"/w/app/","x":"\"cwd\":\"/no\""} {"cwd": "/w/app/sub"} {"cwd":"."}"#;
-        assert_eq!(folders(bytes), ["/w/app/sub", "/w/app"]);
+        let named = ["/w/app/sub", "/w/app"].map(str::to_owned);
+        assert_eq!(folders(bytes), Folders::from_iter(named));
     }
 }

@@ -4,13 +4,12 @@
 //! messages behind the summary is not judged, for these say it again; nor what an earlier summary has said of things that
 //! nobody touched since, for no call tells.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{End, Work};
 use super::events::{Event, What};
-use super::index::{Index, holds};
-use super::names::spelled;
-use super::references::end_of;
+use super::index::Index;
+use super::sought::Sought;
 use crate::summarizer::extractive::{Row, Section, parse};
 
 /// How many statements there are, and how many of them are true.
@@ -27,45 +26,229 @@ impl Truth {
     }
 }
 
-/// The truth about files, and that about commands, of what `left` says about the events before `cut`.
-pub(super) fn truth(index: &Index, cut: usize, left: &[Event]) -> [Truth; 2] {
-    let mut rows = Vec::new();
-    let (mut files, mut commands) = (BTreeSet::new(), BTreeSet::new());
-    for event in left {
-        match &event.what {
-            What::Call { call, .. } => {
-                let paths = call.files.iter();
-                files.extend(paths.map(|(path, _)| spelled(path, &index.folders)));
-                commands.extend(call.command.as_deref().map(str::trim));
+/// What the calls before a cut did.
+#[derive(Debug)]
+pub(super) struct State<'i> {
+    index: &'i Index,
+    /// What was done to each file.
+    files: BTreeMap<&'i str, FileWork>,
+    /// The commands, in their order.
+    commands: Vec<Command<'i>>,
+    /// How each command ended last; `None` where it was not answered.
+    ends: BTreeMap<&'i str, (usize, Option<End>)>,
+    /// What earlier summaries say.
+    carried: BTreeSet<(Section, String)>,
+}
+
+/// What was done to a file by calls that name it.
+#[derive(Debug, Clone, Copy, Default)]
+struct FileWork {
+    /// The last call that did not fail, and its event.
+    last: Option<(usize, Work)>,
+    /// The last change that did not fail.
+    changed: Option<Work>,
+    /// The last call that failed.
+    failed: Option<Work>,
+}
+
+#[derive(Debug)]
+struct Command<'i> {
+    event: usize,
+    text: &'i str,
+    has_failed: bool,
+}
+
+/// The last command that names a text, and the last of these that failed, by their places in [`State::commands`].
+#[derive(Debug, Clone, Copy, Default)]
+struct Named {
+    last: Option<usize>,
+    failed: Option<usize>,
+}
+
+impl<'i> State<'i> {
+    /// After the events before `cut`.
+    pub(super) fn new(index: &'i Index, cut: usize) -> State<'i> {
+        let mut state = State {
+            index,
+            files: BTreeMap::new(),
+            commands: Vec::new(),
+            ends: BTreeMap::new(),
+            carried: BTreeSet::new(),
+        };
+        for (number, event) in index.events[..cut].iter().enumerate() {
+            let rows = parse(&event.text).rows.into_iter();
+            state
+                .carried
+                .extend(rows.map(|row| (row.section, row.text)));
+            let What::Call { call, .. } = &event.what else {
+                continue;
+            };
+            let end = index.end_of(number, cut);
+            let has_failed = end.is_some_and(End::is_failure);
+            for (path, work) in &call.files {
+                let file = state.files.entry(index.folders.spelled(path)).or_default();
+                if has_failed {
+                    file.failed = Some(*work);
+                } else {
+                    file.last = Some((number, *work));
+                    if *work != Work::Read {
+                        file.changed = Some(*work);
+                    }
+                }
             }
-            What::User | What::Agent | What::Told => rows.extend(parse(&event.text).rows),
-            What::Result { .. } => {}
+            if let Some(text) = call.command.as_deref() {
+                state.ends.insert(text.trim(), (number, end));
+                state.commands.push(Command {
+                    event: number,
+                    text,
+                    has_failed,
+                });
+            }
         }
+        state
     }
-    let before = &index.events[..cut];
-    let carried = before.iter().flat_map(|event| parse(&event.text).rows);
-    let carried: BTreeSet<(Section, String)> = carried.map(|row| (row.section, row.text)).collect();
-    let mut truth = [Truth::default(); 2];
-    for row in &rows {
-        let (of, is_right) = match row.section {
-            Section::Files if !files.contains(spelled(&row.text, &index.folders)) => {
-                (0, file(index, before, row))
+
+    /// The truth about files, and that about commands, of what `left` says about the events before the cut.
+    pub(super) fn truth(&self, left: &[Event]) -> [Truth; 2] {
+        let mut rows = Vec::new();
+        let (mut files, mut commands) = (BTreeSet::new(), BTreeMap::new());
+        for event in left {
+            match &event.what {
+                What::Call { call, .. } => {
+                    let paths = call.files.iter();
+                    files.extend(paths.map(|(path, _)| self.spelled(path)));
+                    commands.extend(call.command.as_deref().map(|c| (c.trim(), (0, ()))));
+                }
+                What::User | What::Agent | What::Told => rows.extend(parse(&event.text).rows),
+                What::Result { .. } => {}
             }
-            Section::Commands if !commands.iter().any(|c| is_of(row, c)) => {
-                (1, command(before, row))
-            }
-            _ => continue,
-        };
-        let is_right = match is_right {
-            Verdict::True => true,
-            Verdict::False => false,
-            Verdict::Unheard if !carried.contains(&(row.section, row.text.clone())) => false,
-            Verdict::Unheard | Verdict::Unsaid => continue,
-        };
-        truth[of].said += 1;
-        truth[of].right += usize::from(is_right);
+        }
+        let named = self.commands_that_name(&rows);
+        let mut truth = [Truth::default(); 2];
+        for row in &rows {
+            let (of, verdict) = match row.section {
+                Section::Files if !files.contains(self.spelled(&row.text)) => {
+                    (0, self.file(row, &named))
+                }
+                Section::Commands if last_of(row, &commands).is_none() => (1, self.command(row)),
+                Section::Files
+                | Section::Commands
+                | Section::Requests
+                | Section::Earlier
+                | Section::Errors
+                | Section::Plan
+                | Section::Findings
+                | Section::Details
+                | Section::State => continue,
+            };
+            let is_right = match verdict {
+                Verdict::True => true,
+                Verdict::False => false,
+                Verdict::Unheard if !self.carried.contains(&(row.section, row.text.clone())) => {
+                    false
+                }
+                Verdict::Unheard | Verdict::Unsaid => continue,
+            };
+            truth[of].said += 1;
+            truth[of].right += usize::from(is_right);
+        }
+        truth
     }
-    truth
+
+    fn spelled<'p>(&self, path: &'p str) -> &'p str {
+        self.index.folders.spelled(path)
+    }
+
+    /// The commands that name the paths of `rows`, and those that name their files, by these names.
+    fn commands_that_name<'r>(&self, rows: &'r [Row]) -> BTreeMap<&'r str, Named> {
+        let rows = rows.iter().filter(|row| row.section == Section::Files);
+        let names = rows.flat_map(|row| {
+            let path = self.spelled(&row.text);
+            [path, file_name(path)]
+        });
+        let names: BTreeSet<&str> = names.collect();
+        let sought = Sought::new(names.iter().map(|name| (*name).to_owned()));
+        let mut named = vec![Named::default(); names.len()];
+        for (number, command) in self.commands.iter().enumerate() {
+            sought.each_in(command.text.as_bytes(), |name| {
+                named[name].last = Some(number);
+                if command.has_failed {
+                    named[name].failed = Some(number);
+                }
+            });
+        }
+        names.into_iter().zip(named).collect()
+    }
+
+    /// Whether a row says what was done to its file last.
+    fn file(&self, row: &Row, named: &BTreeMap<&str, Named>) -> Verdict {
+        let path = self.spelled(&row.text);
+        let [by_path, by_name] =
+            [path, file_name(path)].map(|name| named.get(name).copied().unwrap_or_default());
+        let FileWork {
+            last,
+            changed,
+            failed,
+        } = self.files.get(path).copied().unwrap_or_default();
+        // What a shell does to a file is not known; a command that names it may have done what is said.
+        let shell = by_name.last.map(|number| &self.commands[number]);
+        // One that names no more than the end of the path may look for it anywhere.
+        let has_shell_failed = by_name.failed.is_some() && by_name.failed >= by_path.last;
+        if last.is_none() && failed.is_none() && shell.is_none() {
+            return Verdict::Unheard;
+        }
+        let is_after = |command: &&Command<'_>| last.is_none_or(|(last, _)| command.event >= last);
+        let shell = shell.filter(is_after).map(|command| command.text);
+        let is = |work: Work| match (last, shell) {
+            (Some((_, last)), _) if last == work => true,
+            (_, None) => false,
+            (_, Some(_)) if work == Work::Read => true,
+            (_, Some(command)) => [">", "sed -i", "tee ", "rm ", "mv ", "cp ", "git "]
+                .iter()
+                .any(|writes| command.contains(writes)),
+        };
+        let said = row.label.trim_end_matches(", unanswered");
+        // Of several things the last one is what is said to be last.
+        let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
+        let (said, before) = match said
+            .strip_suffix(" before")
+            .and_then(|said| said.split_once(", "))
+        {
+            Some((last, change)) => (last, Some(change)),
+            None => (said, None),
+        };
+        // What an earlier summary says of a change stands in no call.
+        let was_so =
+            before.is_none_or(|change| changed.is_none_or(|work| work_of(change) == Some(work)));
+        Verdict::of(
+            was_so
+                && match work_of(said) {
+                    _ if said.ends_with(" failed") => {
+                        (failed.is_some() || has_shell_failed) && last.is_none()
+                    }
+                    Some(work) => is(work),
+                    None => false,
+                },
+        )
+    }
+
+    /// Whether a row says how its command ended last.
+    fn command(&self, row: &Row) -> Verdict {
+        let Some((_, end)) = last_of(row, &self.ends) else {
+            return Verdict::Unheard;
+        };
+        let is_right = match (&row.label[..], end) {
+            ("ran", _) => return Verdict::Unsaid,
+            (_, None) => false,
+            ("ok", Some(end)) => !end.is_failure(),
+            ("failed", Some(end)) => end.is_failure(),
+            // How a person stops a command, and how one goes on, is said in too many ways.
+            ("interrupted" | "running", Some(_)) => return Verdict::Unsaid,
+            (label, Some(End::Code(code))) => label == format!("exit {code}"),
+            (_, Some(End::Failed | End::Fine)) => false,
+        };
+        Verdict::of(is_right)
+    }
 }
 
 /// What comes of a statement.
@@ -88,76 +271,6 @@ impl Verdict {
     }
 }
 
-/// Whether a row says what was done to its file last.
-fn file(index: &Index, events: &[Event], row: &Row) -> Verdict {
-    let path = spelled(&row.text, &index.folders);
-    let mut last: Option<(usize, Work)> = None;
-    let mut changed: Option<Work> = None;
-    let mut failed: Option<Work> = None;
-    // What a shell does to a file is not known; a command that names it may have done what is said.
-    let mut shell: Option<(usize, &str)> = None;
-    let mut has_shell_failed = false;
-    for (number, event) in events.iter().enumerate() {
-        let What::Call { call, .. } = &event.what else {
-            continue;
-        };
-        for (written, work) in &call.files {
-            if spelled(written, &index.folders) == path {
-                if end_of(events, number).is_some_and(End::is_failure) {
-                    failed = Some(*work);
-                } else {
-                    last = Some((number, *work));
-                    changed = Some(*work).filter(|work| *work != Work::Read).or(changed);
-                }
-            }
-        }
-        if let Some(command) = call.command.as_deref()
-            && (holds(command, path) || holds(command, file_name(path)))
-        {
-            shell = Some((number, command));
-            let has_failed = end_of(events, number).is_some_and(End::is_failure);
-            // One that names no more than the end of the path may look for it anywhere.
-            has_shell_failed = has_failed || has_shell_failed && !holds(command, path);
-        }
-    }
-    if last.is_none() && failed.is_none() && shell.is_none() {
-        return Verdict::Unheard;
-    }
-    let behind = |(number, _): &(usize, &str)| last.is_none_or(|(last, _)| *number >= last);
-    let shell = shell.filter(behind).map(|(_, command)| command);
-    let is = |work: Work| match (last, shell) {
-        (Some((_, last)), _) if last == work => true,
-        (_, None) => false,
-        (_, Some(_)) if work == Work::Read => true,
-        (_, Some(command)) => [">", "sed -i", "tee ", "rm ", "mv ", "cp ", "git "]
-            .iter()
-            .any(|writes| command.contains(writes)),
-    };
-    let said = row.label.trim_end_matches(", unanswered");
-    // Of several things the last one is what is said to be last.
-    let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
-    let (said, before) = match said
-        .strip_suffix(" before")
-        .and_then(|said| said.split_once(", "))
-    {
-        Some((last, change)) => (last, Some(change)),
-        None => (said, None),
-    };
-    // What an earlier summary says of a change stands in no call.
-    let was_so =
-        before.is_none_or(|change| changed.is_none_or(|work| work_of(change) == Some(work)));
-    Verdict::of(
-        was_so
-            && match work_of(said) {
-                _ if said.ends_with(" failed") => {
-                    (failed.is_some() || has_shell_failed) && last.is_none()
-                }
-                Some(work) => is(work),
-                None => false,
-            },
-    )
-}
-
 /// What a row says was done, by its first word.
 fn work_of(said: &str) -> Option<Work> {
     match said.split(' ').next()? {
@@ -173,44 +286,24 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether a row is about this command; a long one is told in part.
-fn is_of(row: &Row, command: &str) -> bool {
+/// The last of the commands that a row is about, by the number of its event; a long one is told in part.
+fn last_of<T: Copy>(row: &Row, commands: &BTreeMap<&str, (usize, T)>) -> Option<(usize, T)> {
     match row.text.strip_suffix('…') {
-        Some(begins) => command.starts_with(begins.trim_end()),
-        None => row.text == command,
+        Some(begins) => {
+            let begins = begins.trim_end();
+            let from = commands.range(begins..);
+            let own = from.take_while(|(command, _)| command.starts_with(begins));
+            own.map(|(_, last)| *last).max_by_key(|(event, _)| *event)
+        }
+        None => commands.get(&row.text[..]).copied(),
     }
-}
-
-/// Whether a row says how its command ended last.
-fn command(events: &[Event], row: &Row) -> Verdict {
-    let last = events.iter().rposition(|event| match &event.what {
-        What::Call { call, .. } => call
-            .command
-            .as_deref()
-            .is_some_and(|c| is_of(row, c.trim())),
-        What::User | What::Agent | What::Told | What::Result { .. } => false,
-    });
-    let Some(last) = last else {
-        return Verdict::Unheard;
-    };
-    let end = end_of(events, last);
-    let is_right = match (&row.label[..], end) {
-        ("ran", _) => return Verdict::Unsaid,
-        (_, None) => false,
-        ("ok", Some(end)) => !end.is_failure(),
-        ("failed", Some(end)) => end.is_failure(),
-        // How a person stops a command, and how one goes on, is said in too many ways.
-        ("interrupted" | "running", Some(_)) => return Verdict::Unsaid,
-        (label, Some(End::Code(code))) => label == format!("exit {code}"),
-        (_, Some(End::Failed | End::Fine)) => false,
-    };
-    Verdict::of(is_right)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::eval::events::{Queued, events};
+    use crate::eval::names::Folders;
     use crate::format::{Format, Warnings};
 
     fn read(lines: &[String]) -> Vec<Event> {
@@ -241,10 +334,10 @@ mod tests {
             step(5, "Bash", r#"{"command":"make"}"#, "Exit code 0"),
             step(6, "Bash", r#"{"command":"ls"}"#, "Exit code 1"),
         ];
-        let index = Index::new(read(&steps.concat()), Vec::new());
+        let index = Index::new(read(&steps.concat()), Folders::default());
         let summary = |rows: &str| {
             let line = serde_json::json!({"role": "user", "content": rows});
-            truth(&index, index.events.len(), &read(&[line.to_string()]))
+            State::new(&index, index.events.len()).truth(&read(&[line.to_string()]))
         };
         let truth = |said, right| Truth { said, right };
         assert_eq!(
@@ -271,10 +364,10 @@ mod tests {
             step(1, "Bash", r#"{"command":"cat a.rs b.rs"}"#, "Exit code 1"),
             step(2, "Bash", r#"{"command":"cat b.rs"}"#, "Exit code 0"),
         ];
-        let index = Index::new(read(&steps.concat()), Vec::new());
+        let index = Index::new(read(&steps.concat()), Folders::default());
         let line = serde_json::json!({"role": "user", "content": "## Files\n[L1] read failed: a.rs\n[L1] read failed: b.rs\n"});
         assert_eq!(
-            super::truth(&index, index.events.len(), &read(&[line.to_string()])),
+            State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
             [truth(2, 1), truth(0, 0)]
         );
     }
@@ -285,10 +378,11 @@ mod tests {
         let line = |text: &str| serde_json::json!({"role": "user", "content": text}).to_string();
         let mut lines = vec![line(earlier)];
         lines.extend(step(1, "Edit", r#"{"file_path":"a.rs"}"#, "ok"));
-        let index = Index::new(read(&lines), Vec::new());
+        let index = Index::new(read(&lines), Folders::default());
         let left = read(&[line(&format!("{earlier}[L3] read: y.rs\n"))]);
         // x.rs was not touched; a.rs was edited since; of y.rs nobody knows.
         let expected = [Truth { said: 2, right: 0 }, Truth::default()];
-        assert_eq!(truth(&index, index.events.len(), &left), expected);
+        let state = State::new(&index, index.events.len());
+        assert_eq!(state.truth(&left), expected);
     }
 }

@@ -1,0 +1,62 @@
+//! Many texts looked for in another one, in one pass over it.
+//!
+//! PURE. Says which of them occur, never where.
+
+use aho_corasick::AhoCorasick;
+
+/// Texts to look for.
+#[derive(Debug, Default)]
+pub(super) struct Sought {
+    texts: Vec<String>,
+    /// `None` where they are too many for one automaton.
+    automaton: Option<AhoCorasick>,
+}
+
+impl Sought {
+    pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Sought {
+        let texts: Vec<String> = texts.into_iter().collect();
+        let automaton = AhoCorasick::new(&texts).ok();
+        Sought { texts, automaton }
+    }
+
+    /// How many texts are looked for.
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether `text` holds each of them, in their order.
+    pub(super) fn found_in(&self, text: &[u8]) -> Vec<bool> {
+        let mut found = vec![false; self.texts.len()];
+        self.each_in(text, |number| found[number] = true);
+        found
+    }
+
+    /// Calls `found` with the number (from 0) of each text that `text` holds, once or more.
+    pub(super) fn each_in(&self, text: &[u8], mut found: impl FnMut(usize)) {
+        match &self.automaton {
+            Some(automaton) => automaton
+                .find_overlapping_iter(text)
+                .for_each(|place| found(place.pattern().as_usize())),
+            None => {
+                let is_in = |part: &String| memchr::memmem::find(text, part.as_bytes()).is_some();
+                let numbers = (0..self.texts.len()).filter(|n| is_in(&self.texts[*n]));
+                numbers.for_each(found);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_found_within_and_across_each_other() {
+        let sought = Sought::new(["a.rs", "src/a.rs", "rs and", "b.rs", ""].map(str::to_owned));
+        assert_eq!(
+            sought.found_in(b"see src/a.rs and c"),
+            [true, true, true, false, true]
+        );
+        assert_eq!(Sought::default().found_in(b"x"), [false; 0]);
+    }
+}
