@@ -22,12 +22,15 @@ pub use conversation::{
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
+pub use file::{FileCounts, FileRecord, FileStatus, Find};
+#[doc(hidden)]
 pub use notice::{LINES, NAMED, Notice, Notices, Weight};
 #[doc(hidden)]
 pub use totals::{Totals, ratio};
 
 mod conversation;
 mod degraded;
+mod file;
 mod notice;
 #[cfg(test)]
 mod tests;
@@ -75,18 +78,8 @@ pub struct Outcome {
 impl Outcome {
     /// An input that could not be read, or whose result could not be written.
     pub fn failed(input: &Path, error: &Error) -> Self {
-        // A fault in another file (the store, the output) names it; its line is not one of the input's.
-        let (message, line) = match &error.path {
-            Some(path) if path != input => (error.to_string(), None),
-            _ => (error.message.clone(), error.line),
-        };
         Outcome {
-            error: Some(OutcomeError {
-                kind: FaultKind::Error(error.kind),
-                message,
-                line,
-                hint: error.hint.clone(),
-            }),
+            error: Some(OutcomeError::new(input, error)),
             ..Outcome::unread(input, Status::Failed)
         }
     }
@@ -276,6 +269,23 @@ pub struct OutcomeError {
     /// What to do about it: for the one who sits there, not for the report.
     #[serde(skip)]
     pub hint: Option<String>,
+}
+
+impl OutcomeError {
+    /// Why the input could not be read, or its result not be written.
+    pub fn new(input: &Path, error: &Error) -> Self {
+        // A fault in another file (the store, the output) names it; its line is not one of the input's.
+        let (message, line) = match &error.path {
+            Some(path) if path != input => (error.to_string(), None),
+            _ => (error.message.clone(), error.line),
+        };
+        OutcomeError {
+            kind: FaultKind::Error(error.kind),
+            message,
+            line,
+            hint: error.hint.clone(),
+        }
+    }
 }
 
 /// The names that `error.kind` can take: those of [`ErrorKind`], and the reasons for a rejection.

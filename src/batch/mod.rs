@@ -5,7 +5,7 @@
 
 mod budget;
 mod clean;
-mod eval;
+mod examine;
 mod find;
 mod hooks;
 mod input;
@@ -15,14 +15,11 @@ mod memory;
 mod one;
 mod over;
 mod pour;
-mod replay;
 mod sink;
-mod stats;
 mod stdin;
 mod strict;
 mod sum;
 mod target;
-mod verify;
 mod walk;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,7 +40,7 @@ use crate::store::Store;
 use budget::{Budget, Share};
 use hooks::Verdict;
 
-pub use eval::eval;
+pub use examine::{eval, replay, replay_bytes, stats, verify};
 pub use find::{FileSource, Found, Source, find};
 pub use hooks::{Hooks, Words};
 pub use inspect::compact_bytes;
@@ -51,12 +48,9 @@ pub(crate) use inspect::each as each_transcript;
 pub use limits::{Job, Limits};
 pub(crate) use one::needs_archive;
 pub use over::Over;
-pub use replay::{replay, replay_bytes};
-pub use stats::stats;
 pub use stdin::Stdin;
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};
-pub use verify::{Verified, verify};
 pub use walk::PassedBy;
 
 /// What a run does, besides its policy.

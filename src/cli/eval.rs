@@ -96,7 +96,7 @@ impl Eval {
         let files = self
             .reading
             .each(context, Job::Eval, |over| batch::eval(over, &evaluator))?;
-        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
+        let failed = say(context, &files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
         let mut out = BufWriter::new(io::stdout().lock());

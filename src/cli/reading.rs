@@ -12,7 +12,7 @@ use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named};
 use crate::batch::{self, Found, Job, Over};
 use crate::error::Result;
-use crate::outcome::{Notices, OutcomeError, Weight, path_text};
+use crate::outcome::{FileRecord, Notices, Weight, path_text};
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -89,17 +89,14 @@ pub(super) fn passed_by(found: &Found, notices: &mut Notices) {
 }
 
 /// Says why inputs could not be read, each on a line; whether there were any.
-pub(super) fn say<'f>(
-    context: &Context,
-    inputs: impl Iterator<Item = (&'f String, &'f Option<OutcomeError>)>,
-) -> bool {
+pub(super) fn say<T>(context: &Context, files: &[FileRecord<T>]) -> bool {
     let mut failed = false;
-    for (path, error) in inputs {
-        let Some(error) = error else { continue };
+    for file in files {
+        let Some(error) = &file.error else { continue };
         failed = true;
         context.fault(&Fault {
             kind: json!(error.kind),
-            file: Some(path.clone()),
+            file: Some(file.path.clone()),
             line: error.line,
             message: &error.message,
             hint: error.hint.as_deref(),

@@ -55,7 +55,7 @@ impl Replay {
         let files = self
             .reading
             .each(context, Job::Replay, |over| batch::replay(over, &replaying))?;
-        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
+        let failed = say(context, &files);
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);
         let mut out = BufWriter::new(io::stdout().lock());

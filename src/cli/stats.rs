@@ -50,7 +50,7 @@ impl Stats {
         let files = self
             .reading
             .each(context, Job::Once, |over| batch::stats(over, &counting))?;
-        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
+        let failed = say(context, &files);
         let report = Report::new(
             policy_ref(&effective),
             counting.estimator(),

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::reading::{Reading, say};
 use super::{Context, flush, json_line, put};
-use crate::batch::{self, Job, Verified};
+use crate::batch::{self, Job};
 use crate::error::Result;
-use crate::outcome::Notices;
+use crate::outcome::{FileStatus, Notices};
 use crate::text::printable;
 use crate::verify::{Finding, Severity};
 
@@ -37,23 +37,17 @@ impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         self.reading.check_named()?;
         let files = self.reading.each(context, Job::Once, batch::verify)?;
-        let failed = say(context, files.iter().map(|file| (&file.path, &file.error)));
+        let failed = say(context, &files);
         let mut out = BufWriter::new(io::stdout().lock());
         let mut broken = false;
         let mut notices = Notices::default();
-        for Verified {
-            path,
-            findings,
-            unsupported,
-            ..
-        } in &files
-        {
-            if let Some(why) = unsupported {
-                notices.unsupported(path, &why.to_string(), "not checked");
+        for file in &files {
+            if let FileStatus::Unsupported(why) = &file.status {
+                notices.unsupported(&file.path, &why.to_string(), "not checked");
             }
-            for finding in findings {
+            for finding in &file.found {
                 broken |= finding.severity == Severity::Error;
-                put(&mut out, self.line(path, finding).as_bytes())?;
+                put(&mut out, self.line(&file.path, finding).as_bytes())?;
             }
         }
         flush(&mut out)?;

@@ -37,67 +37,27 @@ mod sought;
 mod state;
 mod totals;
 
-use std::path::Path;
-
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::outcome::{Outcome, OutcomeError, path_text};
+use crate::outcome::Find;
 
 pub use evaluate::{Candidate, Evaluator};
 pub use scores::{Metric, Scores};
 pub use totals::Totals;
 
-/// What came of one input: an entry of `files`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What came of one input.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileEval {
-    /// The input's path as given, with `/`; `-` for stdin.
-    pub path: String,
-    /// The name of the detected format, if one was.
-    pub format: Option<String>,
-    /// Whether it could be looked at.
-    pub status: Evaluated,
-    /// Why it could not be read.
-    pub error: Option<OutcomeError>,
     /// Its sessions, in the order of the transcript.
     pub sessions: Vec<SessionEval>,
 }
 
-/// What became of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Evaluated {
-    /// At least one of its sessions was measured.
-    Measured,
-    /// None of its sessions could be: each says why, if there are any.
-    NothingToMeasure,
-    /// Nothing is known about its format but its name.
-    Unsupported,
-    /// It could not be read.
-    Failed,
-}
-
-impl FileEval {
-    /// An input without sessions yet.
-    pub fn new(path: &Path, format: &str, status: Evaluated) -> Self {
-        FileEval {
-            path: path_text(path),
-            format: Some(format.to_owned()),
-            status,
-            error: None,
-            sessions: Vec::new(),
-        }
-    }
-
-    /// An input that could not be read.
-    pub fn failed(path: &Path, error: &Error) -> Self {
-        let Outcome { input, error, .. } = Outcome::failed(path, error);
-        FileEval {
-            path: input,
-            format: None,
-            status: Evaluated::Failed,
-            error,
-            sessions: Vec::new(),
+impl Find for FileEval {
+    fn status(&self) -> &'static str {
+        let mut sessions = self.sessions.iter();
+        match sessions.any(|session| session.skipped.is_none()) {
+            true => "measured",
+            false => "nothing_to_measure",
         }
     }
 }

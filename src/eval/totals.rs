@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Evaluated, FileEval, MethodScores, Scores, Skipped};
+use super::{FileEval, MethodScores, Scores, Skipped};
+use crate::outcome::{FileCounts, FileRecord};
 
 /// The means over all sessions, and how many of them there are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -25,16 +26,14 @@ pub struct Totals {
 
 impl Totals {
     /// The means over the sessions of `files`.
-    pub fn of(files: &[FileEval]) -> Totals {
-        let mut totals = Totals::default();
-        for file in files {
-            match file.status {
-                Evaluated::Measured | Evaluated::NothingToMeasure => {}
-                Evaluated::Unsupported => totals.unsupported += 1,
-                Evaluated::Failed => totals.failed += 1,
-            }
-        }
-        let sessions = || files.iter().flat_map(|file| &file.sessions);
+    pub fn of(files: &[FileRecord<FileEval>]) -> Totals {
+        let counts = FileCounts::of(files);
+        let mut totals = Totals {
+            unsupported: counts.unsupported,
+            failed: counts.failed,
+            ..Totals::default()
+        };
+        let sessions = || files.iter().flat_map(|file| &file.found.sessions);
         for skipped in sessions().filter_map(|session| session.skipped) {
             *totals.skipped.entry(skipped).or_default() += 1;
         }

@@ -33,67 +33,25 @@ mod round;
 mod totals;
 mod window;
 
-use std::path::Path;
-
 use serde::Serialize;
 
-use crate::error::Error;
-use crate::outcome::{Outcome, OutcomeError, path_text};
+use crate::outcome::Find;
 use crate::policy::Layer;
 
 pub use play::{Player, Replaying};
 pub use recording::{Answers, Recorded, Recording, recordings};
 pub use totals::Totals;
 
-/// What came of one input: an entry of `files`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What came of one input.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileReplay {
-    /// The input's path as given, with `/`; `-` for stdin.
-    pub path: String,
-    /// The name of the detected format, if one was.
-    pub format: Option<String>,
-    /// Whether it was replayed.
-    pub status: Replayed,
-    /// Why it could not be read.
-    pub error: Option<OutcomeError>,
     /// Its sessions, in the order of the transcript.
     pub sessions: Vec<SessionReplay>,
 }
 
-/// What became of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Replayed {
-    /// Its sessions were replayed.
-    Replayed,
-    /// Nothing is known about its format but its name.
-    Unsupported,
-    /// It could not be read.
-    Failed,
-}
-
-impl FileReplay {
-    /// An input without sessions yet.
-    pub fn new(path: &Path, format: &str, status: Replayed) -> Self {
-        FileReplay {
-            path: path_text(path),
-            format: Some(format.to_owned()),
-            status,
-            error: None,
-            sessions: Vec::new(),
-        }
-    }
-
-    /// An input that could not be read.
-    pub fn failed(path: &Path, error: &Error) -> Self {
-        let Outcome { input, error, .. } = Outcome::failed(path, error);
-        FileReplay {
-            path: input,
-            format: None,
-            status: Replayed::Failed,
-            error,
-            sessions: Vec::new(),
-        }
+impl Find for FileReplay {
+    fn status(&self) -> &'static str {
+        "replayed"
     }
 }
 

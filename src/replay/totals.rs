@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Done, Figures, FileReplay, Replayed};
+use super::{Done, Figures, FileReplay};
+use crate::outcome::{FileCounts, FileRecord};
 
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -41,25 +42,31 @@ pub struct PolicyTotals {
 
 impl Totals {
     /// The sums over `files` for policies of these names, in the order in which each session has them.
-    pub fn of(files: &[FileReplay], policies: impl IntoIterator<Item = String>) -> Self {
+    pub fn of(
+        files: &[FileRecord<FileReplay>],
+        policies: impl IntoIterator<Item = String>,
+    ) -> Self {
         let policies = policies.into_iter().map(|policy| PolicyTotals {
             policy,
             done: Done::default(),
             tokens: Figures::default(),
             own: Figures::default(),
         });
+        let FileCounts {
+            examined,
+            unsupported,
+            failed,
+        } = FileCounts::of(files);
         let mut totals = Totals {
+            files: files.len() as u64,
+            replayed: examined,
+            unsupported,
+            failed,
             policies: policies.collect(),
             ..Totals::default()
         };
         for file in files {
-            totals.files += 1;
-            *match file.status {
-                Replayed::Replayed => &mut totals.replayed,
-                Replayed::Unsupported => &mut totals.unsupported,
-                Replayed::Failed => &mut totals.failed,
-            } += 1;
-            for session in &file.sessions {
+            for session in &file.found.sessions {
                 totals.sessions += 1;
                 totals.requests += session.requests;
                 totals.whole.add(&session.whole);

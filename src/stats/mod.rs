@@ -17,13 +17,11 @@ mod turns;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use crate::error::Error;
-use crate::outcome::{Outcome, OutcomeError, Usage, path_text};
+use crate::outcome::{Find, Usage};
 
 pub use count::Counting;
 pub use estimates::{Estimates, Exact, PresetCount, PresetCounts};
@@ -31,65 +29,29 @@ pub use thresholds::{Results, Standing, Thresholds, Window};
 pub use totals::Totals;
 pub use turns::Turn;
 
-/// What one input is made of: an entry of `files`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// What one input is made of.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileStats {
-    /// The input's path as given, with `/`; `-` for stdin.
-    pub path: String,
-    /// The name of the detected format, if one was.
-    pub format: Option<String>,
-    /// Whether it was counted.
-    pub status: Counted,
-    /// Why it could not be read.
-    pub error: Option<OutcomeError>,
-    /// What was counted.
+    /// What was counted; of an input that no reader knows, its bytes.
     #[serde(flatten)]
     pub counts: Counts,
     /// The conversations that have messages, in the order of the transcript.
     pub conversations: Vec<ConversationStats>,
 }
 
-/// What became of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Counted {
-    /// It was counted.
-    Counted,
-    /// Nothing is known about its format but its name; only its bytes are counted.
-    Unsupported,
-    /// It could not be read.
-    Failed,
+impl Find for FileStats {
+    fn in_bytes(bytes: u64) -> Self {
+        let mut found = FileStats::default();
+        found.counts.bytes = bytes;
+        found
+    }
+
+    fn status(&self) -> &'static str {
+        "counted"
+    }
 }
 
 impl FileStats {
-    /// An input without anything in it yet.
-    pub fn new(path: &Path, format: &str, status: Counted, bytes: u64) -> Self {
-        FileStats {
-            path: path_text(path),
-            format: Some(format.to_owned()),
-            status,
-            error: None,
-            counts: Counts {
-                bytes,
-                ..Counts::default()
-            },
-            conversations: Vec::new(),
-        }
-    }
-
-    /// An input that could not be read.
-    pub fn failed(path: &Path, error: &Error) -> Self {
-        let Outcome { input, error, .. } = Outcome::failed(path, error);
-        FileStats {
-            path: input,
-            format: None,
-            status: Counted::Failed,
-            error,
-            counts: Counts::default(),
-            conversations: Vec::new(),
-        }
-    }
-
     /// The relation to what a provider counted, that of the first conversation that has one.
     pub fn usage(&self) -> Option<Usage> {
         self.conversations.iter().find_map(|c| c.usage)

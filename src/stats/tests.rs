@@ -1,11 +1,15 @@
 //! Counts against figures worked out by hand: a token is a character here.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 mod windows;
 
 use super::*;
-use crate::format::{Format, Warnings};
+use crate::error::{Error, ErrorKind};
+use crate::format::{Format, Unsupported, Warnings};
+use crate::outcome::FileRecord;
 use crate::policy::{self, Policy};
 
 const TOKENS: &str = "[tokens]\nmethod = \"chars\"\nchars_per_token = 1\nimage_tokens = 100\n";
@@ -28,7 +32,7 @@ fn counted_by(
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
     let bytes = text.len() as u64;
-    let mut file = FileStats::new(Path::new("a"), format.name(), Counted::Counted, bytes);
+    let mut file = FileStats::in_bytes(bytes);
     let counting = Counting::new(policy, top, exact).unwrap();
     counting.add(&mut file, format, &transcript, None);
     file
@@ -284,17 +288,20 @@ fn what_the_model_does_not_see_is_counted_apart() {
 #[test]
 fn totals_add_up_and_choose_the_largest_of_all() {
     let mut a = counted(Format::Anthropic, &anthropic(), 2);
-    let b = FileStats {
-        path: "b".to_owned(),
-        ..a.clone()
+    let record = |path: &str, found: &FileStats| FileRecord {
+        found: found.clone(),
+        ..FileRecord::new(Path::new(path), "anthropic", 0)
     };
+    let b = record("b", &a);
     a.counts.largest[1].tokens = 103;
-    let error = Error::new(crate::error::ErrorKind::Io, "cannot read");
+    let error = Error::new(ErrorKind::Io, "cannot read");
+    let mut why = Unsupported::default();
+    why.name = "codex";
     let files = [
-        a.clone(),
+        record("a", &a),
         b,
-        FileStats::failed(Path::new("c"), &error),
-        FileStats::new(Path::new("d"), "codex", Counted::Unsupported, 9),
+        FileRecord::failed(Path::new("c"), &error),
+        FileRecord::unsupported(Path::new("d"), why, 9),
     ];
     let totals = Totals::of(&files, 3);
     assert_eq!(

@@ -6,9 +6,9 @@ use std::ops::AddAssign;
 use serde::Serialize;
 
 use super::{
-    By, Consumer, Counted, Counts, Dead, FileStats, Live, Mirrors, PathCount, Share, ToolCount,
-    Weigh,
+    By, Consumer, Counts, Dead, FileStats, Live, Mirrors, PathCount, Share, ToolCount, Weigh,
 };
+use crate::outcome::{FileCounts, FileRecord};
 
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -28,17 +28,22 @@ pub struct Totals {
 
 impl Totals {
     /// The sums over `files`, which are in path order, with the `top` largest consumers of all.
-    pub fn of(files: &[FileStats], top: usize) -> Self {
-        let mut totals = Totals::default();
+    pub fn of(files: &[FileRecord<FileStats>], top: usize) -> Self {
+        let FileCounts {
+            examined,
+            unsupported,
+            failed,
+        } = FileCounts::of(files);
+        let mut totals = Totals {
+            files: files.len() as u64,
+            counted: examined,
+            unsupported,
+            failed,
+            counts: Counts::default(),
+        };
         for file in files {
-            totals.files += 1;
-            *match file.status {
-                Counted::Counted => &mut totals.counted,
-                Counted::Unsupported => &mut totals.unsupported,
-                Counted::Failed => &mut totals.failed,
-            } += 1;
-            totals.counts += &file.counts;
-            let located = file.counts.largest.iter().map(|consumer| Consumer {
+            totals.counts += &file.found.counts;
+            let located = file.found.counts.largest.iter().map(|consumer| Consumer {
                 path: Some(file.path.clone()),
                 ..consumer.clone()
             });

@@ -14,6 +14,7 @@ use super::csv::text;
 use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION};
 use crate::eval::{FileEval, Kind, MethodScores, Metric, Totals};
+use crate::outcome::FileRecord;
 
 pub use table::write as write_eval_table;
 
@@ -29,7 +30,7 @@ pub struct Evals {
     /// Percent of the tokens before a cut.
     budgets: Vec<f64>,
     totals: Totals,
-    files: Vec<FileEval>,
+    files: Vec<FileRecord<FileEval>>,
 }
 
 /// Which rows are shown.
@@ -43,7 +44,11 @@ pub enum Rows {
 
 impl Evals {
     /// The means over `files`, which are in path order.
-    pub fn new(policies: Vec<PolicyRef>, budgets: Vec<f64>, files: Vec<FileEval>) -> Self {
+    pub fn new(
+        policies: Vec<PolicyRef>,
+        budgets: Vec<f64>,
+        files: Vec<FileRecord<FileEval>>,
+    ) -> Self {
         Evals {
             schema_version: SCHEMA_VERSION,
             version: env!("CARGO_PKG_VERSION"),
@@ -84,7 +89,7 @@ pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Res
         Rows::Totals => Ok(()),
         Rows::Sessions => {
             for file in &evals.files {
-                for session in &file.sessions {
+                for session in &file.found.sessions {
                     for scores in &session.scores {
                         row(&file.path, &session.id, scores, out)?;
                     }

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::{Evals, Rows};
-use crate::eval::{Evaluated, MethodScores, Metric, Skipped, Totals};
+use crate::eval::{MethodScores, Metric, Skipped, Totals};
+use crate::outcome::FileStatus;
 use crate::report::rows::Table;
 use crate::text::{count, printable, thousands};
 
@@ -29,11 +30,11 @@ fn sessions(evals: &Evals, width: usize, out: &mut dyn Write) -> io::Result<()> 
     for file in &evals.files {
         let path = printable(&file.path);
         match file.status {
-            Evaluated::Measured | Evaluated::NothingToMeasure => {}
-            Evaluated::Unsupported => writeln!(out, "{path}: unsupported\n")?,
-            Evaluated::Failed => writeln!(out, "{path}: failed\n")?,
+            FileStatus::Examined => {}
+            FileStatus::Unsupported(_) => writeln!(out, "{path}: unsupported\n")?,
+            FileStatus::Failed => writeln!(out, "{path}: failed\n")?,
         }
-        for session in &file.sessions {
+        for session in &file.found.sessions {
             let name = match &session.id[..] {
                 "main" => path.clone(),
                 id => format!("{path} {}", printable(id)).into(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::eval::{Cut, Evaluated, Scores, SessionEval, Skipped};
+use crate::eval::{Cut, Scores, SessionEval, Skipped};
 
 fn evals() -> Evals {
     let scores = |method: &str, kind, need: Option<f64>, invented| MethodScores {
@@ -51,12 +51,8 @@ fn evals() -> Evals {
         },
         scores,
     };
-    let mut file = FileEval::new(
-        Path::new("a,\u{1b}.jsonl"),
-        "anthropic",
-        Evaluated::Measured,
-    );
-    file.sessions = vec![
+    let mut file = FileRecord::<FileEval>::new(Path::new("a,\u{1b}.jsonl"), "anthropic", 0);
+    file.found.sessions = vec![
         session(
             "main",
             None,

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION};
+use crate::outcome::FileRecord;
 use crate::replay::{FileReplay, Totals};
 
 pub use table::write as write_replay_table;
@@ -26,7 +27,7 @@ pub struct Replays {
     /// The name of the estimator that counted for all of them.
     estimator: &'static str,
     totals: Totals,
-    files: Vec<FileReplay>,
+    files: Vec<FileRecord<FileReplay>>,
 }
 
 /// How much is shown.
@@ -40,7 +41,11 @@ pub enum Detail {
 
 impl Replays {
     /// The sums over `files`, which are in path order.
-    pub fn new(policies: Vec<PolicyRef>, estimator: &'static str, files: Vec<FileReplay>) -> Self {
+    pub fn new(
+        policies: Vec<PolicyRef>,
+        estimator: &'static str,
+        files: Vec<FileRecord<FileReplay>>,
+    ) -> Self {
         let names = policies.iter().map(|policy| policy.name.clone());
         Replays {
             schema_version: SCHEMA_VERSION,

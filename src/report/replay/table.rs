@@ -6,9 +6,8 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::{Detail, Replays};
-use crate::replay::{
-    Event, FileReplay, PolicyReplay, Replayed, SessionReplay, Step, TurnReplay, Verdict,
-};
+use crate::outcome::{FileRecord, FileStatus};
+use crate::replay::{Event, FileReplay, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::report::rows::{Table, percent};
 use crate::text::{count, printable, thousands};
 
@@ -33,7 +32,7 @@ pub fn write(
         Detail::Totals => Ok(()),
         Detail::Timeline => {
             for file in &replays.files {
-                for session in &file.sessions {
+                for session in &file.found.sessions {
                     for policy in &session.policies {
                         writeln!(out)?;
                         timeline(file, session, policy).write(width, out)?;
@@ -81,8 +80,14 @@ fn policies(replays: &Replays) -> Table {
 
 /// What each policy sends of each input.
 fn files(replays: &Replays) -> Table {
-    let whole = |file: &FileReplay| file.sessions.iter().map(|s| s.whole.sent).sum::<u64>();
-    let mut shown: Vec<&FileReplay> = replays.files.iter().collect();
+    let whole = |file: &FileRecord<FileReplay>| {
+        file.found
+            .sessions
+            .iter()
+            .map(|s| s.whole.sent)
+            .sum::<u64>()
+    };
+    let mut shown: Vec<&FileRecord<FileReplay>> = replays.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
     shown.sort_by_key(|file| Reverse(whole(file)));
     shown.truncate(FILES_SHOWN);
@@ -94,16 +99,16 @@ fn files(replays: &Replays) -> Table {
     for file in &shown {
         let mut row = vec![printable(&file.path).into_owned()];
         match file.status {
-            Replayed::Replayed => {
+            FileStatus::Examined => {
                 row.push(brief(whole(file)));
                 let policies = 0..replays.totals.policies.len();
                 row.extend(policies.map(|n| {
-                    let sessions = file.sessions.iter();
+                    let sessions = file.found.sessions.iter();
                     brief(sessions.map(|s| s.policies[n].tokens.sent).sum())
                 }));
             }
-            Replayed::Unsupported => row.push("unsupported".to_owned()),
-            Replayed::Failed => row.push("failed".to_owned()),
+            FileStatus::Unsupported(_) => row.push("unsupported".to_owned()),
+            FileStatus::Failed => row.push("failed".to_owned()),
         }
         table.rows.push(row);
     }
@@ -125,9 +130,13 @@ fn brief(tokens: u64) -> String {
 }
 
 /// A session under one policy, turn by turn.
-fn timeline(file: &FileReplay, session: &SessionReplay, policy: &PolicyReplay) -> Table {
+fn timeline(
+    file: &FileRecord<FileReplay>,
+    session: &SessionReplay,
+    policy: &PolicyReplay,
+) -> Table {
     let mut name = file.path.clone();
-    if file.sessions.len() > 1 {
+    if file.found.sessions.len() > 1 {
         name = format!("{name} {}", session.id);
     }
     let title = format!("{}: {name}", policy.policy);

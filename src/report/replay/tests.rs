@@ -7,9 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Layer;
-use crate::replay::{
-    Done, Event, Figures, PolicyReplay, Replayed, SessionReplay, Step, TurnReplay, Verdict,
-};
+use crate::replay::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 
 fn figures(sent: u64, cache_lost: u64, peak: u64, last: u64) -> Figures {
     Figures {
@@ -71,8 +69,8 @@ fn replays() -> Replays {
         failures: 1,
         edits: 2,
     };
-    let mut file = FileReplay::new(Path::new("a.jsonl"), "anthropic", Replayed::Replayed);
-    file.sessions.push(SessionReplay {
+    let mut file = FileRecord::<FileReplay>::new(Path::new("a.jsonl"), "anthropic", 0);
+    file.found.sessions.push(SessionReplay {
         id: "main".to_owned(),
         messages: 12,
         turns: 1,
@@ -97,7 +95,7 @@ fn replays() -> Replays {
     Replays::new(
         vec![name("some"), name("none")],
         "classes",
-        vec![file, FileReplay::failed(Path::new("b.jsonl.gz"), &error)],
+        vec![file, FileRecord::failed(Path::new("b.jsonl.gz"), &error)],
     )
 }
 

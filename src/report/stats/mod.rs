@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION};
+use crate::outcome::FileRecord;
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
 pub use table::write as write_stats_table;
@@ -30,7 +31,7 @@ pub struct Stats {
     /// All thresholds of the policy.
     thresholds: Thresholds,
     totals: Totals,
-    files: Vec<FileStats>,
+    files: Vec<FileRecord<FileStats>>,
 }
 
 /// How much of the counts is shown.
@@ -59,7 +60,7 @@ impl Stats {
         policy: PolicyRef,
         estimator: &'static str,
         thresholds: Thresholds,
-        files: Vec<FileStats>,
+        files: Vec<FileRecord<FileStats>>,
         top: usize,
     ) -> Self {
         Stats {
@@ -75,9 +76,9 @@ impl Stats {
     }
 
     /// Every conversation with its file.
-    fn conversations(&self) -> impl Iterator<Item = (&FileStats, &ConversationStats)> {
+    fn conversations(&self) -> impl Iterator<Item = (&FileRecord<FileStats>, &ConversationStats)> {
         let files = self.files.iter();
-        files.flat_map(|file| file.conversations.iter().map(move |c| (file, c)))
+        files.flat_map(|file| file.found.conversations.iter().map(move |c| (file, c)))
     }
 }
 

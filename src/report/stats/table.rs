@@ -7,9 +7,10 @@ use std::io::{self, Write};
 
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
+use crate::outcome::{FileRecord, FileStatus};
 use crate::report::cells::elide;
 use crate::report::rows::{Table, percent};
-use crate::stats::{By, Consumer, Counted, Counts, FileStats, PathCount, ToolCount, Weigh};
+use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, size, thousands};
 
 /// A batch of up to this many inputs is shown whole; of a longer one, so many of the largest.
@@ -23,9 +24,9 @@ const PLACE_MAX: usize = 40;
 pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     let View { width, top, .. } = view;
     let counts = &stats.totals.counts;
-    let mut shown: Vec<&FileStats> = stats.files.iter().collect();
+    let mut shown: Vec<&FileRecord<FileStats>> = stats.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
-    shown.sort_by_key(|file| Reverse(file.counts.live.tokens));
+    shown.sort_by_key(|file| Reverse(file.found.counts.live.tokens));
     shown.truncate(FILES_SHOWN);
     shown.sort_by(|a, b| a.path.cmp(&b.path));
 
@@ -84,7 +85,7 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn files(stats: &Stats, shown: &[&FileStats]) -> Table {
+fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
     let mut table = Table::new([
         "file",
         "format",
@@ -104,14 +105,17 @@ fn files(stats: &Stats, shown: &[&FileStats]) -> Table {
         let format = file.format.as_deref().unwrap_or_default();
         let mut row = vec![printable(&file.path).into_owned()];
         match file.status {
-            Counted::Counted => {
-                row.extend([format.to_owned(), size(file.counts.bytes)]);
-                row.extend(numbers(&file.counts));
+            FileStatus::Examined => {
+                row.extend([format.to_owned(), size(file.found.counts.bytes)]);
+                row.extend(numbers(&file.found.counts));
             }
-            Counted::Unsupported => {
-                row.extend([format!("unsupported: {format}"), size(file.counts.bytes)]);
+            FileStatus::Unsupported(_) => {
+                row.extend([
+                    format!("unsupported: {format}"),
+                    size(file.found.counts.bytes),
+                ]);
             }
-            Counted::Failed => row.push("failed".to_owned()),
+            FileStatus::Failed => row.push("failed".to_owned()),
         }
         table.rows.push(row);
     }

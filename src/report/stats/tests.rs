@@ -6,16 +6,23 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::error::{Error, ErrorKind};
+use crate::format::Unsupported;
 use crate::outcome::Usage;
 use crate::policy::{Compare, preset};
 use crate::stats::{
-    Consumer, ConversationStats, Counted, Dead, Estimates, Live, Mirrors, PresetCount, Results,
-    Standing, Turn, Window,
+    Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, Results, Standing,
+    Turn, Window,
 };
 
-fn file(path: &str, tokens: u64) -> FileStats {
-    let mut file = FileStats::new(Path::new(path), "openai", Counted::Counted, 2048);
-    let counts = &mut file.counts;
+fn unread(format: &'static str) -> Unsupported {
+    let mut why = Unsupported::default();
+    why.name = format;
+    why
+}
+
+fn file(path: &str, tokens: u64) -> FileRecord<FileStats> {
+    let mut file = FileRecord::<FileStats>::new(Path::new(path), "openai", 2048);
+    let counts = &mut file.found.counts;
     counts.live = Live {
         conversations: 1,
         messages: 3,
@@ -35,9 +42,9 @@ fn file(path: &str, tokens: u64) -> FileStats {
     file
 }
 
-fn full() -> FileStats {
+fn full() -> FileRecord<FileStats> {
     let mut file = file("a.jsonl", 3000);
-    let counts = &mut file.counts;
+    let counts = &mut file.found.counts;
     for (name, blocks, tokens) in [("user", 1, 600), ("tool_result", 2, 2400)] {
         let share = counts.roles.entry(name);
         (share.blocks, share.tokens) = (blocks, tokens);
@@ -90,7 +97,7 @@ fn full() -> FileStats {
         preset("none", "classes", Some(3000), None, Some(0)),
     ];
     counts.estimates = counts_of_estimates();
-    file.conversations.push(ConversationStats {
+    file.found.conversations.push(ConversationStats {
         id: "main".to_owned(),
         messages: 3,
         turns: 1,
@@ -149,7 +156,7 @@ fn turn([turn, line, messages, tokens, context]: [u64; 5], recorded: Option<u64>
     }
 }
 
-fn stats(files: Vec<FileStats>) -> Stats {
+fn stats(files: Vec<FileRecord<FileStats>>) -> Stats {
     let policy = PolicyRef {
         name: "auto".to_owned(),
         hash: "00".to_owned(),
@@ -159,11 +166,11 @@ fn stats(files: Vec<FileStats>) -> Stats {
     Stats::new(policy, "classes", thresholds, files, 2)
 }
 
-fn table(files: Vec<FileStats>) -> String {
+fn table(files: Vec<FileRecord<FileStats>>) -> String {
     table_with(files, Turns::Some)
 }
 
-fn table_with(files: Vec<FileStats>, turns: Turns) -> String {
+fn table_with(files: Vec<FileRecord<FileStats>>, turns: Turns) -> String {
     let mut out = Vec::new();
     let view = View {
         width: 100,
@@ -174,7 +181,7 @@ fn table_with(files: Vec<FileStats>, turns: Turns) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn text_of_json(files: Vec<FileStats>) -> String {
+fn text_of_json(files: Vec<FileRecord<FileStats>>) -> String {
     let mut out = Vec::new();
     write_stats_json(&stats(files), &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -234,8 +241,8 @@ fn many_files_have_a_total_and_consumers_their_file() {
     let shown = table(vec![
         full(),
         file("b.jsonl", 5),
-        FileStats::failed(Path::new("c.jsonl"), &error),
-        FileStats::new(Path::new("d.jsonl"), "codex", Counted::Unsupported, 9),
+        FileRecord::failed(Path::new("c.jsonl"), &error),
+        FileRecord::unsupported(Path::new("d.jsonl"), unread("codex"), 9),
     ]);
     let expected = "\
 file     format                bytes  messages  turns  tokens  dead tokens
@@ -252,7 +259,7 @@ live 2.0 KiB, dead 1.0 KiB in 4 lines, repeated for viewers 200 B, other 833 B
         "{shown}"
     );
 
-    let failed = FileStats::failed(Path::new("c.jsonl"), &error);
+    let failed = FileRecord::failed(Path::new("c.jsonl"), &error);
     assert_eq!(
         table(vec![failed]),
         "file     format  bytes  messages  turns  tokens  dead tokens\nc.jsonl  failed\n"
@@ -260,12 +267,12 @@ live 2.0 KiB, dead 1.0 KiB in 4 lines, repeated for viewers 200 B, other 833 B
 }
 
 /// As many turns as asked for, of 1 000 tokens each.
-fn long(path: &str, turns: u64) -> FileStats {
-    let mut long = FileStats {
+fn long(path: &str, turns: u64) -> FileRecord<FileStats> {
+    let mut long = FileRecord {
         path: path.to_owned(),
         ..full()
     };
-    let conversation = &mut long.conversations[0];
+    let conversation = &mut long.found.conversations[0];
     conversation.turns = turns;
     conversation.tokens = turns * 1000;
     conversation.standing = standing((turns > 20).then_some(21));
@@ -305,9 +312,9 @@ fn of_many_turns_some_are_shown_with_the_first_and_the_last() {
 #[test]
 fn of_many_conversations_each_has_a_row() {
     let mut two = long("two", 3);
-    let mut other = long("", 17).conversations;
+    let mut other = long("", 17).found.conversations;
     other[0].id = "line:2".to_owned();
-    two.conversations.append(&mut other);
+    two.found.conversations.append(&mut other);
     let files = || vec![long("a", 40), two.clone()];
     let shown = table(files());
     let expected = [
@@ -437,16 +444,19 @@ fn text_from_a_transcript_steers_no_terminal() {
     let mut hostile = full();
     hostile.path = evil.to_owned();
     for by in [evil, "b"] {
-        hostile.counts.tools.entry(by).call_tokens = 9999;
-        hostile.counts.paths.entry(by).call_tokens = 9999;
+        hostile.found.counts.tools.entry(by).call_tokens = 9999;
+        hostile.found.counts.paths.entry(by).call_tokens = 9999;
     }
-    hostile.counts.largest[0].tool = Some(evil.to_owned());
-    hostile.counts.largest[0].hint = Some(evil.to_owned());
-    hostile.conversations[0].id = evil.to_owned();
+    hostile.found.counts.largest[0].tool = Some(evil.to_owned());
+    hostile.found.counts.largest[0].hint = Some(evil.to_owned());
+    hostile.found.conversations[0].id = evil.to_owned();
     // Of several conversations the ids are shown.
-    hostile.conversations.push(hostile.conversations[0].clone());
+    hostile
+        .found
+        .conversations
+        .push(hostile.found.conversations[0].clone());
     let error = Error::new(ErrorKind::Io, evil);
-    let files = || vec![hostile.clone(), FileStats::failed(Path::new(evil), &error)];
+    let files = || vec![hostile.clone(), FileRecord::failed(Path::new(evil), &error)];
     let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
     let shown = table_with(files(), Turns::All);
     assert!(!shown.contains(steers), "{shown:?}");

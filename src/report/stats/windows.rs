@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 
 use super::{Stats, Turns, View};
+use crate::outcome::FileRecord;
 use crate::policy::Compare;
 use crate::report::rows::Table;
 use crate::stats::{ConversationStats, FileStats, Results, Standing, Thresholds, Turn, Window};
@@ -24,7 +25,8 @@ const NONE: &str = "-";
 
 /// How the windows grew.
 pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
-    let mut largest: Vec<(&FileStats, &ConversationStats)> = stats.conversations().collect();
+    let mut largest: Vec<(&FileRecord<FileStats>, &ConversationStats)> =
+        stats.conversations().collect();
     if let [(_, conversation)] = largest[..] {
         return vec![turns("context over turns".to_owned(), conversation, view)];
     }
@@ -58,8 +60,8 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
 }
 
 /// A conversation's file, and its id where there are several in it.
-fn name_of(file: &FileStats, conversation: &ConversationStats) -> String {
-    let name = match file.conversations.len() {
+fn name_of(file: &FileRecord<FileStats>, conversation: &ConversationStats) -> String {
+    let name = match file.found.conversations.len() {
         1 => file.path.clone(),
         _ => format!("{} {}", file.path, conversation.id),
     };
@@ -239,12 +241,12 @@ pub(super) fn presets(stats: &Stats) -> Table {
 }
 
 /// The estimates side by side, with what providers counted.
-pub(super) fn estimates(stats: &Stats, shown: &[&FileStats]) -> Table {
+pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
     let totals = stats.totals.counts.estimates.named();
     // One that counted nowhere has no column.
     let has_column = |i: &usize| totals[*i].1.is_some();
     let columns: Vec<usize> = (0..totals.len()).filter(has_column).collect();
-    let has_usage = shown.iter().any(|file| file.usage().is_some());
+    let has_usage = shown.iter().any(|file| file.found.usage().is_some());
     let of_usage: &[&str] = match has_usage {
         true => &["recorded", "overhead", "factor"],
         false => &[],
@@ -259,9 +261,12 @@ pub(super) fn estimates(stats: &Stats, shown: &[&FileStats]) -> Table {
         let name = [printable(name).into_owned()];
         name.into_iter().chain(cells).collect::<Vec<_>>()
     };
-    for file in shown.iter().filter(|file| !file.conversations.is_empty()) {
-        let mut row = row(&file.path, file.counts.estimates.named());
-        if let Some(usage) = file.usage() {
+    for file in shown
+        .iter()
+        .filter(|file| !file.found.conversations.is_empty())
+    {
+        let mut row = row(&file.path, file.found.counts.estimates.named());
+        if let Some(usage) = file.found.usage() {
             row.push(thousands(usage.recorded));
             row.push(thousands(usage.overhead));
             row.push(format!("{:.2}", usage.factor));

@@ -109,7 +109,7 @@ fn a_conversation_per_line_is_on_its_line_with_all_turns() {
     let text = json!({"messages": [user("1"), answer("1", None), user("2")]}).to_string();
     let policy = policy("");
     let transcript = Format::OpenAi.read(text.as_bytes(), 1, &mut Warnings::default());
-    let mut file = FileStats::new(Path::new("a"), "openai", Counted::Counted, 0);
+    let mut file = FileStats::default();
     let counting = Counting::new(&policy, 0, Exact::No).unwrap();
     counting.add(&mut file, Format::OpenAi, &transcript, Some(7));
     assert_eq!(
@@ -281,7 +281,11 @@ fn each_shipped_policy_counts_in_its_own_way() {
     assert_eq!(presets, expected(classes, 170_617, 1, 1));
 
     let files = [file(40), file(4 * 170_617)];
-    let totals = Totals::of(&files, 0).counts;
+    let records = files.each_ref().map(|found| FileRecord {
+        found: found.clone(),
+        ..FileRecord::new(Path::new("a"), "anthropic", 0)
+    });
+    let totals = Totals::of(&records, 0).counts;
     assert_eq!(totals.estimates.chars, Some(170_627));
     let (presets, classes) = known(totals);
     assert_eq!(presets, expected(classes, 170_627, 1, 1));

@@ -1,0 +1,127 @@
+//! Many inputs examined in parallel: counted, checked, replayed, measured. Nothing is written.
+
+use std::path::Path;
+
+use super::inspect::each;
+use super::over::Over;
+use crate::error::Result;
+use crate::eval::{Evaluator, FileEval};
+use crate::format::{Detected, Detector, Format, Warnings};
+use crate::outcome::{FileRecord, Find};
+use crate::pipeline::Part;
+use crate::replay::{FileReplay, Replaying, recordings};
+use crate::stats::{Counting, FileStats};
+use crate::transcript::Transcript;
+use crate::verify::Finding;
+
+/// A transcript of an input.
+struct Read<'r> {
+    format: Format,
+    transcript: &'r Transcript<'r>,
+    /// The number of its first line in its file, from 1.
+    first_line: u64,
+    /// The same where it is one line of a conversation-per-line file.
+    line: Option<u64>,
+}
+
+impl Find for Vec<Finding> {
+    fn status(&self) -> &'static str {
+        "checked"
+    }
+}
+
+/// Counts what was found; the entries are in path order.
+///
+/// # Errors
+/// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]).
+pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<FileRecord<FileStats>>> {
+    examine(over, |found: &mut FileStats, read| {
+        counting.add(found, read.format, read.transcript, read.line);
+    })
+}
+
+/// Checks what was found against the rules of providers; otherwise as [`stats`].
+///
+/// # Errors
+/// As [`stats`].
+pub fn verify(over: &Over<'_>) -> Result<Vec<FileRecord<Vec<Finding>>>> {
+    examine(over, |found: &mut Vec<Finding>, read| {
+        let findings = read.format.verify(read.transcript).into_iter();
+        found.extend(findings.map(|finding| Finding {
+            line: finding.line + read.first_line - 1,
+            ..finding
+        }));
+    })
+}
+
+/// Measures what was found; otherwise as [`stats`].
+///
+/// # Errors
+/// As [`stats`].
+pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<FileRecord<FileEval>>> {
+    examine(over, |found: &mut FileEval, read| {
+        let sessions = evaluator.evaluate(read.format, read.transcript, read.first_line, read.line);
+        found.sessions.extend(sessions);
+    })
+}
+
+/// Replays what was found; otherwise as [`stats`].
+///
+/// # Errors
+/// As [`stats`].
+pub fn replay(over: &Over<'_>, replaying: &Replaying<'_>) -> Result<Vec<FileRecord<FileReplay>>> {
+    examine(over, |found, read| replay_one(replaying, found, read))
+}
+
+/// Replays what is in memory.
+pub fn replay_bytes(
+    path: &Path,
+    bytes: &[u8],
+    replaying: &Replaying<'_>,
+) -> FileRecord<FileReplay> {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
+    file(path, detector.decide(), bytes, &add)
+}
+
+fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>) {
+    let recordings = recordings(read.format, read.transcript, read.first_line, read.line);
+    let sessions = recordings.iter().map(|r| replaying.replay(r));
+    found.sessions.extend(sessions);
+}
+
+/// Adds what `add` finds in each transcript to the entry of its input.
+fn examine<T: Find + Send>(
+    over: &Over<'_>,
+    add: impl Fn(&mut T, Read<'_>) + Sync,
+) -> Result<Vec<FileRecord<T>>> {
+    over.each(
+        |path: &Path, detected, bytes: &[u8]| file(path, detected, bytes, &add),
+        FileRecord::failed,
+    )
+}
+
+fn file<T: Find>(
+    path: &Path,
+    detected: Detected,
+    bytes: &[u8],
+    add: &impl Fn(&mut T, Read<'_>),
+) -> FileRecord<T> {
+    let size = bytes.len() as u64;
+    let (format, layout) = match detected {
+        Detected::Unsupported(why) => return FileRecord::unsupported(path, why, size),
+        Detected::Known(format, layout) => (format, layout),
+    };
+    let mut record = FileRecord::new(path, format.name(), size);
+    each(bytes, layout, |bytes, first_line, part| {
+        let read = Read {
+            format,
+            transcript: &format.read(bytes, first_line, &mut Warnings::default()),
+            first_line,
+            line: (part == Part::Line).then_some(first_line),
+        };
+        add(&mut record.found, read);
+    });
+    record
+}

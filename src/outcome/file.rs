@@ -1,0 +1,132 @@
+//! What reports on inputs that are only examined (`stats`, `eval`, `replay`, `verify`) say about each of them.
+//!
+//! Plain data; never decides anything.
+
+use std::path::Path;
+
+use serde::{Serialize, Serializer};
+
+use super::{OutcomeError, path_text};
+use crate::error::Error;
+use crate::format::Unsupported;
+
+/// An input that was examined, or was to be: an entry of a report's `files`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FileRecord<T> {
+    /// The input's path as given, with `/`; `-` for stdin.
+    pub path: String,
+    /// The name of the detected format, if one was.
+    pub format: Option<String>,
+    /// Whether it was examined.
+    pub status: FileStatus,
+    /// Why it could not be read.
+    pub error: Option<OutcomeError>,
+    /// What was found in it.
+    pub found: T,
+}
+
+/// What became of an input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileStatus {
+    /// It was examined.
+    Examined,
+    /// No reader knows its format.
+    Unsupported(Unsupported),
+    /// It could not be read.
+    Failed,
+}
+
+/// What a command looks for in its inputs.
+pub trait Find: Default {
+    /// Nothing yet, in an input of `bytes` bytes.
+    fn in_bytes(_bytes: u64) -> Self {
+        Self::default()
+    }
+
+    /// The status that a report gives an input in which this was found.
+    fn status(&self) -> &'static str;
+}
+
+/// How many inputs there are, by what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FileCounts {
+    /// Those that were examined.
+    pub examined: u64,
+    /// Those whose format no reader knows.
+    pub unsupported: u64,
+    /// Those that could not be read.
+    pub failed: u64,
+}
+
+impl<T: Find> FileRecord<T> {
+    /// An input of a known format, in which nothing was found yet.
+    pub fn new(path: &Path, format: &str, bytes: u64) -> Self {
+        FileRecord {
+            path: path_text(path),
+            format: Some(format.to_owned()),
+            status: FileStatus::Examined,
+            error: None,
+            found: T::in_bytes(bytes),
+        }
+    }
+
+    /// An input that no reader knows.
+    pub fn unsupported(path: &Path, why: Unsupported, bytes: u64) -> Self {
+        FileRecord {
+            format: Some(why.name.to_owned()),
+            status: FileStatus::Unsupported(why),
+            ..FileRecord::new(path, "", bytes)
+        }
+    }
+
+    /// An input that could not be read.
+    pub fn failed(path: &Path, error: &Error) -> Self {
+        FileRecord {
+            format: None,
+            status: FileStatus::Failed,
+            error: Some(OutcomeError::new(path, error)),
+            ..FileRecord::new(path, "", 0)
+        }
+    }
+}
+
+impl FileCounts {
+    /// The counts of `files`.
+    pub fn of<T>(files: &[FileRecord<T>]) -> Self {
+        let mut counts = FileCounts::default();
+        for file in files {
+            *match file.status {
+                FileStatus::Examined => &mut counts.examined,
+                FileStatus::Unsupported(_) => &mut counts.unsupported,
+                FileStatus::Failed => &mut counts.failed,
+            } += 1;
+        }
+        counts
+    }
+}
+
+impl<T: Find + Serialize> Serialize for FileRecord<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Entry<'r, T> {
+            path: &'r str,
+            format: Option<&'r str>,
+            status: &'static str,
+            error: Option<&'r OutcomeError>,
+            #[serde(flatten)]
+            found: &'r T,
+        }
+        let entry = Entry {
+            path: &self.path,
+            format: self.format.as_deref(),
+            status: match self.status {
+                FileStatus::Examined => self.found.status(),
+                FileStatus::Unsupported(_) => "unsupported",
+                FileStatus::Failed => "failed",
+            },
+            error: self.error.as_ref(),
+            found: &self.found,
+        };
+        entry.serialize(serializer)
+    }
+}
