@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 
 use crate::error::{Error, ErrorKind};
 use crate::text::shown_path;
@@ -204,29 +204,29 @@ impl Outcome {
     }
 }
 
-// By hand, because the four sums stand in the middle of the stored fields.
+// By hand, because the four sums come between stored fields.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_struct("Outcome", 19)?;
-        map.serialize_field("input", &self.input)?;
-        map.serialize_field("output", &self.output)?;
-        map.serialize_field("format", &self.format)?;
-        map.serialize_field("status", &self.status)?;
-        map.serialize_field("error", &self.error)?;
-        map.serialize_field("original", &self.original)?;
-        map.serialize_field("findings_before", &self.findings_before)?;
-        map.serialize_field("findings_after", &self.findings_after)?;
-        map.serialize_field("hash_before", &self.hash_before)?;
-        map.serialize_field("hash_after", &self.hash_after)?;
-        map.serialize_field("bytes_before", &self.bytes_before)?;
-        map.serialize_field("bytes_after", &self.bytes_after)?;
-        map.serialize_field("tokens_before", &self.tokens_before())?;
-        map.serialize_field("tokens_after", &self.tokens_after())?;
-        map.serialize_field("messages_before", &self.messages_before())?;
-        map.serialize_field("messages_after", &self.messages_after())?;
-        map.serialize_field("degraded", &self.degraded)?;
-        map.serialize_field("warnings", &self.warnings)?;
-        map.serialize_field("conversations", &self.conversations)?;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("input", &self.input)?;
+        map.serialize_entry("output", &self.output)?;
+        map.serialize_entry("format", &self.format)?;
+        map.serialize_entry("status", &self.status)?;
+        map.serialize_entry("error", &self.error)?;
+        map.serialize_entry("original", &self.original)?;
+        map.serialize_entry("findings_before", &self.findings_before)?;
+        map.serialize_entry("findings_after", &self.findings_after)?;
+        map.serialize_entry("hash_before", &self.hash_before)?;
+        map.serialize_entry("hash_after", &self.hash_after)?;
+        map.serialize_entry("bytes_before", &self.bytes_before)?;
+        map.serialize_entry("bytes_after", &self.bytes_after)?;
+        map.serialize_entry("tokens_before", &self.tokens_before())?;
+        map.serialize_entry("tokens_after", &self.tokens_after())?;
+        map.serialize_entry("messages_before", &self.messages_before())?;
+        map.serialize_entry("messages_after", &self.messages_after())?;
+        map.serialize_entry("degraded", &self.degraded)?;
+        map.serialize_entry("warnings", &self.warnings)?;
+        map.serialize_entry("conversations", &self.conversations)?;
         map.end()
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::AddAssign;
 
 use serde::Serialize;
-use serde::ser::{SerializeStruct, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 
 use super::{Outcome, Spent, Status};
 
@@ -115,27 +115,25 @@ impl AddAssign for Totals {
 // By hand, because the saving and the ratio are not stored.
 impl Serialize for Totals {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map =
-            serializer.serialize_struct("Totals", 16 + usize::from(self.spent.is_some()))?;
-        map.serialize_field("files", &self.files)?;
-        map.serialize_field("compacted", &self.compacted)?;
-        map.serialize_field("unchanged", &self.unchanged)?;
-        map.serialize_field("failed", &self.failed)?;
-        map.serialize_field("unsupported", &self.unsupported)?;
-        map.serialize_field("skipped", &self.skipped)?;
-        map.serialize_field("rejected", &self.rejected)?;
-        map.serialize_field("degraded", &self.degraded)?;
-        map.serialize_field("bytes_before", &self.bytes_before)?;
-        map.serialize_field("bytes_after", &self.bytes_after)?;
-        map.serialize_field("messages_before", &self.messages_before)?;
-        map.serialize_field("messages_after", &self.messages_after)?;
-        map.serialize_field("tokens_before", &self.tokens_before)?;
-        map.serialize_field("tokens_after", &self.tokens_after)?;
-        map.serialize_field("tokens_saved", &self.tokens_saved())?;
-        map.serialize_field("ratio", &self.ratio())?;
-        match &self.spent {
-            Some(spent) => map.serialize_field("spent", spent)?,
-            None => map.skip_field("spent")?,
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("files", &self.files)?;
+        map.serialize_entry("compacted", &self.compacted)?;
+        map.serialize_entry("unchanged", &self.unchanged)?;
+        map.serialize_entry("failed", &self.failed)?;
+        map.serialize_entry("unsupported", &self.unsupported)?;
+        map.serialize_entry("skipped", &self.skipped)?;
+        map.serialize_entry("rejected", &self.rejected)?;
+        map.serialize_entry("degraded", &self.degraded)?;
+        map.serialize_entry("bytes_before", &self.bytes_before)?;
+        map.serialize_entry("bytes_after", &self.bytes_after)?;
+        map.serialize_entry("messages_before", &self.messages_before)?;
+        map.serialize_entry("messages_after", &self.messages_after)?;
+        map.serialize_entry("tokens_before", &self.tokens_before)?;
+        map.serialize_entry("tokens_after", &self.tokens_after)?;
+        map.serialize_entry("tokens_saved", &self.tokens_saved())?;
+        map.serialize_entry("ratio", &self.ratio())?;
+        if let Some(spent) = &self.spent {
+            map.serialize_entry("spent", spent)?;
         }
         map.end()
     }

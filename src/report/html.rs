@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use super::Report;
 use super::cells::{has_sizes, saved, statuses, told};
+use super::columns;
 use crate::outcome::{ConversationOutcome, Outcome};
 use crate::text::{count, printable, size, thousands};
 
@@ -49,9 +50,13 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if totals.files > 0 {
         write!(out, ": {}", statuses(totals))?;
     }
+    let headings = columns::shown().into_iter();
+    let headings = headings.map(|column| format!("<th class=n>{}", column.heading()));
+    let headings: Vec<String> = headings.collect();
     writeln!(
         out,
-        ".</p>\n<table>\n<tr><th>file<th>status<th class=n>tokens<th class=n>saved<th class=n>bytes"
+        ".</p>\n<table>\n<tr><th>file<th>status{}",
+        headings.concat()
     )?;
     for outcome in report.files() {
         write_file(outcome, out)?;
@@ -93,19 +98,17 @@ fn write_file(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     if let Some(why) = told(outcome) {
         write!(out, ": {}", escaped(&why))?;
     }
-    if !has_sizes(outcome.status) {
-        return writeln!(out, "<td><td><td>");
+    for column in columns::shown() {
+        match has_sizes(outcome.status) {
+            true => write!(
+                out,
+                "<td class=n>{}",
+                column.figures(&[outcome]).join(" → ")
+            )?,
+            false => write!(out, "<td>")?,
+        }
     }
-    let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
-    writeln!(
-        out,
-        "<td class=n>{} → {}<td class=n>{}<td class=n>{} → {}",
-        thousands(before),
-        thousands(after),
-        saved(before, after),
-        size(outcome.bytes_before),
-        size(outcome.bytes_after)
-    )
+    writeln!(out)
 }
 
 fn write_actions(conversation: &ConversationOutcome, out: &mut dyn Write) -> io::Result<()> {

@@ -7,8 +7,9 @@ use std::io::{self, Write};
 
 use super::Report;
 use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, told};
+use super::columns;
 use crate::outcome::Outcome;
-use crate::text::{count, printable, size, thousands};
+use crate::text::{count, printable, thousands};
 
 /// The longest path shown, in characters.
 const NAME_MAX: usize = 80;
@@ -35,8 +36,12 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let (shown, hidden) = select(report.files());
     if !shown.is_empty() {
         writeln!(out)?;
-        writeln!(out, "| file | status | tokens | saved | bytes |")?;
-        writeln!(out, "| --- | --- | ---: | ---: | ---: |")?;
+        write!(out, "| file | status |")?;
+        for column in columns::shown() {
+            write!(out, " {} |", column.heading())?;
+        }
+        write!(out, "\n| --- | --- |")?;
+        writeln!(out, "{}", " ---: |".repeat(columns::shown().len()))?;
         for outcome in shown {
             write_row(outcome, out)?;
         }
@@ -58,19 +63,14 @@ fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
         Some(why) => format!("{}: {}", outcome.status, quoted(&why, MESSAGE_MAX)),
         None => outcome.status.to_string(),
     };
-    if !has_sizes(outcome.status) {
-        return writeln!(out, "| {name} | {status} | | | |");
+    write!(out, "| {name} | {status} |")?;
+    for column in columns::shown() {
+        if has_sizes(outcome.status) {
+            write!(out, " {}", column.figures(&[outcome]).join(" → "))?;
+        }
+        write!(out, " |")?;
     }
-    let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
-    writeln!(
-        out,
-        "| {name} | {status} | {} → {} | {} | {} → {} |",
-        thousands(before),
-        thousands(after),
-        saved(before, after),
-        size(outcome.bytes_before),
-        size(outcome.bytes_after)
-    )
+    writeln!(out)
 }
 
 /// Foreign text as code. Tags and not backticks: within those, nothing could be escaped; GitHub looks for

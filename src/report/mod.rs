@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Totals};
 
 mod cells;
+mod columns;
 mod csv;
 mod eval;
 mod html;

@@ -12,7 +12,11 @@ pub(super) struct Table {
     header: Vec<String>,
     /// Which columns are words.
     pub(super) words: &'static [usize],
+    /// The columns that an arrow joins to the one before.
+    pub(super) joined: Vec<usize>,
     pub(super) rows: Vec<Vec<String>>,
+    /// What is said before rows of these numbers (from 0), whatever its length.
+    pub(super) remarks: Vec<(usize, String)>,
     /// What is said below, where rows were left out.
     pub(super) note: Option<String>,
 }
@@ -23,7 +27,9 @@ impl Table {
         Table {
             header: header.into_iter().map(Into::into).collect(),
             words: &[0],
+            joined: Vec::new(),
             rows: Vec::new(),
+            remarks: Vec::new(),
             note: None,
         }
     }
@@ -35,19 +41,33 @@ impl Table {
                 *widest = (*widest).max(cell.chars().count());
             }
         }
-        let others: usize = widths[1..].iter().map(|width| width + 2).sum();
+        let gap = |i: usize| match i {
+            0 => "",
+            i if self.joined.contains(&i) => " → ",
+            _ => "  ",
+        };
+        let wide = |(i, width): (usize, &usize)| width + gap(i).chars().count();
+        let others: usize = widths.iter().enumerate().skip(1).map(wide).sum();
         widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
-        for row in [&self.header].into_iter().chain(&self.rows) {
+        let write_row = |row: &[String], out: &mut dyn Write| {
             let mut line = String::new();
             for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                line.push_str(if i == 0 { "" } else { "  " });
+                line.push_str(gap(i));
                 if self.words.contains(&i) {
                     line.push_str(&format!("{:<width$}", elide(cell, width)));
                 } else {
                     line.push_str(&format!("{cell:>width$}"));
                 }
             }
-            writeln!(out, "{}", line.trim_end())?;
+            writeln!(out, "{}", line.trim_end())
+        };
+        write_row(&self.header, out)?;
+        let mut remarks = self.remarks.iter().peekable();
+        for (number, row) in self.rows.iter().enumerate() {
+            while let Some((_, remark)) = remarks.next_if(|(next, _)| *next == number) {
+                writeln!(out, "{remark}")?;
+            }
+            write_row(row, out)?;
         }
         self.note
             .iter()

@@ -6,74 +6,52 @@
 use std::io::{self, Write};
 
 use super::Report;
-use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, trouble};
-use crate::outcome::Spent;
-use crate::text::{count, printable, size, thousands};
-
-/// What stands before each column but the first.
-const GAPS: [&str; COLUMNS - 1] = ["  ", "  ", " → ", "  ", "  ", " → "];
-/// File, status, tokens before and after, saving, bytes before and after.
-const COLUMNS: usize = 7;
-/// Paths are never cut shorter than this, even where the table then exceeds its width.
-const NAME_MIN: usize = 16;
+use super::cells::{has_sizes, hidden_note, select, statuses, trouble};
+use super::columns::{self, Column};
+use super::rows::Table;
+use crate::outcome::{Outcome, Spent};
+use crate::text::{count, printable, thousands};
 
 /// Writes the table with rows of at most `width` characters; what is said about an input may be longer.
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let columns = columns::shown();
     let (shown, hidden) = select(report.files());
-    let header = [
-        "file", "status", "tokens", "after", "saved", "bytes", "after",
-    ]
-    .map(String::from);
     let totals = report.head().totals();
-    let foot = row(
-        "total",
-        count(totals.files, "file"),
-        [totals.tokens_before, totals.tokens_after],
-        [totals.bytes_before, totals.bytes_after],
-    );
-    let mut rows: Vec<([String; COLUMNS], Option<String>)> = Vec::with_capacity(shown.len());
+    let mut header = vec!["file", "status"];
+    let mut joined = Vec::new();
+    for column in &columns {
+        header.push(column.heading());
+        if column.width() == 2 {
+            joined.push(header.len());
+            header.push("after");
+        }
+    }
+    let mut table = Table::new(header);
+    table.words = &[0, 1];
+    table.joined = joined;
     for outcome in shown {
-        let name = printable(&outcome.input);
-        let status = outcome.status.to_string();
-        let cells = if has_sizes(outcome.status) {
-            row(
-                &name,
-                status,
-                [outcome.tokens_before(), outcome.tokens_after()],
-                [outcome.bytes_before, outcome.bytes_after],
-            )
-        } else {
-            let mut cells: [String; COLUMNS] = Default::default();
-            cells[0] = name.into_owned();
-            cells[1] = status;
-            cells
-        };
-        rows.push((cells, trouble(outcome)));
-    }
-
-    let mut widths = [0; COLUMNS];
-    for cells in rows.iter().map(|(cells, _)| cells).chain([&header, &foot]) {
-        for (widest, cell) in widths.iter_mut().zip(cells) {
-            *widest = (*widest).max(cell.chars().count());
+        let mut row = vec![
+            printable(&outcome.input).into_owned(),
+            outcome.status.to_string(),
+        ];
+        if has_sizes(outcome.status) {
+            row.extend(figures(&columns, &[outcome]));
         }
-    }
-    let others: usize = widths[1..].iter().sum::<usize>()
-        + GAPS.iter().map(|gap| gap.chars().count()).sum::<usize>();
-    widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
-
-    write_row(&header, &widths, out)?;
-    for (cells, trouble) in &rows {
-        write_row(cells, &widths, out)?;
-        if let Some(trouble) = trouble {
-            writeln!(out, "  {}", printable(trouble))?;
-        }
+        table.rows.push(row);
+        let trouble = trouble(outcome).map(|trouble| format!("  {}", printable(&trouble)));
+        let next = table.rows.len();
+        table.remarks.extend(trouble.map(|trouble| (next, trouble)));
     }
     if hidden > 0 {
-        writeln!(out, "{}", hidden_note(hidden))?;
+        table.remarks.push((table.rows.len(), hidden_note(hidden)));
     }
-    write_row(&foot, &widths, out)?;
+    let all: Vec<&Outcome> = report.files().iter().collect();
+    let mut foot = vec!["total".to_owned(), count(totals.files, "file")];
+    foot.extend(figures(&columns, &all));
+    table.rows.push(foot);
+    table.write(width, out)?;
     if totals.files > 0 {
         writeln!(out, "{}", statuses(totals))?;
     }
@@ -81,6 +59,11 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
         writeln!(out, "{}", asked(spent))?;
     }
     Ok(())
+}
+
+fn figures(columns: &[&Column], outcomes: &[&Outcome]) -> Vec<String> {
+    let figures = columns.iter().map(|column| column.figures(outcomes));
+    figures.flatten().collect()
 }
 
 /// What asking a server took.
@@ -96,32 +79,4 @@ fn asked(spent: &Spent) -> String {
         text.push_str(&format!("; {answers} from the store"));
     }
     text
-}
-
-fn row(name: &str, status: String, tokens: [u64; 2], bytes: [u64; 2]) -> [String; COLUMNS] {
-    [
-        name.to_owned(),
-        status,
-        thousands(tokens[0]),
-        thousands(tokens[1]),
-        saved(tokens[0], tokens[1]),
-        size(bytes[0]),
-        size(bytes[1]),
-    ]
-}
-
-/// Names to the left, numbers to the right; a row without numbers ends after its status.
-fn write_row(
-    cells: &[String; COLUMNS],
-    widths: &[usize; COLUMNS],
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut line = format!("{:<1$}", elide(&cells[0], widths[0]), widths[0]);
-    line.push_str(&format!("{}{:<2$}", GAPS[0], cells[1], widths[1]));
-    if !cells[2].is_empty() {
-        for i in 2..COLUMNS {
-            line.push_str(&format!("{}{:>2$}", GAPS[i - 1], cells[i], widths[i]));
-        }
-    }
-    writeln!(out, "{}", line.trim_end())
 }
