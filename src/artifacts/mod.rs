@@ -3,8 +3,8 @@
 //! Only reads. Here: the content of results that may be demoted, and the name that the store would give it; in `disk`,
 //! files that come back after a summary. Nothing is written until the result is verified.
 
-mod ask;
 mod disk;
+mod model;
 mod offloaded;
 mod outputs;
 mod recents;
@@ -22,8 +22,8 @@ use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
-pub use ask::{Ask, Question, Refused, Reply};
 pub use disk::{NotRead, Root};
+pub use model::{ModelError, ModelReply, ModelRequest, SummaryModel};
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, Says};
 pub use recents::Unread;

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{Refused, Reply};
+use super::{ModelError, ModelReply};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Spent;
 use crate::policy::Summary;
-use crate::summarizer::retry::{Clock, Tried, tries};
+use crate::summarizer::retry::{Backoff, Failed, retry};
 
 /// The answers, in their order.
 #[derive(Debug, Clone, Default)]
@@ -51,15 +51,25 @@ impl Replies {
         Ok(Replies(replies))
     }
 
-    /// Asks as often as the policy says, from the answer `next` on, which moves on.
-    pub fn ask(&self, next: &mut usize, policy: &Summary) -> Reply {
-        let Tried { answer, attempts } = tries(policy, &mut Unhurried, |_| {
-            let reply = self.0.get(*next)?;
+    /// Takes answers from number `next` on, which is moved on, until one is a summary or the policy allows no more.
+    pub fn ask(&self, next: &mut usize, policy: &Summary) -> ModelReply {
+        let mut attempts = 0;
+        let mut why = "no answer is left".to_owned();
+        let text = retry(policy, &Immediate, || {
+            attempts += 1;
+            let Some(reply) = self.0.get(*next) else {
+                return Err(Failed::Permanent(why.clone()));
+            };
             *next += 1;
-            Some(reply.clone())
+            why = match reply {
+                Ok(text) if !text.trim().is_empty() => return Ok(text.clone()),
+                Ok(_) => "the answer is empty".to_owned(),
+                Err(error) => error.clone(),
+            };
+            Err(Failed::Transient(why.clone()))
         });
-        Reply {
-            text: answer.map_err(Refused::Failed),
+        ModelReply {
+            text: text.map_err(ModelError::Failed),
             attempts,
             model: None,
             spent: Spent::default(),
@@ -68,14 +78,20 @@ impl Replies {
     }
 }
 
-/// What was written beforehand is there at once.
-struct Unhurried;
+/// What was written beforehand needs no waiting.
+struct Immediate;
 
-impl Clock for Unhurried {
-    fn wait(&mut self, _: Duration) {}
+impl Backoff<String> for Immediate {
+    fn may_retry(&self) -> bool {
+        true
+    }
 
-    fn chance(&mut self) -> f64 {
+    fn random(&self) -> f64 {
         0.0
+    }
+
+    fn wait(&self, _: Duration) -> std::result::Result<(), String> {
+        Ok(())
     }
 }
 
@@ -92,7 +108,7 @@ mod tests {
         let mut policy = crate::policy::preset("").unwrap().summary;
         policy.tries = 2;
         let first = replies.ask(&mut next, &policy);
-        let failed = |why: &str| Err(Refused::Failed(why.to_owned()));
+        let failed = |why: &str| Err(ModelError::Failed(why.to_owned()));
         assert_eq!(first.text, failed("the answer is empty"));
         assert_eq!(first.attempts, 2);
         let second = replies.ask(&mut next, &policy);
@@ -101,6 +117,14 @@ mod tests {
         assert_eq!(
             replies.ask(&mut next, &policy).text,
             failed("no answer is left")
+        );
+        // Where the answers run out, the last failure is the reason, and the attempt counts.
+        let (mut next, empty) = (0, Replies::parse("{\"text\":\" \"}").unwrap());
+        policy.tries = 3;
+        let reply = empty.ask(&mut next, &policy);
+        assert_eq!(
+            (reply.text, reply.attempts),
+            (failed("the answer is empty"), 2)
         );
     }
 

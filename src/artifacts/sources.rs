@@ -1,6 +1,6 @@
 //! Where artifacts come from.
 
-use super::{Ask, Replies, Root};
+use super::{Replies, Root, SummaryModel};
 use crate::format::Format;
 use crate::plan::Placeholders;
 use crate::policy::Policy;
@@ -13,7 +13,7 @@ pub struct Sources<'p> {
     /// The policy.
     pub policy: &'p Policy,
     /// Who is asked for summaries, where the policy names a provider.
-    pub server: Option<&'p dyn Ask>,
+    pub server: Option<&'p dyn SummaryModel>,
     /// The answers of a scripted summariser.
     pub replies: Replies,
     /// Where files are read from, if anywhere.

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Context, Question, Refused, Reply, Sources, Unread, recents};
+use super::{Context, ModelError, ModelReply, ModelRequest, Sources, Unread, recents};
 use crate::plan::{Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Source};
 use crate::summarizer::gate::invented;
@@ -32,7 +32,7 @@ pub struct SummaryArtifacts<'t> {
 #[derive(Debug)]
 pub struct Answer {
     /// What came of asking.
-    pub reply: Reply,
+    pub reply: ModelReply,
     /// How many names and figures in it were made up.
     pub invented: u64,
 }
@@ -91,14 +91,14 @@ impl Sources<'_> {
                     named => named.to_owned(),
                 };
                 let rounds = self.without_secrets(given());
-                let question = Question {
+                let request = ModelRequest {
                     policy: summary,
                     prompt: &prompt(self.policy, size, &subject.instructions),
                     model: &model,
                     rounds: &rounds,
                     max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
                 };
-                (server.ask(&question, context.store), rounds)
+                (server.summarize(&request, context.store), rounds)
             }
         };
         Some(self.checked(reply, given, &subject.instructions))
@@ -116,7 +116,7 @@ impl Sources<'_> {
     }
 
     /// The answer, unless it names more than the policy allows of what its writer was not given.
-    fn checked(&self, reply: Reply, given: Vec<String>, instructions: &str) -> Answer {
+    fn checked(&self, reply: ModelReply, given: Vec<String>, instructions: &str) -> Answer {
         let Ok(text) = &reply.text else {
             return Answer { reply, invented: 0 };
         };
@@ -128,9 +128,11 @@ impl Sources<'_> {
         if u64::try_from(most).is_ok_and(|most| count > most) {
             let shown = invented[..invented.len().min(SHOWN)].join(", ");
             let why = format!("the answer names what it was not given: {shown}");
-            let text = Err(Refused::Failed(crate::text::printable(&why).into_owned()));
+            let text = Err(ModelError::Failed(
+                crate::text::printable(&why).into_owned(),
+            ));
             return Answer {
-                reply: Reply { text, ..reply },
+                reply: ModelReply { text, ..reply },
                 invented: count,
             };
         }

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::artifacts::{Ask, Question, Replies, Reply};
+use crate::artifacts::{ModelReply, ModelRequest, Replies, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
 use crate::outcome::{Outcome, Warning};
@@ -69,7 +69,7 @@ pub struct Options {
     /// The answers of a scripted summariser.
     pub replies: Replies,
     /// Who is asked for summaries, where the policy names a provider; and how many requests may be under way.
-    pub server: Option<(Box<dyn Ask>, usize)>,
+    pub server: Option<(Box<dyn SummaryModel>, usize)>,
     /// How large inputs and their lines may be.
     pub limits: Limits,
     /// What becomes of lines that cannot be read.
@@ -148,7 +148,7 @@ pub fn run(
     order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
     let sizes = order.iter().map(|target| target.bytes);
     let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
-    let server = asked.as_ref().map(|asked| asked as &dyn Ask);
+    let server = asked.as_ref().map(|asked| asked as &dyn SummaryModel);
     let run = one::Run::new(effective, options, server)?;
     let no_hooks = Hooks::default();
     let hooks = match options.effect {
@@ -246,7 +246,7 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
 
 /// A server whose answers are waited for by threads that have lent out their turn.
 struct Waiting<'r> {
-    server: &'r dyn Ask,
+    server: &'r dyn SummaryModel,
     turns: &'r Semaphore,
     at_once: usize,
     count: AtomicUsize,
@@ -259,11 +259,11 @@ impl std::fmt::Debug for Waiting<'_> {
     }
 }
 
-impl Ask for Waiting<'_> {
-    fn ask(&self, question: &Question<'_>, store: Option<&Store>) -> Reply {
+impl SummaryModel for Waiting<'_> {
+    fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.progress.waiting(count);
-        let reply = self.turns.lend(|| self.server.ask(question, store));
+        let reply = self.turns.lend(|| self.server.summarize(request, store));
         let count = self.count.fetch_sub(1, Ordering::Relaxed) - 1;
         self.progress.waiting(count);
         reply

@@ -17,7 +17,7 @@ use super::strict::BadLines;
 use super::sum::Sum;
 use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
-use crate::artifacts::Ask;
+use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
 use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
@@ -62,7 +62,7 @@ impl<'r> Run<'r> {
     pub(super) fn new(
         effective: &'r Effective,
         options: &'r Options,
-        server: Option<&'r dyn Ask>,
+        server: Option<&'r dyn SummaryModel>,
     ) -> Result<Self> {
         let policy = &effective.policy;
         let pipeline = |keeping| {

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicUsize;
 
 use clap::Args;
 
-use crate::artifacts::Ask;
+use crate::artifacts::SummaryModel;
 use crate::batch::Effect;
 use crate::error::Result;
 use crate::policy::Policy;
@@ -42,7 +42,7 @@ impl ServerArgs {
         _: &Policy,
         _: Effect,
         _: &Arc<AtomicUsize>,
-    ) -> Result<Option<(Box<dyn Ask>, usize)>> {
+    ) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
         Ok(None)
     }
 
@@ -53,8 +53,8 @@ impl ServerArgs {
         policy: &Policy,
         effect: Effect,
         stop: &Arc<AtomicUsize>,
-    ) -> Result<Option<(Box<dyn Ask>, usize)>> {
-        use crate::http::{Endpoint, Key, Limits, Network, Plain, Provider, Server};
+    ) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
+        use crate::http::{Endpoint, Key, Limits, Network, PlainHttp, Provider, Server};
         use crate::pipeline::asks_a_server;
 
         let Some(provider) = Provider::of(policy.summary.source).filter(|_| asks_a_server(policy))
@@ -62,22 +62,22 @@ impl ServerArgs {
             return Ok(None);
         };
         let plain = if self.allow_http {
-            Plain::Anywhere
+            PlainHttp::Anywhere
         } else {
-            Plain::Loopback
+            PlainHttp::LoopbackOnly
         };
         let key = Key::from_environment(provider)?;
         let endpoint = Endpoint::new(provider, &policy.summary.base_url, key, plain)?;
         let at_once = usize::from(self.max_concurrency);
         let limits = Limits {
-            at_once,
+            concurrent: at_once,
             requests: self.max_requests,
             input_tokens: self.max_input_tokens,
-            patience: std::time::Duration::from_secs(self.request_timeout),
+            timeout: std::time::Duration::from_secs(self.request_timeout),
         };
         let network = match effect {
-            Effect::Write => Network::Open,
-            Effect::DryRun => Network::Closed,
+            Effect::Write => Network::Online,
+            Effect::DryRun => Network::Offline,
         };
         let breaker = policy.summary.breaker;
         let server = Server::new(endpoint, breaker, limits, network, stop.clone());

@@ -1,7 +1,7 @@
-//! Where requests go, and with which key.
+//! The address that requests are sent to, and the key that they carry.
 //!
-//! Refuses what would send a key or a transcript where nobody meant it to go. A key comes from the environment alone, and is
-//! never shown.
+//! Refuses addresses that would send a key or a transcript where the user did not mean it to go. A key
+//! is read from the environment alone, and is never shown.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,45 +11,45 @@ use ureq::http::Uri;
 use crate::error::{Error, ErrorKind, Result};
 use crate::policy::Source;
 
-/// Whose way of talking a server speaks.
+/// The API that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
-    /// Anthropic's Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI's Chat Completions.
+    /// OpenAI's Chat Completions API.
     Openai,
 }
 
-/// Whether a transcript may go over the network where everybody on the way can read it.
+/// Whether requests may be sent without encryption (`http://`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plain {
-    /// Only within this machine.
-    Loopback,
-    /// Anywhere.
+pub enum PlainHttp {
+    /// Only to this machine.
+    LoopbackOnly,
+    /// To any server.
     Anywhere,
 }
 
-/// A key; shown nowhere.
+/// An API key; never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
-/// Where one kind of request goes.
+/// A server and the key for it.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// Whose way of talking is spoken there.
+    /// The API that it speaks.
     pub provider: Provider,
-    /// The whole address.
+    /// The address that requests are posted to.
     pub url: String,
-    /// Name and port of the server, for people.
+    /// Host and port, for messages.
     pub host: String,
     /// Whether it is the provider's own server.
     pub is_own: bool,
-    /// The key; a server on this machine may need none.
+    /// The key; a server of the user's own may need none.
     pub key: Option<Key>,
 }
 
 impl Provider {
-    /// The provider that writes summaries, where the policy's source is one.
+    /// The provider that writes summaries, if the policy names one.
     pub fn of(source: Source) -> Option<Self> {
         match source {
             Source::Extractive | Source::Scripted => None,
@@ -58,7 +58,7 @@ impl Provider {
         }
     }
 
-    /// The variable that holds the key.
+    /// The environment variable that holds the key.
     pub fn key_variable(self) -> &'static str {
         match self {
             Provider::Anthropic => "ANTHROPIC_API_KEY",
@@ -66,7 +66,7 @@ impl Provider {
         }
     }
 
-    /// The provider's own server.
+    /// The base address of the provider's own server.
     fn own(self) -> &'static str {
         match self {
             Provider::Anthropic => "https://api.anthropic.com",
@@ -76,47 +76,47 @@ impl Provider {
 }
 
 impl Key {
-    /// A key as a user has it; a line end behind it is none of it.
+    /// A key as the user gives it, without whitespace around it. `variable` is named in the error.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`]: characters that no header can hold. The message does not show them.
+    /// [`ErrorKind::Config`]: it is empty, or has characters that a header cannot hold. The message does not show them.
     pub fn new(text: &str, variable: &str) -> Result<Self> {
         let key = text.trim();
         if key.is_empty() || !key.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(Error::new(
                 ErrorKind::Config,
                 format!(
-                    "{variable} holds no key: it is empty, or has characters that a key cannot have"
+                    "{variable} is not a valid key: it is empty, or has characters that a key cannot have"
                 ),
             )
-            .hint("set it to the key alone, without quotes, blanks or line ends"));
+            .hint("set it to the key alone, without quotes, spaces or line breaks"));
         }
         Ok(Key(key.to_owned()))
     }
 
-    /// The provider's key, where the environment has one.
+    /// The provider's key, if the environment has one.
     ///
     /// # Errors
-    /// Those of [`Key::new`], and where the variable is not Unicode.
+    /// Those of [`Key::new`], and if the variable is not Unicode.
     pub fn from_environment(provider: Provider) -> Result<Option<Self>> {
         let variable = provider.key_variable();
         let Some(value) = std::env::var_os(variable).filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
         let value = value.into_string().map_err(|_| {
-            let message = format!("{variable} holds no key: it is no Unicode text");
+            let message = format!("{variable} is not a valid key: it is not Unicode text");
             Error::new(ErrorKind::Config, message)
         })?;
         Key::new(&value, variable).map(Some)
     }
 
-    /// The key, for the one header that carries it.
+    /// The key, for the header that carries it.
     pub(super) fn secret(&self) -> &str {
         &self.0
     }
 
-    /// `text` without the key, where a server has repeated it.
-    pub(super) fn cut_out(&self, text: &str) -> String {
+    /// `text` with the key masked, in case a server repeats it.
+    pub(super) fn mask(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }
 }
@@ -128,16 +128,16 @@ impl fmt::Debug for Key {
 }
 
 impl Endpoint {
-    /// The address below `base` ("" = the provider's own server).
+    /// The endpoint of a provider's API at `base` ("" = the provider's own server).
     ///
     /// # Errors
-    /// [`ErrorKind::Config`]: no address, one with a user's name or a query in it, one without encryption outside of this
-    /// machine, or the provider's own server without a key.
-    pub fn new(provider: Provider, base: &str, key: Option<Key>, plain: Plain) -> Result<Self> {
+    /// [`ErrorKind::Config`]: `base` is not an address, contains a user name or a query, or is not encrypted and not on this
+    /// machine; or the provider's own server is to be used without a key.
+    pub fn new(provider: Provider, base: &str, key: Option<Key>, plain: PlainHttp) -> Result<Self> {
         let is_own = base.is_empty();
         let base = if is_own { provider.own() } else { base };
         let wrong = |why: &str, hint: &str| {
-            // What stands before an @ may be a password.
+            // What precedes an @ may be a password.
             let shown = base.rsplit('@').next().unwrap_or_default();
             let shown = crate::text::printable(shown).into_owned();
             Err(Error::new(
@@ -148,38 +148,38 @@ impl Endpoint {
         };
         let form = "an address is https://HOST[:PORT][/PATH]";
         let Ok(uri) = base.parse::<Uri>() else {
-            return wrong("it is no address", form);
+            return wrong("not an address", form);
         };
         let (Some(scheme), Some(host), Some(authority)) =
             (uri.scheme_str(), uri.host(), uri.authority())
         else {
-            return wrong("it is no address", form);
+            return wrong("not an address", form);
         };
         if authority.as_str().contains('@') {
             return wrong(
-                "it holds a user's name or password",
+                "it contains a user name or password",
                 "keys come from the environment, never from an address",
             );
         }
         if uri.query().is_some() || base.contains('#') {
-            return wrong("it holds a query or a fragment", form);
+            return wrong("it contains a query or a fragment", form);
         }
         match (scheme, plain) {
-            ("https", _) | ("http", Plain::Anywhere) => {}
-            ("http", Plain::Loopback) if is_loopback(host) => {}
-            ("http", Plain::Loopback) => {
+            ("https", _) | ("http", PlainHttp::Anywhere) => {}
+            ("http", PlainHttp::LoopbackOnly) if is_loopback(host) => {}
+            ("http", PlainHttp::LoopbackOnly) => {
                 return wrong(
-                    "without encryption everybody on the way reads the transcript and the key",
-                    "use https://, or --allow-http where the network is your own",
+                    "without encryption, anyone on the network path can read the transcript and the key",
+                    "use https://, or --allow-http if the network is your own",
                 );
             }
-            _ => return wrong("it is neither https:// nor http://", form),
+            _ => return wrong("it begins with neither https:// nor http://", form),
         }
         if key.is_none() && is_own {
             let variable = provider.key_variable();
             return Err(
                 Error::new(ErrorKind::Config, format!("{variable} is not set"))
-                    .hint("set it to your key; a server of your own is named with --base-url"),
+                    .hint("set it to your key, or name your own server with --base-url"),
             );
         }
         let path = uri.path().trim_end_matches('/');
@@ -214,7 +214,8 @@ mod tests {
 
     fn url(provider: Provider, base: &str) -> Result<String> {
         let key = Key::new("k", "K").unwrap();
-        Endpoint::new(provider, base, Some(key), Plain::Loopback).map(|endpoint| endpoint.url)
+        Endpoint::new(provider, base, Some(key), PlainHttp::LoopbackOnly)
+            .map(|endpoint| endpoint.url)
     }
 
     #[test]
@@ -249,13 +250,13 @@ mod tests {
         for (base, why) in [
             ("http://example.com", "without encryption"),
             ("http://127.0.0.1.example.com", "without encryption"),
-            ("http://127.0.0.1@example.com", "user's name"),
-            ("https://me:secret@example.com", "user's name"),
+            ("http://127.0.0.1@example.com", "user name"),
+            ("https://me:secret@example.com", "user name"),
             ("https://example.com/?key=1", "a query"),
             ("ftp://example.com", "neither"),
-            ("example.com", "no address"),
-            ("https://", "no address"),
-            ("https://a b", "no address"),
+            ("example.com", "not an address"),
+            ("https://", "not an address"),
+            ("https://a b", "not an address"),
         ] {
             let error = url(Provider::Openai, base).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Config, "{base}");
@@ -263,26 +264,27 @@ mod tests {
             assert!(!error.message.contains("secret"), "{error}");
         }
         let key = Key::new("k", "K").unwrap();
-        let plain = Endpoint::new(Provider::Openai, "http://h", Some(key), Plain::Anywhere);
+        let plain = Endpoint::new(Provider::Openai, "http://h", Some(key), PlainHttp::Anywhere);
         assert_eq!(plain.unwrap().host, "h");
     }
 
     #[test]
-    fn only_the_providers_own_server_insists_on_a_key() {
-        let without = |base| Endpoint::new(Provider::Anthropic, base, None, Plain::Loopback);
+    fn only_the_providers_own_server_requires_a_key() {
+        let without =
+            |base| Endpoint::new(Provider::Anthropic, base, None, PlainHttp::LoopbackOnly);
         let error = without("").unwrap_err();
         assert_eq!(error.message, "ANTHROPIC_API_KEY is not set");
         assert!(without("http://127.0.0.1:1").is_ok());
     }
 
     #[test]
-    fn a_key_is_one_word_and_shown_nowhere() {
+    fn a_key_is_one_word_and_never_shown() {
         let key = Key::new(" sk-123\n", "K").unwrap();
         assert_eq!(
             (key.secret(), format!("{key:?}").as_str()),
             ("sk-123", "Key(…)")
         );
-        assert_eq!(key.cut_out("bad key sk-123."), "bad key [key].");
+        assert_eq!(key.mask("bad key sk-123."), "bad key [key].");
         for wrong in ["", " ", "a\nb", "a b", "é", "a\u{7f}"] {
             let error = Key::new(wrong, "K").unwrap_err();
             assert_eq!(error.kind, ErrorKind::Config, "{wrong:?}");

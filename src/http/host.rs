@@ -1,142 +1,143 @@
-//! What all threads know of a server: whether to ask it at all, when, and how often again.
+//! What all threads know about a server: whether to send it requests, from when on, and how many more retries.
 //!
-//! Looks at no clock: the time is handed in.
+//! Reads no clock: the time is passed in.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::answer::Failure;
+use super::response::Failure;
+use crate::summarizer::retry::Breaker;
 
-/// After so many failures in a row a server is left alone, where the policy says nothing else.
-const FAILURES: u64 = 3;
-/// For so long; then one request may try whether it is back.
+/// How many failures in a row open the breaker if the policy does not say.
+const DEFAULT_BREAKER: u64 = 3;
+/// How long the breaker stays open; then one request may try whether the server is back.
 const COOL_DOWN: Duration = Duration::from_secs(30);
-/// Tries after the first that all requests of a run may have together; each success gives one back.
-const RETRIES: u64 = 20;
-/// A server that wants to be left alone for longer is not waited for.
+/// The retries of all requests of a run together; each success adds one, up to this number.
+const RETRY_BUDGET: u64 = 20;
+/// The longest wait a server may ask for; beyond it, requests fail.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// One server.
+/// The state of one server, shared by all threads.
 #[derive(Debug)]
-pub(super) struct Host {
-    limit: u64,
-    state: Mutex<State>,
-}
+pub(super) struct Host(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// In a row.
-    failures: u64,
-    /// When the server was given up, or last tried again.
-    opened: Option<Instant>,
-    /// Nobody may ask before this.
+    breaker: Breaker,
+    /// When the open breaker lets the next request through.
+    next_probe: Option<Instant>,
+    /// No request may be sent before this.
     not_before: Option<Instant>,
-    /// Tries after the first that are left.
+    /// Retries left.
     retries: u64,
-    /// Why no request will ever be answered.
-    lost: Option<String>,
+    /// Why no request of this run can succeed.
+    fatal: Option<String>,
 }
 
-/// Whether a request may go out.
+/// Whether a request may be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It may.
+    /// Now.
     Now,
-    /// Not before so much time has passed.
-    In(Duration),
-    /// No; why.
-    No(String),
+    /// After this time.
+    After(Duration),
+    /// Not at all; why.
+    Denied(String),
 }
 
 impl Host {
-    /// `breaker` failures in a row are too many; 0 = the policy does not say.
+    /// A server that has not been asked yet. `breaker` failures in a row are too many; 0 = the default number.
     pub(super) fn new(breaker: u64) -> Self {
-        Host {
-            limit: if breaker == 0 { FAILURES } else { breaker },
-            state: Mutex::new(State {
-                failures: 0,
-                opened: None,
-                not_before: None,
-                retries: RETRIES,
-                lost: None,
-            }),
-        }
+        let limit = if breaker == 0 {
+            DEFAULT_BREAKER
+        } else {
+            breaker
+        };
+        Host(Mutex::new(State {
+            breaker: Breaker::new(limit),
+            next_probe: None,
+            not_before: None,
+            retries: RETRY_BUDGET,
+            fatal: None,
+        }))
     }
 
-    /// Whether a request may go out now.
+    /// Whether a request may be sent at `now`.
     pub(super) fn admits(&self, now: Instant) -> Admission {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = &state.lost {
-            return Admission::No(why.clone());
+        let mut state = self.state();
+        if let Some(why) = &state.fatal {
+            return Admission::Denied(why.clone());
         }
-        if let Some(opened) = state.opened {
-            if now.duration_since(opened) < COOL_DOWN {
-                let failures = state.failures;
-                return Admission::No(format!(
-                    "the server failed {failures} times in a row and is not asked for a while"
+        if let Some(probe) = state.next_probe {
+            if now < probe {
+                let failures = state.breaker.failures();
+                return Admission::Denied(format!(
+                    "the server failed {failures} times in a row; no request is sent to it for {} s",
+                    COOL_DOWN.as_secs()
                 ));
             }
-            // This request is the one that tries; the next one waits for its turn.
-            state.opened = Some(now);
+            // This request is the probe; others wait for its result, or for the next one.
+            state.next_probe = Some(now + COOL_DOWN);
         }
         match state.not_before {
             Some(time) if time > now => {
                 let wait = time - now;
                 if wait > LONGEST_WAIT {
                     let seconds = wait.as_secs();
-                    return Admission::No(format!(
-                        "the server wants to be left alone for {seconds} s"
+                    return Admission::Denied(format!(
+                        "the server asks to wait {seconds} s, which is too long"
                     ));
                 }
-                Admission::In(wait)
+                Admission::After(wait)
             }
             Some(_) | None => Admission::Now,
         }
     }
 
-    /// Whether a request that failed may be tried once more.
-    pub(super) fn may_try_again(&self) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let may = state.retries > 0;
+    /// Takes one retry from the budget of the run, if any is left.
+    pub(super) fn take_retry(&self) -> bool {
+        let mut state = self.state();
+        let is_left = state.retries > 0;
         state.retries = state.retries.saturating_sub(1);
-        may
+        is_left
     }
 
-    /// Takes note of what came of a request.
-    pub(super) fn note<T>(&self, now: Instant, result: &Result<T, Failure>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Records the result of a request.
+    pub(super) fn record<T>(&self, now: Instant, result: &Result<T, Failure>) {
+        let mut state = self.state();
         match result {
-            // A prompt that is too long was understood well.
-            Ok(_) | Err(Failure::TooLong { .. }) => {
-                state.failures = 0;
-                state.opened = None;
-                state.retries = RETRIES.min(state.retries + 1);
+            // A server that finds a prompt too long works.
+            Ok(_) | Err(Failure::PromptTooLong { .. }) => {
+                state.breaker.succeeded();
+                state.next_probe = None;
+                state.retries = RETRY_BUDGET.min(state.retries + 1);
             }
-            Err(Failure::Busy { after, .. }) => {
-                // Nothing is wrong with a server that asks for patience.
-                if let Some(after) = after {
-                    let time = now + *after;
-                    state.not_before = Some(state.not_before.map_or(time, |old| old.max(time)));
-                }
+            // A server that asks to wait works, too.
+            Err(Failure::Busy { retry_after, .. }) => {
+                let time = retry_after.map(|wait| now + wait);
+                state.not_before = state.not_before.max(time);
             }
-            Err(Failure::Lost(why)) => state.lost = Some(why.clone()),
-            Err(Failure::Passing(_) | Failure::Refused(_)) => state.fail(now, self.limit),
-            Err(Failure::Stopped | Failure::Pending | Failure::Limit(_)) => {}
+            Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
+            Err(Failure::Transient(_) | Failure::Rejected(_)) => state.fail(now),
+            Err(Failure::Interrupted | Failure::Offline | Failure::RunLimit(_)) => {}
         }
     }
 
-    /// Takes note that the last try of a summary, too, met a server that asked for patience: that was one failure.
-    pub(super) fn given_up(&self, now: Instant) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.fail(now, self.limit);
+    /// Records that a summary failed because the server was busy at every attempt: that is one failure.
+    pub(super) fn record_always_busy(&self, now: Instant) {
+        self.state().fail(now);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn fail(&mut self, now: Instant, limit: u64) {
-        self.failures += 1;
-        if self.failures >= limit {
-            self.opened = Some(now);
+    fn fail(&mut self, now: Instant) {
+        self.breaker.failed();
+        if self.breaker.is_open() {
+            self.next_probe = Some(now + COOL_DOWN);
         }
     }
 }
@@ -150,82 +151,85 @@ mod tests {
     }
 
     fn down() -> Result<(), Failure> {
-        Err(Failure::Passing("down".to_owned()))
+        Err(Failure::Transient("down".to_owned()))
     }
 
     #[test]
-    fn three_failures_in_a_row_close_a_server_and_one_request_tries_it_later() {
+    fn three_failures_in_a_row_open_the_breaker_and_one_request_probes_later() {
         let (host, start) = (Host::new(3), Instant::now());
         for result in [down(), down(), Ok(()), down(), down()] {
-            host.note(start, &result);
+            host.record(start, &result);
             assert_eq!(host.admits(start), Admission::Now);
         }
-        host.note(start, &down());
-        let closed = "the server failed 3 times in a row and is not asked for a while";
-        let no = Admission::No(closed.to_owned());
-        assert_eq!(host.admits(second(start, 29)), no);
+        host.record(start, &down());
+        let why = "the server failed 3 times in a row; no request is sent to it for 30 s";
+        let denied = Admission::Denied(why.to_owned());
+        assert_eq!(host.admits(second(start, 29)), denied);
         assert_eq!(host.admits(second(start, 30)), Admission::Now);
-        // Only one of them.
-        assert_eq!(host.admits(second(start, 31)), no);
-        host.note(second(start, 32), &Ok(()));
+        // Only one.
+        assert_eq!(host.admits(second(start, 31)), denied);
+        host.record(second(start, 32), &Ok(()));
         assert_eq!(host.admits(second(start, 32)), Admission::Now);
     }
 
     #[test]
-    fn all_wait_as_long_as_the_server_has_asked_one_to() {
+    fn every_thread_waits_as_long_as_the_server_has_asked_one_to() {
         let (host, start) = (Host::new(3), Instant::now());
         let busy = |seconds| {
             Err::<(), _>(Failure::Busy {
                 why: "429".to_owned(),
-                after: Some(Duration::from_secs(seconds)),
+                retry_after: Some(Duration::from_secs(seconds)),
             })
         };
-        host.note(start, &busy(7));
-        // A shorter one that comes later does not shorten it.
-        host.note(second(start, 1), &busy(2));
+        host.record(start, &busy(7));
+        // A shorter wait that arrives later does not shorten it.
+        host.record(second(start, 1), &busy(2));
         assert_eq!(
             host.admits(second(start, 2)),
-            Admission::In(Duration::from_secs(5))
+            Admission::After(Duration::from_secs(5))
         );
         assert_eq!(host.admits(second(start, 7)), Admission::Now);
-        host.note(second(start, 8), &busy(121));
-        assert!(matches!(host.admits(second(start, 8)), Admission::No(_)));
-        assert!(matches!(host.admits(second(start, 9)), Admission::In(_)));
+        host.record(second(start, 8), &busy(121));
+        assert!(matches!(
+            host.admits(second(start, 8)),
+            Admission::Denied(_)
+        ));
+        assert!(matches!(host.admits(second(start, 9)), Admission::After(_)));
     }
 
     #[test]
-    fn tries_after_the_first_are_few_and_come_back_with_success() {
+    fn retries_are_few_and_each_success_adds_one() {
         let host = Host::new(0);
-        let granted = (0..30).filter(|_| host.may_try_again()).count();
+        let granted = (0..30).filter(|_| host.take_retry()).count();
         assert_eq!(granted, 20);
-        host.note(Instant::now(), &Ok(()));
-        assert!(host.may_try_again());
-        assert!(!host.may_try_again());
+        host.record(Instant::now(), &Ok(()));
+        assert!(host.take_retry());
+        assert!(!host.take_retry());
     }
 
     #[test]
-    fn patience_that_never_ends_is_a_failure_for_each_summary() {
+    fn a_server_that_is_always_busy_is_one_failure_a_summary() {
         let (host, start) = (Host::new(0), Instant::now());
         let busy = Err::<(), _>(Failure::Busy {
             why: "429".to_owned(),
-            after: None,
+            retry_after: None,
         });
         for _ in 0..3 {
-            (0..9).for_each(|_| host.note(start, &busy));
+            (0..9).for_each(|_| host.record(start, &busy));
             assert_eq!(host.admits(start), Admission::Now);
-            host.given_up(start);
+            host.record_always_busy(start);
         }
-        assert!(matches!(host.admits(start), Admission::No(_)));
+        assert!(matches!(host.admits(start), Admission::Denied(_)));
     }
 
     #[test]
-    fn a_spent_quota_ends_it_for_good() {
+    fn a_spent_quota_is_final() {
         let host = Host::new(0);
-        host.note(
+        host.record(
             Instant::now(),
-            &Err::<(), _>(Failure::Lost("no credit".to_owned())),
+            &Err::<(), _>(Failure::Fatal("no credit".to_owned())),
         );
-        let no = Admission::No("no credit".to_owned());
-        assert_eq!(host.admits(second(Instant::now(), 1_000)), no);
+        let denied = Admission::Denied("no credit".to_owned());
+        assert_eq!(host.admits(second(Instant::now(), 1_000)), denied);
     }
 }

@@ -1,15 +1,16 @@
-//! Summaries from a server: every request has a reason to be sent, a limit, and a place among those that are under way.
+//! Summaries from a server.
 //!
-//! The only room that uses the network, and it does so for nobody who has not named a provider. Who asks waits here; the
-//! answer of an earlier run is taken from the store, so that no request is paid twice. Nothing is sent in a dry run. What
-//! a server says is data: it never becomes a path, a header or a word on a terminal as it stands.
+//! The only part of the program that uses the network, and only if the user names a provider. The calling thread waits for
+//! the answer. Answers are kept in the store, so that none is paid for twice; a dry run sends nothing. What a server
+//! returns is data: it never becomes a path or a header, and is never printed unescaped.
 
-mod answer;
 mod body;
+mod client;
 mod endpoint;
 mod host;
-mod once;
-mod wire;
+mod in_flight;
+mod response;
+mod shorten;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -19,41 +20,41 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifacts::{Ask, Question, Refused, Reply};
+use crate::artifacts::{ModelError, ModelReply, ModelRequest, SummaryModel};
 use crate::outcome::Spent;
-use crate::policy::Summary;
 use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
-use crate::summarizer::retry::pause;
+use crate::summarizer::retry::{Backoff, Failed, retry};
 
-use answer::{Answer, Failure, Gap};
-use body::{Asked, Marks, body};
+use body::{Delimiter, Parts, body};
+use client::Client;
 use host::{Admission, Host};
-use once::Once;
-use wire::Wire;
+use in_flight::InFlight;
+use response::{Answer, Failure};
+use shorten::{halves, newest_within};
 
-pub use endpoint::{Endpoint, Key, Plain, Provider};
+pub use endpoint::{Endpoint, Key, PlainHttp, Provider};
 
-/// What a run lets its requests do.
+/// Limits on the requests of a run.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Requests under way at the same time.
-    pub at_once: usize,
-    /// Requests in all; `None` = no limit.
+    /// Requests at the same time.
+    pub concurrent: usize,
+    /// Requests in total; `None` = no limit.
     pub requests: Option<u64>,
-    /// Tokens that are sent in all, as far as they can be estimated before; `None` = no limit.
+    /// Tokens sent in total, estimated before sending; `None` = no limit.
     pub input_tokens: Option<u64>,
-    /// How long one answer may take.
-    pub patience: Duration,
+    /// How long one request may take.
+    pub timeout: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            at_once: 4,
+            concurrent: 4,
             requests: None,
             input_tokens: None,
-            patience: Duration::from_secs(300),
+            timeout: Duration::from_secs(300),
         }
     }
 }
@@ -61,50 +62,50 @@ impl Default for Limits {
 /// Whether requests are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// They are.
-    Open,
-    /// Only answers that the store has are given.
-    Closed,
+    /// Yes.
+    Online,
+    /// No: only answers in the store are used.
+    Offline,
 }
 
 /// A server that writes summaries.
 #[derive(Debug)]
 pub struct Server {
-    wire: Wire,
+    client: Client,
     host: Host,
     permits: Semaphore,
-    once: Once,
+    in_flight: InFlight,
     limits: Limits,
     network: Network,
     stop: Arc<AtomicUsize>,
-    /// Requests that were sent, by all threads.
+    /// Requests sent, by all threads.
     sent: AtomicU64,
-    /// Tokens that were sent.
+    /// Tokens sent.
     sent_tokens: AtomicU64,
 }
 
 /// An answer as the store keeps it.
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct CachedAnswer {
     text: String,
     model: Option<String>,
 }
 
-/// One question on its way.
-struct Attempt<'q> {
-    question: &'q Question<'q>,
+/// The progress of one [`ModelRequest`].
+struct Job<'q> {
+    request: &'q ModelRequest<'q>,
     store: Option<&'q Store>,
     attempts: u64,
     spent: Spent,
     model: Option<String>,
-    /// How often the prompt was made shorter.
+    /// How often the prompt was shortened.
     shortened: u64,
     unread: u64,
 }
 
 impl Server {
-    /// The server at `endpoint`; `breaker` failures in a row are too many (0 = the policy does not say). `stop` is not 0
-    /// once the run is to end.
+    /// The server at `endpoint`. After `breaker` failures in a row it is sent no requests for a while; 0 = a default number.
+    /// `stop` becomes nonzero when the run is to end.
     pub fn new(
         endpoint: Endpoint,
         breaker: u64,
@@ -113,10 +114,10 @@ impl Server {
         stop: Arc<AtomicUsize>,
     ) -> Self {
         Server {
-            wire: Wire::new(endpoint, limits.patience),
+            client: Client::new(endpoint, limits.timeout),
             host: Host::new(breaker),
-            permits: Semaphore::new(limits.at_once),
-            once: Once::default(),
+            permits: Semaphore::new(limits.concurrent),
+            in_flight: InFlight::default(),
             limits,
             network,
             stop,
@@ -125,115 +126,101 @@ impl Server {
         }
     }
 
-    /// A summary of these rounds; of fewer, or in two parts, where they are more than the model can read.
-    fn summary(&self, attempt: &mut Attempt<'_>, rounds: &[String]) -> Result<String, Failure> {
-        let failure = match self.answer(attempt, &rounds.concat()) {
-            Ok(text) => return Ok(text),
-            Err(failure) => failure,
+    /// A summary of these rounds. If they are too long for the model: of the newest ones, or in two parts.
+    fn summary(&self, job: &mut Job<'_>, rounds: &[String]) -> Result<String, Failure> {
+        let (why, excess) = match self.answer(job, &rounds.concat()) {
+            Err(Failure::PromptTooLong { why, excess }) => (why, excess),
+            result => return result,
         };
-        let Failure::TooLong { why, gap } = failure else {
-            return Err(failure);
-        };
-        let is_last = attempt.shortened >= attempt.question.policy.drop_rounds;
-        if is_last || rounds.len() < 2 {
-            return Err(Failure::Refused(why));
+        if job.shortened >= job.request.policy.drop_rounds || rounds.len() < 2 {
+            return Err(Failure::Rejected(why));
         }
-        attempt.shortened += 1;
-        match gap {
-            Some(gap) => {
-                let rest = within(rounds, gap, attempt.question.max_tokens);
-                attempt.unread += (rounds.len() - rest.len()) as u64;
-                self.summary(attempt, rest)
+        job.shortened += 1;
+        match excess {
+            Some(excess) => {
+                let newest = newest_within(rounds, excess, job.request.max_tokens);
+                job.unread += (rounds.len() - newest.len()) as u64;
+                self.summary(job, newest)
             }
             None => {
                 let (older, newer) = halves(rounds);
-                let older = self.summary(attempt, older)?;
-                let newer = self.summary(attempt, newer)?;
+                let older = self.summary(job, older)?;
+                let newer = self.summary(job, newer)?;
                 Ok(format!("{older}\n\n{newer}"))
             }
         }
     }
 
-    /// One answer: from the store, or after as many tries as the policy has.
-    fn answer(&self, attempt: &mut Attempt<'_>, text: &str) -> Result<String, Failure> {
-        let question = attempt.question;
-        let asked = Asked {
-            system: &question.policy.system,
-            prompt: question.prompt,
-            model: question.model,
-            max_tokens: question.max_tokens,
+    /// One answer: from the store, or from the server after as many attempts as the policy allows.
+    fn answer(&self, job: &mut Job<'_>, text: &str) -> Result<String, Failure> {
+        let request = job.request;
+        let parts = Parts {
+            system: &request.policy.system,
+            prompt: request.prompt,
+            model: request.model,
+            max_tokens: request.max_tokens,
             text,
         };
-        let endpoint = self.wire.endpoint();
-        let request = body(endpoint, asked, &Marks::any());
-        let key = crate::store::answer_name(&[endpoint.url.as_bytes(), &request]);
-        // Two copies of a session are one question; without a store, its answer could not be handed on.
-        let _asking = match attempt.store.map(|_| self.once.ask(&key, &self.stop)) {
-            Some(None) => return Err(Failure::Stopped),
-            asking => asking,
+        let endpoint = self.client.endpoint();
+        let named = body(endpoint, parts, &Delimiter::constant());
+        let name = crate::store::answer_name(&[endpoint.url.as_bytes(), &named]);
+        // Two copies of a session make the same request; without a store, the answer could not be shared.
+        let _claim = match job.store.map(|_| self.in_flight.claim(&name, &self.stop)) {
+            Some(None) => return Err(Failure::Interrupted),
+            claim => claim,
         };
-        if let Some(kept) = attempt.store.and_then(|store| kept(store, &key)) {
-            attempt.spent.cached += 1;
-            attempt.model = kept.model.or(attempt.model.take());
-            return Ok(kept.text);
+        if let Some(cached) = job.store.and_then(|store| cached(store, &name)) {
+            job.spent.cached += 1;
+            job.model = cached.model.or(job.model.take());
+            return Ok(cached.text);
         }
-        if self.network == Network::Closed {
-            return Err(Failure::Pending);
+        if self.network == Network::Offline {
+            return Err(Failure::Offline);
         }
-        let tries = question.policy.tries;
-        let mut number = 1;
-        // The next try is the same request: a server may know it again.
-        let request = body(endpoint, asked, &Marks::new(chance()));
-        loop {
-            let result = self.request(attempt, request.clone());
-            match result {
-                Ok(answer) => {
-                    if let Some(store) = attempt.store {
-                        keep(store, &key, &answer);
-                    }
-                    attempt.model = answer.model.or(attempt.model.take());
-                    return Ok(answer.text);
-                }
-                Err(Failure::Passing(_) | Failure::Busy { .. })
-                    if number < tries && self.host.may_try_again() =>
-                {
-                    self.wait(question.policy, number)?;
-                    number += 1;
-                }
-                Err(failure) => {
-                    if matches!(failure, Failure::Busy { .. }) {
-                        self.host.given_up(Instant::now());
-                    }
-                    return Err(failure);
-                }
-            }
+        // Each attempt sends the same bytes, so that the server can recognise a repetition.
+        let body = body(endpoint, parts, &Delimiter::new(random_bits()));
+        let result = retry(request.policy, self, || {
+            self.send(job, body.clone())
+                .map_err(|failure| match failure {
+                    failure if failure.is_transient() => Failed::Transient(failure),
+                    failure => Failed::Permanent(failure),
+                })
+        });
+        if let Err(Failure::Busy { .. }) = result {
+            self.host.record_always_busy(Instant::now());
         }
+        let answer = result?;
+        if let Some(store) = job.store {
+            cache(store, &name, &answer);
+        }
+        job.model = answer.model.or(job.model.take());
+        Ok(answer.text)
     }
 
-    /// One request, when it is its turn.
-    fn request(&self, attempt: &mut Attempt<'_>, body: Vec<u8>) -> Result<Answer, Failure> {
+    /// Sends one request, as soon as the limits and the server allow it.
+    fn send(&self, job: &mut Job<'_>, body: Vec<u8>) -> Result<Answer, Failure> {
         let Some(_permit) = self.permits.acquire_unless(&self.stop) else {
-            return Err(Failure::Stopped);
+            return Err(Failure::Interrupted);
         };
         loop {
             match self.host.admits(Instant::now()) {
                 Admission::Now => break,
-                Admission::In(time) => self.pass(time)?,
-                Admission::No(why) => return Err(Failure::Limit(why)),
+                Admission::After(time) => self.wait(time)?,
+                Admission::Denied(why) => return Err(Failure::RunLimit(why)),
             }
         }
-        // Four bytes a token: only to stop before a limit, not to say what was sent.
+        // Four bytes a token: good enough for a limit, and corrected by what the server counts.
         let estimate = body.len() as u64 / 4;
         self.count(estimate)?;
-        attempt.attempts += 1;
-        attempt.spent.requests += 1;
-        let arrived = self.wire.send(body, &self.stop);
-        let result =
-            arrived.and_then(|arrived| answer::read(self.wire.endpoint().provider, &arrived));
-        self.host.note(Instant::now(), &result);
+        job.attempts += 1;
+        job.spent.requests += 1;
+        let response = self.client.send(body, &self.stop);
+        let provider = self.client.endpoint().provider;
+        let result = response.and_then(|response| response::read(provider, &response));
+        self.host.record(Instant::now(), &result);
         if let Ok(answer) = &result {
-            attempt.spent.input_tokens += answer.input_tokens;
-            attempt.spent.output_tokens += answer.output_tokens;
+            job.spent.input_tokens += answer.input_tokens;
+            job.spent.output_tokens += answer.output_tokens;
             let more = answer.input_tokens.saturating_sub(estimate);
             self.sent_tokens.fetch_add(more, Ordering::Relaxed);
         }
@@ -242,37 +229,39 @@ impl Server {
 
     /// Counts a request against the limits of the run.
     fn count(&self, tokens: u64) -> Result<(), Failure> {
-        let limit = |what: &str, most: u64| {
-            Err(Failure::Limit(format!(
-                "the run may send no more than {most} {what}"
-            )))
+        let exceeded = |limit: u64, what: &str| {
+            let why = format!("the run may send at most {limit} {what}");
+            Err(Failure::RunLimit(why))
         };
-        if let Some(most) = self.limits.requests
-            && self.sent.fetch_add(1, Ordering::Relaxed) >= most
+        if let Some(limit) = self.limits.requests
+            && self.sent.fetch_add(1, Ordering::Relaxed) >= limit
         {
-            return limit("requests", most);
+            return exceeded(limit, "requests");
         }
-        if let Some(most) = self.limits.input_tokens
-            && self.sent_tokens.fetch_add(tokens, Ordering::Relaxed) + tokens > most
+        if let Some(limit) = self.limits.input_tokens
+            && self.sent_tokens.fetch_add(tokens, Ordering::Relaxed) + tokens > limit
         {
             self.sent_tokens.fetch_sub(tokens, Ordering::Relaxed);
-            return limit("tokens", most);
+            return exceeded(limit, "tokens");
         }
         Ok(())
     }
+}
 
-    /// Waits between one try and the next.
-    fn wait(&self, policy: &Summary, number: u64) -> Result<(), Failure> {
-        let share = (chance() >> 75) as f64 / (1u64 << 53) as f64;
-        self.pass(pause(policy, number, share))
+impl Backoff<Failure> for Server {
+    fn may_retry(&self) -> bool {
+        self.host.take_retry()
     }
 
-    /// Lets time pass, unless the run is stopped.
-    fn pass(&self, time: Duration) -> Result<(), Failure> {
+    fn random(&self) -> f64 {
+        (random_bits() >> 75) as f64 / (1u64 << 53) as f64
+    }
+
+    fn wait(&self, time: Duration) -> Result<(), Failure> {
         let end = Instant::now() + time;
         loop {
             if self.stop.load(Ordering::Relaxed) != 0 {
-                return Err(Failure::Stopped);
+                return Err(Failure::Interrupted);
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -283,101 +272,80 @@ impl Server {
     }
 }
 
-impl Ask for Server {
-    fn ask(&self, question: &Question<'_>, store: Option<&Store>) -> Reply {
-        let mut attempt = Attempt {
-            question,
+impl SummaryModel for Server {
+    fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply {
+        let mut job = Job {
+            request,
             store,
             attempts: 0,
             spent: Spent::default(),
-            model: (!question.model.is_empty()).then(|| question.model.to_owned()),
+            model: (!request.model.is_empty()).then(|| request.model.to_owned()),
             shortened: 0,
             unread: 0,
         };
-        let result = if question.model.is_empty() {
-            Err(Failure::Limit(
-                "the transcript names no model, and no other was named with --model".to_owned(),
+        let result = if request.model.is_empty() {
+            Err(Failure::RunLimit(
+                "the transcript names no model; name one with --model".to_owned(),
             ))
         } else {
-            self.summary(&mut attempt, question.rounds)
+            self.summary(&mut job, request.rounds)
         };
+        let endpoint = self.client.endpoint();
         let text = result.map_err(|failure| {
             let why = match failure {
-                Failure::Pending => return Refused::Pending,
-                Failure::Stopped => "the run was stopped".to_owned(),
+                Failure::Offline => return ModelError::Pending,
+                Failure::Interrupted => "the run was interrupted".to_owned(),
                 Failure::Busy { why, .. }
-                | Failure::Passing(why)
-                | Failure::Refused(why)
-                | Failure::Lost(why)
-                | Failure::TooLong { why, .. }
-                | Failure::Limit(why) => why,
+                | Failure::Transient(why)
+                | Failure::Rejected(why)
+                | Failure::Fatal(why)
+                | Failure::PromptTooLong { why, .. }
+                | Failure::RunLimit(why) => why,
             };
-            let key = self.wire.endpoint().key.as_ref();
-            let why = key.map_or(why.clone(), |key| key.cut_out(&why));
-            Refused::Failed(format!("{}: {why}", self.wire.endpoint().host))
+            let why = match &endpoint.key {
+                Some(key) => key.mask(&why),
+                None => why,
+            };
+            ModelError::Failed(format!("{}: {why}", endpoint.host))
         });
-        Reply {
+        ModelReply {
             text,
-            attempts: attempt.attempts,
-            model: attempt.model,
-            spent: attempt.spent,
-            unread: attempt.unread,
+            attempts: job.attempts,
+            model: job.model,
+            spent: job.spent,
+            unread: job.unread,
         }
     }
 }
 
-/// The newest rounds that fit where so much did not; the answer needs room, too.
-fn within(rounds: &[String], gap: Gap, answer: u64) -> &[String] {
-    let most = if gap.most > answer * 2 {
-        gap.most - answer
-    } else {
-        gap.most
-    };
-    let all: usize = rounds.iter().map(String::len).sum();
-    // A tenth to spare: where the tokens are is not known.
-    let room = all as f64 * most as f64 / gap.prompt as f64 * 0.9;
-    let mut used = 0;
-    let newest = rounds.iter().rev().take_while(|round| {
-        used += round.len();
-        used as f64 <= room
-    });
-    // At least one goes, and at least one stays.
-    let count = newest.count().clamp(1, rounds.len() - 1);
-    &rounds[rounds.len() - count..]
-}
-
-/// Two parts of about the same size.
-fn halves(rounds: &[String]) -> (&[String], &[String]) {
-    let all: usize = rounds.iter().map(String::len).sum();
-    let mut used = 0;
-    let older = rounds.iter().take_while(|round| {
-        used += round.len();
-        used <= all / 2
-    });
-    let count = older.count().clamp(1, rounds.len() - 1);
-    rounds.split_at(count)
-}
-
-fn kept(store: &Store, name: &str) -> Option<Kept> {
+fn cached(store: &Store, name: &str) -> Option<CachedAnswer> {
     serde_json::from_slice(&store.read_answer(name)?).ok()
 }
 
-/// Keeps an answer for the next run. A store that cannot is no reason to lose it in this one.
-fn keep(store: &Store, name: &str, answer: &Answer) {
-    let kept = Kept {
+/// Keeps an answer for later runs. If the store cannot, this run still uses it.
+fn cache(store: &Store, name: &str, answer: &Answer) {
+    let cached = CachedAnswer {
         text: answer.text.clone(),
         model: answer.model.clone(),
     };
-    if let Ok(bytes) = serde_json::to_vec(&kept) {
+    if let Ok(bytes) = serde_json::to_vec(&cached) {
         let _ = store.put_answer(name, &bytes);
     }
 }
 
-/// 128 bits that nobody could have foreseen: the standard library's keys come from the system.
-fn chance() -> u128 {
+/// 128 unpredictable bits: the standard library seeds its hash keys from the system.
+fn random_bits() -> u128 {
     let half = || u128::from(RandomState::new().build_hasher().finish());
     half() << 64 | half()
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_bits_do_not_repeat() {
+        let drawn: std::collections::BTreeSet<u128> = (0..1_000).map(|_| random_bits()).collect();
+        assert_eq!(drawn.len(), 1_000);
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use super::Policy;
-use crate::artifacts::{Ask, Replies};
+use crate::artifacts::{Replies, SummaryModel};
 use crate::batch::{
     self, BadLines, Destination, Effect, FileSource, Found, Hooks, Limits, Options, Overwrite,
     Progress, Source, compact_bytes, needs_archive,
@@ -155,8 +155,8 @@ impl Progress for Unseen {
 
 /// The server that writes summaries, where the policy names one, and how many requests may be under way.
 #[cfg(feature = "http")]
-fn server(policy: &Policy) -> Result<Option<(Box<dyn Ask>, usize)>> {
-    use crate::http::{Endpoint, Key, Limits, Network, Plain, Provider, Server};
+fn server(policy: &Policy) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
+    use crate::http::{Endpoint, Key, Limits, Network, PlainHttp, Provider, Server};
     use crate::pipeline::asks_a_server;
 
     let policy = &policy.effective.policy;
@@ -165,15 +165,20 @@ fn server(policy: &Policy) -> Result<Option<(Box<dyn Ask>, usize)>> {
         return Ok(None);
     };
     let key = Key::from_environment(provider)?;
-    let endpoint = Endpoint::new(provider, &policy.summary.base_url, key, Plain::Loopback)?;
+    let endpoint = Endpoint::new(
+        provider,
+        &policy.summary.base_url,
+        key,
+        PlainHttp::LoopbackOnly,
+    )?;
     let limits = Limits::default();
-    let at_once = limits.at_once;
+    let at_once = limits.concurrent;
     let stop = Arc::new(AtomicUsize::new(0));
     let server = Server::new(
         endpoint,
         policy.summary.breaker,
         limits,
-        Network::Open,
+        Network::Online,
         stop,
     );
     Ok(Some((Box::new(server), at_once)))
@@ -181,6 +186,6 @@ fn server(policy: &Policy) -> Result<Option<(Box<dyn Ask>, usize)>> {
 
 /// None: the pipeline then refuses a policy that names a provider.
 #[cfg(not(feature = "http"))]
-fn server(_: &Policy) -> Result<Option<(Box<dyn Ask>, usize)>> {
+fn server(_: &Policy) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
     Ok(None)
 }

@@ -17,7 +17,7 @@ mod summaries;
 mod usage;
 mod work;
 
-use crate::artifacts::{Ask, Replies, Root, Sources};
+use crate::artifacts::{Replies, Root, Sources, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::Warnings;
@@ -63,7 +63,7 @@ impl<'p> Pipeline<'p> {
     pub fn asking(
         policy: &'p Policy,
         keeping: Keeping,
-        server: Option<&'p dyn Ask>,
+        server: Option<&'p dyn SummaryModel>,
     ) -> Result<Self> {
         if server.is_none() && asks_a_server(policy) {
             let why = if cfg!(feature = "http") {

@@ -73,8 +73,8 @@ impl<'p> Gates<'p> {
     pub(super) fn asked(&mut self, asked: Asked) {
         match asked {
             Asked::Nobody => {}
-            Asked::Answered => self.breaker.count::<(), ()>(&Ok(())),
-            Asked::Failed => self.breaker.count::<(), ()>(&Err(())),
+            Asked::Answered => self.breaker.succeeded(),
+            Asked::Failed => self.breaker.failed(),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! What users have to know of a summary: that there is none, and what it does not hold.
 
 use super::{Lost, Summarised};
-use crate::artifacts::{NotRead, Refused, SummaryArtifacts, Unread};
+use crate::artifacts::{ModelError, NotRead, SummaryArtifacts, Unread};
 use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
 use crate::text::count;
 
 /// Why there is no summary where one was asked for.
 pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     match &artifacts.answer.as_ref()?.reply.text {
-        Err(Refused::Failed(why)) => Some(Degraded {
+        Err(ModelError::Failed(why)) => Some(Degraded {
             kind: DegradedKind::SummaryFailed,
             message: format!("no summary could be had: {why}"),
         }),
-        Err(Refused::Pending) | Ok(_) => None,
+        Err(ModelError::Pending) | Ok(_) => None,
     }
 }
 

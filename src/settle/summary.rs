@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::composer::Composer;
 use super::draft::{Draft, ROUNDS, Wrote};
 use super::words::Words;
-use crate::artifacts::Refused;
+use crate::artifacts::ModelError;
 use crate::facts::Left;
 use crate::format::Summaries;
 use crate::outcome::{Missed, Restored, Spent, SummaryOutcome, TargetOutcome};
@@ -151,10 +151,10 @@ impl Composer<'_> {
         };
         let other = match self.answer.map(|answer| &answer.reply.text) {
             Some(Ok(text)) => Some(text.as_str()),
-            Some(Err(Refused::Pending)) => {
+            Some(Err(ModelError::Pending)) => {
                 return stays("pending: a dry run asks no server, and no earlier answer is kept");
             }
-            Some(Err(Refused::Failed(why))) => {
+            Some(Err(ModelError::Failed(why))) => {
                 let why = format!("no summary could be had: {why}");
                 match self.subject.policy.summary.on_failure {
                     OnFailure::Extractive => None,

@@ -1,85 +1,80 @@
-//! How often a summary is asked for, how long is waited in between, and when asking is given up for good.
+//! How often a request for a summary is repeated, how long to wait in between, and when to stop requesting summaries.
 //!
-//! PURE: who waits, and on which clock, is for the caller to say.
+//! PURE: it decides; whoever calls it sends the requests and waits, on a clock of its own.
 
 use std::time::Duration;
 
 use crate::policy::{Summary, Wait};
 
-/// So many times the first wait is the longest one.
-const LONGEST: u64 = 60;
+/// The longest exponential wait, in multiples of the first one.
+const MAX_FACTOR: u64 = 60;
 
-/// Waits, or only says that it would.
-pub trait Clock {
-    /// Lets so much time pass.
-    fn wait(&mut self, time: Duration);
-
-    /// A share of chance, from 0 up to 1, so that many who wait do not come back at once.
-    fn chance(&mut self) -> f64;
-}
-
-/// What came of asking.
+/// A failed attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
-    /// The answer, or why the last try gave none.
-    pub answer: Result<String, String>,
-    /// How often it was tried.
-    pub attempts: u64,
+pub enum Failed<E> {
+    /// The next attempt may succeed.
+    Transient(E),
+    /// No further attempt will.
+    Permanent(E),
 }
 
-/// Asks as often as the policy says, until there is an answer. `ask` is told the number of the try, from 1; where it gives
-/// `None`, nobody is left to be asked.
-pub fn tries(
+/// The side effects of [`retry`].
+pub trait Backoff<E> {
+    /// Whether one more attempt may be made, where the policy allows it. Every `true` is followed by an attempt.
+    fn may_retry(&self) -> bool;
+
+    /// A random number from 0 up to 1, so that many who wait do not all come back at the same time.
+    fn random(&self) -> f64;
+
+    /// Waits.
+    ///
+    /// # Errors
+    /// Why there is to be no further attempt; [`retry`] returns it.
+    fn wait(&self, time: Duration) -> Result<(), E>;
+}
+
+/// Repeats `attempt` until it succeeds, fails for good, or has failed as often as the policy allows.
+///
+/// # Errors
+/// That of the last attempt, or of [`Backoff::wait`].
+pub fn retry<T, E>(
     policy: &Summary,
-    clock: &mut impl Clock,
-    mut ask: impl FnMut(u64) -> Option<Result<String, String>>,
-) -> Tried {
-    let mut why = "no answer is left".to_owned();
-    for attempt in 1..=policy.tries {
-        match ask(attempt) {
-            None => {
-                return Tried {
-                    answer: Err(why),
-                    attempts: attempt,
-                };
+    backoff: &impl Backoff<E>,
+    mut attempt: impl FnMut() -> Result<T, Failed<E>>,
+) -> Result<T, E> {
+    let mut failures = 0;
+    loop {
+        let failed = match attempt() {
+            Ok(answer) => return Ok(answer),
+            Err(failed) => failed,
+        };
+        failures += 1;
+        match failed {
+            Failed::Transient(_) if failures < policy.tries && backoff.may_retry() => {
+                backoff.wait(delay(policy, failures, backoff.random()))?;
             }
-            Some(Ok(text)) if !text.trim().is_empty() => {
-                return Tried {
-                    answer: Ok(text),
-                    attempts: attempt,
-                };
-            }
-            Some(Ok(_)) => "the answer is empty".clone_into(&mut why),
-            Some(Err(error)) => why = error,
+            Failed::Transient(error) | Failed::Permanent(error) => return Err(error),
         }
-        if attempt < policy.tries {
-            let time = pause(policy, attempt, clock.chance());
-            clock.wait(time);
-        }
-    }
-    Tried {
-        answer: Err(why),
-        attempts: policy.tries,
     }
 }
 
-/// The time between try `attempt` (from 1) and the next one; `chance` is from 0 up to 1.
-pub fn pause(policy: &Summary, attempt: u64, chance: f64) -> Duration {
+/// How long to wait after the given number of failures (from 1); `random` is from 0 up to 1.
+fn delay(policy: &Summary, failures: u64, random: f64) -> Duration {
     let first = policy.wait_ms;
     let millis = match policy.wait {
-        Wait::Linear => first.saturating_mul(attempt),
+        Wait::Linear => first.saturating_mul(failures),
         Wait::Exponential => {
-            let doubled = 1u64.checked_shl((attempt - 1).min(63) as u32);
-            let times = doubled.unwrap_or(u64::MAX).min(LONGEST);
-            // Half of it for certain, half of it by chance.
-            let whole = first.saturating_mul(times);
-            whole / 2 + (whole as f64 / 2.0 * chance) as u64
+            let doubled = 1u64.checked_shl((failures - 1).min(63) as u32);
+            let factor = doubled.unwrap_or(u64::MAX).min(MAX_FACTOR);
+            // Half of it is fixed, half of it random.
+            let longest = first.saturating_mul(factor);
+            longest / 2 + (longest as f64 / 2.0 * random) as u64
         }
     };
     Duration::from_millis(millis)
 }
 
-/// Gives up for good after so many failures in a row.
+/// Opens after a number of failures in a row, and closes with the next success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breaker {
     limit: u64,
@@ -87,113 +82,136 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// One that gives up after `limit` failures in a row; 0 = never.
+    /// A breaker that opens after `limit` failures in a row; 0 = never.
     pub fn new(limit: u64) -> Self {
         Breaker { limit, failures: 0 }
     }
 
-    /// Whether it has given up.
+    /// Whether no further request is to be sent.
     pub fn is_open(&self) -> bool {
         self.limit > 0 && self.failures >= self.limit
     }
 
-    /// Counts what came of an attempt.
-    pub fn count<T, E>(&mut self, result: &Result<T, E>) {
-        self.failures = match result {
-            Ok(_) => 0,
-            Err(_) => self.failures + 1,
-        };
+    /// How many requests have failed since the last success.
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Counts a success.
+    pub fn succeeded(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Counts a failure.
+    pub fn failed(&mut self) {
+        self.failures += 1;
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
     use super::*;
     use crate::policy::preset;
 
-    /// Writes down what it would have waited.
+    /// Records the waits, in milliseconds, instead of waiting.
     #[derive(Default)]
-    struct Fake(Vec<u64>);
+    struct Fake(RefCell<Vec<u64>>);
 
-    impl Clock for Fake {
-        fn wait(&mut self, time: Duration) {
-            self.0.push(time.as_millis() as u64);
+    impl Backoff<&'static str> for Fake {
+        fn may_retry(&self) -> bool {
+            true
         }
 
-        fn chance(&mut self) -> f64 {
+        fn random(&self) -> f64 {
             0.5
         }
-    }
 
-    /// What the tries of a preset come to when these answers come in their order, and the waits between them.
-    fn tried(name: &str, answers: &[Result<&str, &str>]) -> (Tried, Vec<u64>) {
-        let policy = preset(name).unwrap();
-        let mut clock = Fake::default();
-        let mut answers = answers.iter();
-        let tried = tries(&policy.summary, &mut clock, |_| {
-            let answer = answers.next()?;
-            Some(answer.map(str::to_owned).map_err(str::to_owned))
-        });
-        (tried, clock.0)
-    }
-
-    fn failed(why: &str, attempts: u64) -> Tried {
-        Tried {
-            answer: Err(why.to_owned()),
-            attempts,
+        fn wait(&self, time: Duration) -> Result<(), &'static str> {
+            let millis = time.as_millis() as u64;
+            self.0.borrow_mut().push(millis);
+            if millis == 6_000 {
+                Err("stopped")
+            } else {
+                Ok(())
+            }
         }
     }
+
+    type Attempt = Result<&'static str, Failed<&'static str>>;
+
+    /// The result, how many attempts there were, and the waits between them.
+    type Retried = (Result<&'static str, &'static str>, usize, Vec<u64>);
+
+    fn retried(preset_name: &str, attempts: &[Attempt]) -> Retried {
+        retried_by(&preset(preset_name).unwrap().summary, attempts)
+    }
+
+    fn retried_by(policy: &Summary, attempts: &[Attempt]) -> Retried {
+        let (fake, mut left) = (Fake::default(), attempts.iter());
+        let result = retry(policy, &fake, || left.next().unwrap().clone());
+        let count = attempts.len() - left.len();
+        (result, count, fake.0.into_inner())
+    }
+
+    const BUSY: Attempt = Err(Failed::Transient("busy"));
+    const DOWN: Attempt = Err(Failed::Transient("down"));
 
     #[test]
     fn offload_first_tries_three_times_and_waits_a_second_times_the_attempt() {
-        let busy = Err("busy");
-        let (three, waits) = tried("offload-first", &[busy, busy, Err("down"), Ok("so")]);
-        assert_eq!((three, waits), (failed("down", 3), vec![1_000, 2_000]));
-        let (second, waits) = tried("offload-first", &[busy, Ok("so")]);
-        let expected = Tried {
-            answer: Ok("so".to_owned()),
-            attempts: 2,
-        };
-        assert_eq!((second, waits), (expected, vec![1_000]));
+        let three = retried("offload-first", &[BUSY, BUSY, DOWN, Ok("so")]);
+        assert_eq!(three, (Err("down"), 3, vec![1_000, 2_000]));
+        let second = retried("offload-first", &[BUSY, Ok("so")]);
+        assert_eq!(second, (Ok("so"), 2, vec![1_000]));
     }
 
     #[test]
-    fn the_others_try_once_and_wait_for_nothing() {
+    fn the_others_try_once_and_do_not_wait() {
         for name in ["layered", "reset", "boundary", "turns"] {
-            let (tried, waits) = tried(name, &[Err("busy"), Ok("so")]);
-            assert_eq!((tried, waits), (failed("busy", 1), vec![]), "{name}");
+            let once = retried(name, &[BUSY, Ok("so")]);
+            assert_eq!(once, (Err("busy"), 1, vec![]), "{name}");
         }
     }
 
     #[test]
-    fn waits_double_with_a_half_by_chance_up_to_a_limit() {
-        let (_, waits) = tried("auto", &[Err("a"), Ok(" "), Err("c")]);
+    fn waits_double_up_to_a_limit_and_half_of_each_is_random() {
+        let (.., waits) = retried("auto", &[BUSY, DOWN, BUSY]);
         assert_eq!(waits, [750, 1_500]);
-        let mut policy = preset("auto").unwrap().summary;
-        policy.tries = 100;
-        let long = |attempt| pause(&policy, attempt, 1.0).as_millis();
-        assert_eq!([long(6), long(7), long(99)], [32_000, 60_000, 60_000]);
+        let policy = preset("auto").unwrap().summary;
+        let longest = |failures| delay(&policy, failures, 1.0).as_millis();
+        assert_eq!(
+            [longest(6), longest(7), longest(99)],
+            [32_000, 60_000, 60_000]
+        );
     }
 
     #[test]
-    fn an_empty_answer_is_a_failure_and_nobody_left_ends_it() {
-        assert_eq!(
-            tried("offload-first", &[Ok(" \n")]).0,
-            failed("the answer is empty", 2)
-        );
+    fn a_permanent_failure_or_one_while_waiting_ends_it() {
+        let refused = Err(Failed::Permanent("refused"));
+        let permanent = retried("offload-first", &[BUSY, refused, Ok("so")]);
+        assert_eq!(permanent, (Err("refused"), 2, vec![1_000]));
+        let mut policy = preset("offload-first").unwrap().summary;
+        policy.wait_ms = 6_000;
+        let stopped = retried_by(&policy, &[BUSY, Ok("so")]);
+        assert_eq!(stopped, (Err("stopped"), 1, vec![6_000]));
     }
 
     #[test]
     fn the_breaker_opens_after_three_failures_in_a_row() {
         let mut breaker = Breaker::new(preset("boundary").unwrap().summary.breaker);
-        for result in [Err(()), Err(()), Ok(()), Err(()), Err(())] {
-            breaker.count(&result);
+        for failed in [true, true, false, true, true] {
+            if failed {
+                breaker.failed();
+            } else {
+                breaker.succeeded();
+            }
             assert!(!breaker.is_open());
         }
-        breaker.count(&Err::<(), ()>(()));
+        breaker.failed();
         assert!(breaker.is_open());
         let mut never = Breaker::new(0);
-        never.count(&Err::<(), ()>(()));
+        never.failed();
         assert!(!never.is_open());
     }
 }

@@ -90,12 +90,12 @@ fn what_would_leak_is_said_before_anything_is_read() {
     let key = [("OPENAI_API_KEY", "k")];
     for (env, url, why) in [
         (&key[..], "http://example.com", "--allow-http"),
-        (&key[..], "https://me:pw@example.com", "user's name"),
-        (&key[..], "file:///etc/passwd", "no address"),
+        (&key[..], "https://me:pw@example.com", "user name"),
+        (&key[..], "file:///etc/passwd", "not an address"),
         (
             &[("OPENAI_API_KEY", "a\nb")][..],
             "https://example.com",
-            "holds no key",
+            "is not a valid key",
         ),
         (&[][..], "", "OPENAI_API_KEY is not set"),
     ] {

@@ -1,7 +1,7 @@
-//! One request over the network, and what arrives.
+//! Sends one request over the network and reads the response.
 //!
-//! Follows nobody elsewhere, uses no proxy that the environment names, waits no longer than it was told, and reads no more
-//! than a summary can have. Each request has a thread of its own, so that a run that is stopped need not wait for a server.
+//! Follows no redirects, uses no proxy from the environment, waits no longer than its timeout, and reads no more than a
+//! summary can need. Each request has a thread of its own, so that an interrupted run need not wait for the server.
 
 use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,36 +11,36 @@ use std::time::Duration;
 use ureq::Agent;
 use ureq::http::HeaderMap;
 
-use super::answer::{Arrived, Failure};
 use super::endpoint::{Endpoint, Provider};
+use super::response::{Failure, Response};
 use crate::semaphore::POLL;
 
-/// What a server may take to answer a knock.
-const CONNECT: Duration = Duration::from_secs(10);
-/// The most that is read of an answer.
-const BODY_BYTES: u64 = 8 << 20;
-/// The version of Anthropic's interface that is spoken.
+/// The longest time for connecting.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest response, in bytes.
+const MAX_BODY_BYTES: u64 = 8 << 20;
+/// The version of Anthropic's API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// The way to a server.
+/// An HTTP client for one server.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct Client {
     agent: Agent,
     endpoint: Endpoint,
 }
 
-impl Wire {
-    pub(super) fn new(endpoint: Endpoint, patience: Duration) -> Self {
+impl Client {
+    pub(super) fn new(endpoint: Endpoint, timeout: Duration) -> Self {
         let config = Agent::config_builder()
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
             .proxy(None)
-            .timeout_connect(Some(CONNECT.min(patience)))
-            .timeout_global(Some(patience))
+            .timeout_connect(Some(CONNECT_TIMEOUT.min(timeout)))
+            .timeout_global(Some(timeout))
             .user_agent(concat!("ctxpack/", env!("CARGO_PKG_VERSION")))
             .build();
-        Wire {
+        Client {
             agent: config.into(),
             endpoint,
         }
@@ -50,8 +50,8 @@ impl Wire {
         &self.endpoint
     }
 
-    /// Sends `body` and waits for what comes back.
-    pub(super) fn send(&self, body: Vec<u8>, stop: &AtomicUsize) -> Result<Arrived, Failure> {
+    /// Sends `body` and waits for the response.
+    pub(super) fn send(&self, body: Vec<u8>, stop: &AtomicUsize) -> Result<Response, Failure> {
         let mut request = self
             .agent
             .post(&self.endpoint.url)
@@ -68,55 +68,51 @@ impl Wire {
                 }
             };
         }
-        let (give, take) = channel();
+        let (sender, receiver) = channel();
         let work = move || {
-            let sent = request.send(body.as_slice()).and_then(|mut response| {
+            let result = request.send(body.as_slice()).and_then(|mut response| {
                 let mut body = Vec::new();
-                let read = response.body_mut().as_reader().take(BODY_BYTES + 1);
-                let mut read = read;
-                read.read_to_end(&mut body)?;
-                Ok(arrived(
-                    response.status().as_u16(),
-                    response.headers(),
-                    body,
-                ))
+                let mut reader = response.body_mut().as_reader().take(MAX_BODY_BYTES + 1);
+                reader.read_to_end(&mut body)?;
+                let status = response.status().as_u16();
+                Ok(of_parts(status, response.headers(), body))
             });
-            // Nobody listens any more where the run was stopped.
-            let _ = give.send(sent);
+            // If the run was interrupted, nobody receives it.
+            let _ = sender.send(result);
         };
         let thread = std::thread::Builder::new().name("request".to_owned());
         if let Err(error) = thread.spawn(work) {
-            return Err(Failure::Limit(format!(
-                "no thread for the request: {error}"
+            return Err(Failure::RunLimit(format!(
+                "cannot start a thread for the request: {error}"
             )));
         }
         loop {
-            match take.recv_timeout(POLL) {
-                Ok(Ok(arrived)) if arrived.body.len() as u64 > BODY_BYTES => {
-                    return Err(Failure::Refused(
-                        "the answer is larger than 8 MiB".to_owned(),
+            match receiver.recv_timeout(POLL) {
+                Ok(Ok(response)) if response.body.len() as u64 > MAX_BODY_BYTES => {
+                    return Err(Failure::Rejected(
+                        "the response is larger than 8 MiB".to_owned(),
                     ));
                 }
-                Ok(Ok(arrived)) => return Ok(arrived),
-                Ok(Err(error)) => return Err(Failure::Passing(told(&error))),
+                Ok(Ok(response)) => return Ok(response),
+                Ok(Err(error)) => return Err(Failure::Transient(describe(&error))),
                 Err(RecvTimeoutError::Timeout) if stop.load(Ordering::Relaxed) != 0 => {
-                    return Err(Failure::Stopped);
+                    return Err(Failure::Interrupted);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Failure::Passing("the request broke off".to_owned()));
+                    return Err(Failure::Transient("the request was aborted".to_owned()));
                 }
             }
         }
     }
 }
 
-fn arrived(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Arrived {
+fn of_parts(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Response {
     let header = |name: &str| {
         let value = headers.get(name)?.to_str().ok()?;
         Some(value.to_owned())
     };
-    Arrived {
+    Response {
         status,
         retry_after_ms: header("retry-after-ms"),
         retry_after: header("retry-after"),
@@ -126,12 +122,12 @@ fn arrived(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Arrived {
     }
 }
 
-/// What went wrong on the way, for people.
-fn told(error: &ureq::Error) -> String {
+/// A network error, for people.
+fn describe(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "the server did not answer in time".to_owned(),
-        ureq::Error::HostNotFound => "the server's name leads nowhere".to_owned(),
-        ureq::Error::ConnectionFailed => "no server answers there".to_owned(),
+        ureq::Error::HostNotFound => "the server's name cannot be resolved".to_owned(),
+        ureq::Error::ConnectionFailed => "cannot connect to the server".to_owned(),
         error => format!("the connection failed: {error}"),
     }
 }

@@ -1,36 +1,36 @@
-//! What servers say, in their own words.
+//! Responses of real servers, word for word.
 
 use super::*;
 
-fn arrived(status: u16, body: &str) -> Arrived {
-    Arrived {
+fn response(status: u16, body: &str) -> Response {
+    Response {
         status,
         body: body.as_bytes().to_owned(),
-        ..Arrived::default()
+        ..Response::default()
     }
 }
 
 fn anthropic(status: u16, body: &str) -> Result<Answer, Failure> {
-    read(Provider::Anthropic, &arrived(status, body))
+    read(Provider::Anthropic, &response(status, body))
 }
 
 fn openai(status: u16, body: &str) -> Result<Answer, Failure> {
-    read(Provider::Openai, &arrived(status, body))
+    read(Provider::Openai, &response(status, body))
 }
 
 fn why(result: Result<Answer, Failure>) -> String {
     match result.unwrap_err() {
         Failure::Busy { why, .. } => format!("busy: {why}"),
-        Failure::Passing(why) => format!("passing: {why}"),
-        Failure::Refused(why) => format!("refused: {why}"),
-        Failure::Lost(why) => format!("lost: {why}"),
-        Failure::TooLong { why, gap } => format!("too long, {gap:?}: {why}"),
+        Failure::Transient(why) => format!("transient: {why}"),
+        Failure::Rejected(why) => format!("rejected: {why}"),
+        Failure::Fatal(why) => format!("fatal: {why}"),
+        Failure::PromptTooLong { why, excess } => format!("too long, {excess:?}: {why}"),
         other => format!("{other:?}"),
     }
 }
 
 #[test]
-fn a_summary_is_read_with_what_it_took() {
+fn a_summary_is_read_with_its_usage() {
     let answer = anthropic(
         200,
         r#"{"type":"message","model":"m","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":" a"},{"type":"text","text":"b\n"}],
@@ -58,7 +58,7 @@ fn a_summary_is_read_with_what_it_took() {
 }
 
 #[test]
-fn a_success_that_is_no_summary_is_a_failure() {
+fn a_success_without_a_summary_is_a_failure() {
     let of = |content: &str, reason: &str| {
         why(anthropic(
             200,
@@ -66,52 +66,52 @@ fn a_success_that_is_no_summary_is_a_failure() {
         ))
     };
     let text = r#"{"type":"text","text":"a"}"#;
-    assert_eq!(of("", "end_turn"), "passing: the answer is empty");
+    assert_eq!(of("", "end_turn"), "transient: the answer is empty");
     assert_eq!(
         of(r#"{"type":"text","text":" \n"}"#, "end_turn"),
-        "passing: the answer is empty"
+        "transient: the answer is empty"
     );
     assert_eq!(
         of(text, "max_tokens"),
-        "refused: the answer was cut off at its largest size"
+        "rejected: the answer was cut off at the output limit"
     );
-    assert_eq!(of(text, "refusal"), "refused: the model refused");
+    assert_eq!(of(text, "refusal"), "rejected: the model refused");
     assert_eq!(
         of(text, "tool_use"),
-        "refused: the model called a tool instead of answering"
+        "rejected: the model called a tool instead of answering"
     );
     assert_eq!(
         of(
             r#"{"type":"tool_use","id":"1","name":"x","input":{}}"#,
             "end_turn"
         ),
-        "refused: the model called a tool instead of answering"
+        "rejected: the model called a tool instead of answering"
     );
     assert_eq!(
         of(text, "pause"),
-        "refused: the answer ended for a reason that is not known: pause"
+        "rejected: the answer ended for an unknown reason: pause"
     );
     let page = "<html><body>Sign in \u{1b}[2J</body></html>";
     assert_eq!(
         why(anthropic(200, page)),
-        "passing: the answer is not JSON: <html><body>Sign in \\u{1b}[2J</body></html>"
+        "transient: the answer is not JSON: <html><body>Sign in \\u{1b}[2J</body></html>"
     );
     assert_eq!(
         why(anthropic(200, r#"{"content":[{"type":"te"#)),
-        "passing: the answer is not JSON: {\"content\":[{\"type\":\"te"
+        "transient: the answer is not JSON: {\"content\":[{\"type\":\"te"
     );
     assert_eq!(
         why(anthropic(200, "")),
-        "passing: the answer is not JSON: (nothing)"
+        "transient: the answer is not JSON: (nothing)"
     );
     assert_eq!(
         why(anthropic(200, "{}")),
-        "passing: the answer has no content"
+        "transient: the answer has no content"
     );
 }
 
 #[test]
-fn the_same_of_chat_completions() {
+fn a_chat_completion_without_a_summary_is_a_failure() {
     let of = |message: &str, reason: &str| {
         why(openai(
             200,
@@ -120,37 +120,37 @@ fn the_same_of_chat_completions() {
     };
     assert_eq!(
         of(r#"{"content":null}"#, "stop"),
-        "passing: the answer is empty"
+        "transient: the answer is empty"
     );
     assert_eq!(
         of(r#"{"content":"a"}"#, "length"),
-        "refused: the answer was cut off at its largest size"
+        "rejected: the answer was cut off at the output limit"
     );
     assert_eq!(
         of(r#"{"content":"a"}"#, "content_filter"),
-        "refused: the model refused"
+        "rejected: the model refused"
     );
     assert_eq!(
         of(r#"{"content":"a","refusal":"no"}"#, "stop"),
-        "refused: the model refused"
+        "rejected: the model refused"
     );
     assert_eq!(
         of(r#"{"content":"a","tool_calls":[{"id":"1"}]}"#, "stop"),
-        "refused: the model called a tool instead of answering"
+        "rejected: the model called a tool instead of answering"
     );
     assert_eq!(
         of(r#"{"content":"<think>for ever"}"#, "stop"),
-        "passing: the answer is empty"
+        "transient: the answer is empty"
     );
     assert_eq!(
         why(openai(200, r#"{"choices":[]}"#)),
-        "passing: the answer has no message"
+        "transient: the answer has no message"
     );
 }
 
 #[test]
-fn too_long_is_known_by_every_servers_words() {
-    for (status, body, gap) in [
+fn a_prompt_that_is_too_long_is_recognised_in_every_servers_words() {
+    for (status, body, excess) in [
         (
             400,
             r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
@@ -178,15 +178,19 @@ fn too_long_is_known_by_every_servers_words() {
             None,
         ),
     ] {
-        let Err(Failure::TooLong { gap: found, .. }) = openai(status, body) else {
+        let Err(Failure::PromptTooLong { excess: found, .. }) = openai(status, body) else {
             panic!("{body}: {:?}", openai(status, body));
         };
-        assert_eq!(found.map(|gap| (gap.prompt, gap.most)), gap, "{body}");
+        assert_eq!(
+            found.map(|found| (found.prompt, found.limit)),
+            excess,
+            "{body}"
+        );
     }
 }
 
 #[test]
-fn money_that_is_gone_ends_it_and_so_does_a_key_that_is_refused() {
+fn missing_credit_and_a_refused_key_are_fatal() {
     for (status, body) in [
         (
             429,
@@ -211,50 +215,56 @@ fn money_that_is_gone_ends_it_and_so_does_a_key_that_is_refused() {
     ] {
         let result = openai(status, body);
         assert!(
-            matches!(result, Err(Failure::Lost(_))),
+            matches!(result, Err(Failure::Fatal(_))),
             "{status} {body}: {result:?}"
         );
     }
 }
 
 #[test]
-fn what_may_pass_and_what_will_not() {
+fn statuses_are_transient_or_not() {
     let kind = |status: u16, should_retry: Option<&str>| {
-        let arrived = Arrived {
+        let response = Response {
             should_retry: should_retry.map(str::to_owned),
-            ..arrived(status, "x")
+            ..response(status, "x")
         };
-        why(read(Provider::Anthropic, &arrived).map(|_| unreachable!()))
+        why(read(Provider::Anthropic, &response).map(|_| unreachable!()))
     };
     for status in [408, 409, 500, 502, 503, 504, 529] {
-        assert_eq!(kind(status, None), format!("passing: status {status}: x"));
+        assert_eq!(kind(status, None), format!("transient: status {status}: x"));
     }
-    // A server that is gone behind a gateway looks like this, too; with a wait it is there.
+    // A gateway answers the same for a server that is down; one that names a wait is up.
     assert_eq!(kind(429, None), "busy: status 429: x");
-    let waits = Arrived {
+    let waits = Response {
         retry_after: Some("2".to_owned()),
-        ..arrived(503, "x")
+        ..response(503, "x")
     };
     let waits = read(Provider::Anthropic, &waits);
-    assert!(matches!(waits, Err(Failure::Busy { after: Some(_), .. })));
+    assert!(matches!(
+        waits,
+        Err(Failure::Busy {
+            retry_after: Some(_),
+            ..
+        })
+    ));
     for status in [400, 404, 405, 422] {
-        assert_eq!(kind(status, None), format!("refused: status {status}: x"));
+        assert_eq!(kind(status, None), format!("rejected: status {status}: x"));
     }
-    assert_eq!(kind(500, Some("false")), "refused: status 500: x");
-    assert_eq!(kind(400, Some("true")), "passing: status 400: x");
+    assert_eq!(kind(500, Some("false")), "rejected: status 500: x");
+    assert_eq!(kind(400, Some("true")), "transient: status 400: x");
 }
 
 #[test]
-fn a_wait_is_read_in_every_form() {
+fn retry_after_is_read_in_every_form() {
     let after = |ms: Option<&str>, seconds: Option<&str>| {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        let arrived = Arrived {
+        let response = Response {
             retry_after_ms: own(ms),
             retry_after: own(seconds),
             date: Some("Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
-            ..arrived(429, "")
+            ..response(429, "")
         };
-        arrived.after().map(|after| after.as_millis())
+        response.wait().map(|wait| wait.as_millis())
     };
     assert_eq!(after(Some("1500"), Some("9")), Some(1_500));
     assert_eq!(after(None, Some("2")), Some(2_000));

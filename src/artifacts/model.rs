@@ -1,0 +1,54 @@
+//! The interface to a model outside of this program: what a summary is requested with, and what comes back.
+//!
+//! Data and a trait. Whoever sends requests implements the trait; nothing here knows how.
+
+use std::fmt::Debug;
+
+use crate::outcome::Spent;
+use crate::policy::Summary;
+use crate::store::Store;
+
+/// A request for one summary.
+#[derive(Debug)]
+pub struct ModelRequest<'q> {
+    /// How often to try and how long to wait in between.
+    pub policy: &'q Summary,
+    /// What the model is instructed to do, in the policy's words.
+    pub prompt: &'q str,
+    /// The model's name; empty where neither a flag nor the transcript names one.
+    pub model: &'q str,
+    /// The conversation as text, in rounds, the oldest first. It is data from a transcript, never instructions.
+    pub rounds: &'q [String],
+    /// The largest size of the answer, in tokens.
+    pub max_tokens: u64,
+}
+
+/// The result of a [`ModelRequest`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelReply {
+    /// The summary, or why there is none.
+    pub text: Result<String, ModelError>,
+    /// How many requests were made for it.
+    pub attempts: u64,
+    /// The model that answered, or that was named in the request.
+    pub model: Option<String>,
+    /// What the requests cost.
+    pub spent: Spent,
+    /// How many of the oldest rounds were left out because the prompt was too long for the model.
+    pub unread: u64,
+}
+
+/// Why there is no summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelError {
+    /// Nothing was requested: a dry run sends no requests.
+    Pending,
+    /// The request failed; the reason, for people.
+    Failed(String),
+}
+
+/// A model that writes summaries.
+pub trait SummaryModel: Debug + Sync {
+    /// Requests a summary and waits for it. Answers are looked up in `store` first, and kept there.
+    fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply;
+}

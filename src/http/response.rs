@@ -1,0 +1,341 @@
+//! Turns a server's response into a summary or into a kind of failure.
+//!
+//! PURE. Anything but a complete summary is a failure, whatever the status: an empty, cut-off or refused answer, a tool
+//! call, an HTML page.
+
+use std::time::Duration;
+
+use jiff::fmt::rfc2822::DateTimeParser;
+use serde_json::Value;
+
+use super::endpoint::Provider;
+use crate::text::printable;
+
+/// How much of a server's error message is shown, in characters.
+const SHOWN_CHARS: usize = 300;
+
+/// A response as it came over the network.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    /// The header `retry-after-ms`.
+    pub(super) retry_after_ms: Option<String>,
+    /// The header `retry-after`.
+    pub(super) retry_after: Option<String>,
+    /// The header `x-should-retry`.
+    pub(super) should_retry: Option<String>,
+    /// The header `date`.
+    pub(super) date: Option<String>,
+    pub(super) body: Vec<u8>,
+}
+
+/// A summary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) model: Option<String>,
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+}
+
+/// Why there is no summary. The text of a variant is the reason, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The server works, and asks for the request to be sent later.
+    Busy {
+        why: String,
+        retry_after: Option<Duration>,
+    },
+    /// The same request may succeed later.
+    Transient(String),
+    /// The same request never will.
+    Rejected(String),
+    /// No request of this run will: the key is not accepted, or the account has no credit.
+    Fatal(String),
+    /// The prompt is longer than the model can read; by how much, if the server says so.
+    PromptTooLong { why: String, excess: Option<Excess> },
+    /// A limit of the run itself.
+    RunLimit(String),
+    /// The run sends no requests.
+    Offline,
+    /// The run was interrupted.
+    Interrupted,
+}
+
+/// By how much a prompt is too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Excess {
+    /// Tokens of the prompt.
+    pub(super) prompt: u64,
+    /// The most tokens that a prompt may have.
+    pub(super) limit: u64,
+}
+
+impl Failure {
+    /// Whether the same request may succeed later.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Failure::Busy { .. } | Failure::Transient(_) => true,
+            Failure::Rejected(_)
+            | Failure::Fatal(_)
+            | Failure::PromptTooLong { .. }
+            | Failure::RunLimit(_)
+            | Failure::Offline
+            | Failure::Interrupted => false,
+        }
+    }
+}
+
+/// Reads a response.
+pub(super) fn read(provider: Provider, response: &Response) -> Result<Answer, Failure> {
+    match response.status {
+        200..=299 => {
+            let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
+                return Err(Failure::Transient(format!(
+                    "the answer is not JSON: {}",
+                    shown(&response.body)
+                )));
+            };
+            match provider {
+                Provider::Anthropic => anthropic(&body),
+                Provider::Openai => openai(&body),
+            }
+        }
+        300..=399 => Err(Failure::Fatal(format!(
+            "the server redirects requests (status {}), and redirects are not followed: the key is meant for this server only",
+            response.status
+        ))),
+        _ => Err(failure(response)),
+    }
+}
+
+fn anthropic(body: &Value) -> Result<Answer, Failure> {
+    let Some(blocks) = body["content"].as_array() else {
+        return Err(Failure::Transient("the answer has no content".to_owned()));
+    };
+    check_complete(body["stop_reason"].as_str())?;
+    let mut text = String::new();
+    for block in blocks {
+        match block["type"].as_str() {
+            Some("text") => text.push_str(block["text"].as_str().unwrap_or_default()),
+            Some("thinking" | "redacted_thinking") => {}
+            Some("tool_use") => return Err(tool_call()),
+            Some(_) | None => {
+                return Err(Failure::Rejected(
+                    "the answer contains more than text".to_owned(),
+                ));
+            }
+        }
+    }
+    answer(&text, body, "input_tokens", "output_tokens").map(|answer| {
+        // Tokens read from the cache or written to it are input, too.
+        let usage = &body["usage"];
+        let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+        let cached = cached.iter().filter_map(|name| usage[*name].as_u64());
+        Answer {
+            input_tokens: answer.input_tokens + cached.sum::<u64>(),
+            ..answer
+        }
+    })
+}
+
+fn openai(body: &Value) -> Result<Answer, Failure> {
+    let choice = &body["choices"][0];
+    let message = &choice["message"];
+    if !message.is_object() {
+        return Err(Failure::Transient("the answer has no message".to_owned()));
+    }
+    check_complete(choice["finish_reason"].as_str())?;
+    let calls = message["tool_calls"].as_array();
+    if calls.is_some_and(|calls| !calls.is_empty()) || message["function_call"].is_object() {
+        return Err(tool_call());
+    }
+    if message["refusal"]
+        .as_str()
+        .is_some_and(|why| !why.is_empty())
+    {
+        return Err(Failure::Rejected("the model refused".to_owned()));
+    }
+    let text = message["content"].as_str().unwrap_or_default();
+    answer(text, body, "prompt_tokens", "completion_tokens")
+}
+
+/// Checks that the model ended its answer itself.
+fn check_complete(reason: Option<&str>) -> Result<(), Failure> {
+    match reason {
+        None | Some("end_turn" | "stop_sequence" | "stop" | "eos") => Ok(()),
+        Some("max_tokens" | "length" | "model_context_window_exceeded") => Err(Failure::Rejected(
+            "the answer was cut off at the output limit".to_owned(),
+        )),
+        Some("refusal" | "content_filter") => {
+            Err(Failure::Rejected("the model refused".to_owned()))
+        }
+        Some("tool_use" | "tool_calls" | "function_call") => Err(tool_call()),
+        Some(other) => Err(Failure::Rejected(format!(
+            "the answer ended for an unknown reason: {}",
+            clipped(other)
+        ))),
+    }
+}
+
+fn tool_call() -> Failure {
+    Failure::Rejected("the model called a tool instead of answering".to_owned())
+}
+
+fn answer(text: &str, body: &Value, input: &str, output: &str) -> Result<Answer, Failure> {
+    // Some servers leave the model's reasoning in the text.
+    let text = match text.trim_start().strip_prefix("<think>") {
+        Some(reasoning) => reasoning
+            .split_once("</think>")
+            .map_or("", |(_, rest)| rest),
+        None => text,
+    };
+    if text.trim().is_empty() {
+        return Err(Failure::Transient("the answer is empty".to_owned()));
+    }
+    Ok(Answer {
+        text: text.trim().to_owned(),
+        model: body["model"].as_str().map(clipped),
+        input_tokens: body["usage"][input].as_u64().unwrap_or(0),
+        output_tokens: body["usage"][output].as_u64().unwrap_or(0),
+    })
+}
+
+/// What an error status means.
+fn failure(response: &Response) -> Failure {
+    let body = serde_json::from_slice::<Value>(&response.body).unwrap_or_default();
+    let error = match &body["error"] {
+        Value::Null => &body,
+        error => error,
+    };
+    let said = match error["message"].as_str().or(error.as_str()) {
+        Some(message) => clipped(message),
+        None => shown(&response.body),
+    };
+    let name = |key: &str| error[key].as_str().unwrap_or_default();
+    let names = [
+        name("type"),
+        name("code"),
+        error["details"]["error_code"].as_str().unwrap_or_default(),
+    ];
+    let status = response.status;
+    let why = format!("status {status}: {said}");
+    if names.iter().any(|name| is_out_of_credit(name)) || said.contains("credit balance is too low")
+    {
+        return Failure::Fatal(why);
+    }
+    if let (400 | 413 | 422 | 500, Some(excess)) = (status, too_long(error, &names, &said)) {
+        return Failure::PromptTooLong { why, excess };
+    }
+    match (response.should_retry.as_deref(), status) {
+        (Some("false"), 401 | 403) => Failure::Fatal(why),
+        (Some("false"), _) => Failure::Rejected(why),
+        (_, 429) => Failure::Busy {
+            why,
+            retry_after: response.wait(),
+        },
+        (Some("true"), _) | (_, 408 | 409 | 425 | 500..=599) => match response.wait() {
+            Some(wait) => Failure::Busy {
+                why,
+                retry_after: Some(wait),
+            },
+            None => Failure::Transient(why),
+        },
+        (_, 413) => Failure::PromptTooLong { why, excess: None },
+        // A key that is not accepted now will not be later.
+        (_, 401..=403) => Failure::Fatal(why),
+        _ => Failure::Rejected(why),
+    }
+}
+
+/// Whether an error code says that there is no credit left, which waiting does not change.
+fn is_out_of_credit(name: &str) -> bool {
+    matches!(
+        name,
+        "insufficient_quota"
+            | "credit_balance_exhausted"
+            | "billing_hard_limit_reached"
+            | "billing_error"
+            | "enforced_spend_limit_reached"
+    ) || name.ends_with("_spend_limit_exceeded")
+}
+
+/// `Some` if the server says that the prompt is too long; by how much, if it says that as well.
+fn too_long(error: &Value, names: &[&str], said: &str) -> Option<Option<Excess>> {
+    let excess = |prompt: Option<u64>, limit: Option<u64>| {
+        let (prompt, limit) = (prompt?, limit?);
+        (prompt > limit).then_some(Excess { prompt, limit })
+    };
+    let lower = said.to_lowercase();
+    if names.contains(&"exceed_context_size_error") {
+        let counted = |key: &str| error[key].as_u64();
+        return Some(excess(counted("n_prompt_tokens"), counted("n_ctx")));
+    }
+    if let Some((_, after)) = lower.split_once("prompt is too long") {
+        let mut numbers = numbers(after);
+        return Some(excess(numbers.next(), numbers.next()));
+    }
+    if names.contains(&"context_length_exceeded") || lower.contains("maximum context length") {
+        let mut numbers = numbers(&lower);
+        let limit = numbers.next();
+        return Some(excess(numbers.next(), limit));
+    }
+    let phrases = [
+        "context length",
+        "context window",
+        "context size",
+        "too many tokens",
+        "input is too long",
+    ];
+    phrases
+        .iter()
+        .any(|phrase| lower.contains(phrase))
+        .then_some(None)
+}
+
+/// The integers in a text; commas between digits are ignored.
+fn numbers(text: &str) -> impl Iterator<Item = u64> {
+    text.split(|c: char| !c.is_ascii_digit() && c != ',')
+        .filter_map(|word| word.replace(',', "").parse().ok())
+}
+
+impl Response {
+    /// How long the server asks to wait before the next request.
+    fn wait(&self) -> Option<Duration> {
+        let number = |text: &Option<String>| {
+            let number: f64 = text.as_deref()?.trim().parse().ok()?;
+            (number.is_finite() && number >= 0.0).then_some(number)
+        };
+        if let Some(millis) = number(&self.retry_after_ms) {
+            return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+        }
+        if let Some(seconds) = number(&self.retry_after) {
+            return Duration::try_from_secs_f64(seconds).ok();
+        }
+        // A date: compared with the server's own clock.
+        let time = |text: &Option<String>| {
+            let text = text.as_deref()?.trim();
+            DateTimeParser::new().parse_timestamp(text).ok()
+        };
+        let seconds = time(&self.retry_after)?.as_second() - time(&self.date)?.as_second();
+        u64::try_from(seconds).ok().map(Duration::from_secs)
+    }
+}
+
+/// The beginning of a server's text, safe to print.
+fn clipped(text: &str) -> String {
+    let clipped: String = text.chars().take(SHOWN_CHARS).collect();
+    printable(clipped.trim()).into_owned()
+}
+
+fn shown(body: &[u8]) -> String {
+    let start = &body[..body.len().min(SHOWN_CHARS * 4)];
+    match clipped(&String::from_utf8_lossy(start)) {
+        text if text.is_empty() => "(nothing)".to_owned(),
+        text => text,
+    }
+}
+
+#[cfg(test)]
+#[path = "response/tests.rs"]
+mod tests;
