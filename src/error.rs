@@ -1,6 +1,6 @@
 //! The one error type of the library: what went wrong, where, and what to do about it.
 //!
-//! Never used for a bad line: malformed input is data (a warning), not an error.
+//! Never used for a bad line: malformed input is data and yields a warning, not an error.
 
 use std::fmt;
 use std::io;
@@ -10,47 +10,47 @@ use serde::Serialize;
 
 use crate::text::shown_path;
 
-/// The library's result.
+/// A result with the library's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Stable names of what can go wrong; scripts branch on these (`--error-format json`).
+/// The kinds of errors. Their names are stable: scripts branch on them (`--error-format json`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Flags that contradict each other or cannot be understood.
+    /// Flags that contradict each other or cannot be parsed.
     Usage,
-    /// A policy, a key or a value that does not exist or does not fit.
+    /// A policy, a key or a value that does not exist or is not valid.
     Config,
     /// An input that does not exist.
     NotFound,
-    /// A folder or a pattern without a transcript in it.
+    /// A folder or a pattern that contains no transcript.
     NoInput,
     /// The operating system refused a read or a write.
     Io,
-    /// An output that is there already and is not our own.
+    /// An output that exists already and was not written by ctxpack.
     Exists,
-    /// An input that changed while it was read, or that another program is writing to.
+    /// An input that changed while it was read, or that another program has open for writing.
     Changed,
-    /// Bytes of no transcript format that is read.
+    /// Bytes in no transcript format that ctxpack reads.
     Unsupported,
-    /// Bytes that a decoder (gzip, zstd) could not turn into a transcript.
+    /// Compressed data (gzip, zstd) that cannot be decoded.
     Decode,
-    /// A line that cannot be read, where the user wants none.
+    /// A line that cannot be parsed, where the user allows none (`--strict`).
     BadLine,
-    /// An input, or a line of one, that is larger than a limit or than memory.
+    /// An input, or a line of one, that exceeds a limit or does not fit in memory.
     TooLarge,
-    /// Memory that other inputs hold for now. Nobody sees it: the input is tried again.
+    /// Not enough memory while other inputs hold theirs. Internal: the input is tried again, and the error is never shown.
     Crowded,
-    /// A store that lacks what was asked of it, or holds it damaged.
+    /// A store where something is missing or damaged.
     Store,
-    /// A command of the user's own that wants an input left alone.
+    /// A hook, a command of the user's, that excludes an input.
     Hook,
-    /// The reader of an output has gone; no fault.
+    /// The reader of an output has closed it, which is not a failure.
     ClosedPipe,
     /// The run was interrupted by a signal.
     Interrupted,
-    /// A fault of ctxpack itself.
+    /// A bug in ctxpack.
     Internal,
 }
 
@@ -60,7 +60,7 @@ pub enum ErrorKind {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Error {
-    /// What kind of fault.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// The file concerned, as the user named it.
     pub path: Option<PathBuf>,
@@ -75,7 +75,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without a file.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Error {
             kind,
@@ -87,8 +87,8 @@ impl Error {
         }
     }
 
-    /// A system error at `path`; `doing` completes "cannot …" ("read", "create", "rename"). Has a
-    /// hint for what users meet. Never [`ErrorKind::Interrupted`]: that is the user's wish, and no call's failure.
+    /// An operating-system error at `path`; `doing` completes "cannot …" ("read", "create", "rename"). Common errors get a
+    /// hint. Never [`ErrorKind::Interrupted`], which means that the user has interrupted the run.
     pub fn io(path: impl AsRef<Path>, doing: &str, source: io::Error) -> Self {
         let kind = match source.kind() {
             io::ErrorKind::NotFound => ErrorKind::NotFound,
@@ -126,25 +126,29 @@ impl Error {
     }
 }
 
-/// What to do about a refusal of the system, whatever the file is for.
+/// What to do about an error of the operating system, whatever the file is for.
 fn remedy(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
     let writes = ["create", "write", "replace"]
         .iter()
         .any(|word| doing.starts_with(word));
     Some(match kind {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem if writes => {
-            "-o or --out-dir writes elsewhere, and --store keeps elsewhere"
+            "use -o or --out-dir to write elsewhere, and --store for another store"
         }
-        io::ErrorKind::PermissionDenied => "check its permissions, and those of its folder",
-        io::ErrorKind::ReadOnlyFilesystem => "the disk is mounted for reading only",
-        io::ErrorKind::NotFound => "check the path: it, or a folder on the way to it, is not there",
-        io::ErrorKind::NotADirectory => "check the path: a file stands where a folder is meant",
-        io::ErrorKind::IsADirectory => "check the path: a folder stands where a file is meant",
-        io::ErrorKind::AlreadyExists => "give another name, or move away what is there",
+        io::ErrorKind::PermissionDenied => "check its permissions and those of its folder",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is mounted read-only",
+        io::ErrorKind::NotFound => {
+            "check the path: it, or a folder on the way to it, does not exist"
+        }
+        io::ErrorKind::NotADirectory => {
+            "check the path: there is a file where a folder is expected"
+        }
+        io::ErrorKind::IsADirectory => "check the path: there is a folder where a file is expected",
+        io::ErrorKind::AlreadyExists => "choose another name, or move the existing file away",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room there, or write elsewhere with -o or --out-dir"
+            "free some space there, or write elsewhere with -o or --out-dir"
         }
-        io::ErrorKind::FileTooLarge => "raise the limit on a file's size (`ulimit -f`)",
+        io::ErrorKind::FileTooLarge => "raise the file size limit (`ulimit -f`)",
         io::ErrorKind::InvalidData => "it has to be text in UTF-8",
         _ => return None,
     })
@@ -174,8 +178,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_that_a_signal_broke_off_is_a_failure_and_no_wish_to_end() {
-        let broken = io::ErrorKind::Interrupted.into();
-        assert_eq!(Error::io("a.jsonl", "open", broken).kind, ErrorKind::Io);
+    fn a_call_interrupted_by_a_signal_is_not_the_end_of_the_run() {
+        let interrupted = io::ErrorKind::Interrupted.into();
+        assert_eq!(
+            Error::io("a.jsonl", "open", interrupted).kind,
+            ErrorKind::Io
+        );
     }
 }

@@ -1,30 +1,29 @@
-//! Small text work that several rooms share: quoting for a terminal, JSON strings, numbers for people.
+//! Text functions that several modules share: safe display, JSON strings, numbers for people.
 //!
-//! Pure. Never trusts what it is given: a transcript's text may hold control characters.
+//! PURE. Trusts no input: a transcript's text may contain control characters.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// `text` for a table, a page or a message: a character that could steer the display becomes `\u{…}`; tabs and line
-/// ends become a space, so that one record stays on one line.
+/// `text`, safe for a table, a page or a message: characters that could control the display become `\u{…}`; a tab or a
+/// line break becomes a space, so that one record stays on one line.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(steers_display) {
+    if !text.chars().any(controls_display) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         match c {
             '\t' | '\n' | '\r' => out.push(' '),
-            c if steers_display(c) => out.extend(c.escape_unicode()),
+            c if controls_display(c) => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
     }
     Cow::Owned(out)
 }
 
-/// A path as messages and reports show it: each byte that is no part of a character becomes `\xFF`, so that two names that
-/// differ look different.
+/// A path for messages and reports. Each byte that is not valid UTF-8 becomes `\xFF`, so that different names look different.
 pub fn shown_path(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -36,21 +35,21 @@ pub fn shown_path(path: &Path) -> String {
     text
 }
 
-/// JSON for people or programs: a character that could steer the display becomes `\uXXXX`, and so reads back the same.
-/// Line ends stay: in JSON, they are between values only.
+/// `json`, safe to display: characters that could control the display become `\uXXXX`, so that it still parses to the same
+/// value. Line breaks stay: in JSON, they are between values only.
 pub fn printable_json(json: &str) -> Cow<'_, str> {
-    // Most of what is written is ASCII, in pieces of a few bytes.
+    // Most pieces are ASCII and a few bytes long.
     if json.bytes().all(|b| matches!(b, b'\n' | b' '..=b'~')) {
         return Cow::Borrowed(json);
     }
-    let steers = |c: char| c != '\n' && steers_display(c);
-    if !json.chars().any(steers) {
+    let needs_escape = |c: char| c != '\n' && controls_display(c);
+    if !json.chars().any(needs_escape) {
         return Cow::Borrowed(json);
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if steers(c) {
-            // All of them are in strings and in the first plane.
+        if needs_escape(c) {
+            // All of them are inside strings, and below U+10000.
             out.push_str(&format!("\\u{:04x}", c as u32));
         } else {
             out.push(c);
@@ -59,7 +58,7 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A writer of JSON through [`printable_json`]. Takes whole characters at a time, as serde_json writes them.
+/// Writes JSON through [`printable_json`]. Each write must contain whole characters, as those of serde_json do.
 #[derive(Debug)]
 pub struct PrintableJson<W>(pub W);
 
@@ -76,9 +75,9 @@ impl<W: Write> Write for PrintableJson<W> {
     }
 }
 
-/// Whether `c` could steer a terminal, or change the order or the lines in which the text around it is shown: C0 and C1
-/// controls, DEL, the bidirectional marks, embeddings, overrides and isolates, and Unicode's own line ends.
-fn steers_display(c: char) -> bool {
+/// Whether `c` could control a terminal, or change the order or the line breaks of the text around it: C0 and C1 controls,
+/// DEL, bidirectional marks, embeddings, overrides and isolates, and Unicode's line and paragraph separators.
+fn controls_display(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -90,7 +89,7 @@ fn steers_display(c: char) -> bool {
         )
 }
 
-/// Appends `text` as a JSON string with its quotes; only what JSON demands is escaped.
+/// Appends `text` as a quoted JSON string; only what JSON requires is escaped.
 pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
@@ -148,7 +147,7 @@ pub fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    // In tenths of a unit, rounded; the next unit once that would show 1024.0.
+    // In tenths of a unit, rounded; a value that would show as 1024.0 takes the next unit.
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let tenths = |unit: usize| {
         let divisor = 1024 << (10 * unit);
@@ -164,7 +163,7 @@ pub fn count(n: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
 }
 
-/// The candidate nearest to `word` by edit distance, if any is near enough to be a slip of the fingers.
+/// The candidate nearest to `word` by edit distance, if one is near enough for `word` to be a typo.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(2);
     candidates
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_steers_a_terminal_gets_through() {
+    fn nothing_that_controls_a_terminal_gets_through() {
         assert_eq!(printable("plain é世"), "plain é世");
         assert_eq!(
             printable("a\u{1b}[31mb\nc\u{9b}\u{202e}\u{61c}\u{2028}"),
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_steers_no_terminal_reads_back_the_same() {
+    fn printable_json_parses_to_the_same_value() {
         let json = "{\n  \"a\": \"\u{7f}\u{9b}\u{202e}\u{e9}\"\n}";
         let shown = printable_json(json);
         assert_eq!(shown, "{\n  \"a\": \"\\u007f\\u009b\\u202e\u{e9}\"\n}");
@@ -230,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn nearest_finds_slips_and_nothing_else() {
+    fn nearest_finds_typos_and_nothing_else() {
         assert_eq!(
             nearest("claer.keep", ["clear.keep", "demote.text"]),
             Some("clear.keep")

@@ -161,7 +161,7 @@ fn a_failure_names_a_file_only_when_it_is_not_the_input() {
             kind: FaultKind::Error(ErrorKind::Io),
             message: "cannot read: permission denied".into(),
             line: Some(3),
-            hint: Some("check its permissions, and those of its folder".into()),
+            hint: Some("check its permissions and those of its folder".into()),
         }
     );
     assert_eq!(
@@ -173,7 +173,7 @@ fn a_failure_names_a_file_only_when_it_is_not_the_input() {
             kind: FaultKind::Error(ErrorKind::Io),
             message: "out/in.jsonl:3: cannot rename: permission denied".into(),
             line: None,
-            hint: Some("check its permissions, and those of its folder".into()),
+            hint: Some("check its permissions and those of its folder".into()),
         }
     );
 }

@@ -1,6 +1,6 @@
-//! Whether what a model wrote can stand: it may leave out, and must not make up.
+//! Finds what a model has made up: a summary may leave things out, and must not add any.
 //!
-//! PURE. A name or a figure that the model was never shown did not come from the transcript, whatever it looks like.
+//! PURE. A name or a figure that the model was not given cannot come from the transcript, however plausible it looks.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use super::extractive::names;
 
-/// The names and figures of `summary` that stand in none of the texts that its writer was given.
+/// The names and figures in `summary` that occur in none of the texts its writer was given.
 pub fn invented<'s>(summary: &'s str, given: &[Cow<'_, str>]) -> Vec<&'s str> {
     let is_given = |name: &str| {
         let finder = memmem::Finder::new(name.as_bytes());
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_said_is_found() {
+    fn names_and_figures_that_were_not_given_are_found() {
         let given = [
             "Read src/parse.rs: parse_line fails at 4711".into(),
             "fix it".into(),

@@ -1,13 +1,13 @@
-//! What a summariser is given to read: messages as text.
+//! Messages as JSON text for a summariser, and how many of them fit the limit of the policy.
 //!
-//! PURE. A policy may let it read no more than the first characters of the whole.
+//! PURE. A policy may limit the input to a number of characters from the beginning.
 
 use crate::policy::{Input, Policy};
 use crate::scan::unescape;
 use crate::transcript::{Conversation, Message, Transcript};
 
-/// One message of the list of messages, as Python's `json.dumps` writes it: a blank behind commas and colons, and what is
-/// no ASCII as `\uXXXX`. Numbers stay as they stand.
+/// A message as Python's `json.dumps` writes it: with a space after commas and colons, and non-ASCII characters as
+/// `\uXXXX`. Numbers are copied unchanged.
 pub fn ascii_json(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -43,8 +43,7 @@ pub fn ascii_json(
     out
 }
 
-/// The first of the messages `from..to` that is not whole within what the policy lets a summariser read; `to` where it may
-/// read them all.
+/// The first of the messages `from..to` that does not fit the policy's limit as a whole; `to` if all of them fit.
 pub fn whole_within(
     policy: &Policy,
     transcript: &Transcript<'_>,
@@ -66,7 +65,7 @@ pub fn whole_within(
                 .sum()
         }
     };
-    // The bracket in front, then a message and what parts it from the next one.
+    // The opening bracket, then each message and the separator after it.
     let mut used = 1;
     for (number, message) in conversation.messages.iter().enumerate().take(to).skip(from) {
         used += chars(message);
@@ -78,7 +77,7 @@ pub fn whole_within(
     to
 }
 
-/// A JSON value that was read before.
+/// Appends a JSON value, which is known to be valid.
 fn push_value(out: &mut String, raw: &[u8]) {
     let mut at = 0;
     while let Some(byte) = raw.get(at) {
@@ -152,19 +151,22 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_read_when_it_is_whole_within_the_limit() {
+    fn a_message_is_read_if_the_whole_of_it_fits_the_limit() {
         let lines = r#"{"role":"user","content":"é"}"#.to_owned()
             + "\n"
             + r#"{"role":"user","content":"b"}"#;
         let transcript = Format::Anthropic.read(lines.as_bytes(), 1, &mut Warnings::default());
         let conversation = &transcript.conversations[0];
         let mut policy = preset("reset").unwrap();
-        let mut read = |limit| {
+        let mut first_unread = |limit| {
             policy.summary.input_chars = limit;
             whole_within(&policy, &transcript, conversation, 0, 2)
         };
-        // [{"role": "user", "content": "\u00e9"} is 38 characters, and the next one ends at 72.
-        assert_eq!([read(37), read(38)], [0, 1]);
-        assert_eq!([read(71), read(72), read(0)], [1, 2, 2]);
+        // [{"role": "user", "content": "\u00e9"} is 38 characters; the next message ends at 72.
+        assert_eq!([first_unread(37), first_unread(38)], [0, 1]);
+        assert_eq!(
+            [first_unread(71), first_unread(72), first_unread(0)],
+            [1, 2, 2]
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Who writes summaries.
+//! Summaries: the built-in extractive summariser, and what a model needs to write one.
 //!
-//! PURE so far: the summariser that is built in takes words from the transcript and adds none. Never decides what is
-//! summarised, nor where a summary goes.
+//! PURE. The extractive summariser takes its words from the transcript and adds none. Nothing here decides what is
+//! summarised or where a summary goes.
 
 pub mod extractive;
 pub mod gate;

@@ -1,7 +1,7 @@
-//! What a model is given to read when it shall summarise: messages as text, in rounds.
+//! The conversation as text for a model that summarises it, in rounds.
 //!
-//! PURE. A round is what goes together when a part has to be left out: something a person typed, or an answer with the
-//! results of its calls. Reasoning is left out, since it is not what was said or done; of pictures only their place is.
+//! PURE. A round is left out as a whole if the text has to be shortened: a user message, or an answer with the results of
+//! its calls. Reasoning is omitted, since it was neither said nor done; an image becomes a note that there was one.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::policy::{Input, Policy};
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Message, Outcome, Role, Transcript};
 
-/// The messages `span` of a conversation as the policy wants them written, no longer than it allows; the oldest first.
+/// The messages `span` of a conversation in the policy's input format, clipped to its limit; the oldest round first.
 pub fn rounds(
     policy: &Policy,
     transcript: &Transcript<'_>,
@@ -46,7 +46,7 @@ pub fn rounds(
                 }
             }
             for message in messages {
-                let text = in_words(transcript, conversation, message, &tools);
+                let text = labelled(transcript, conversation, message, &tools);
                 if !text.is_empty() {
                     push(
                         &mut rounds,
@@ -71,7 +71,7 @@ enum Starts {
     Nothing,
 }
 
-/// Results go with the answer that asked for them.
+/// Results belong to the round of the answer that has their calls.
 fn starts(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> Starts {
     let mut blocks = conversation.blocks(message).iter();
     let is_result = |block: &u32| transcript.block(*block).kind == BlockKind::Result;
@@ -92,8 +92,8 @@ fn push(rounds: &mut Vec<String>, starts: Starts, between: &str, text: &str) {
     }
 }
 
-/// A message as its blocks say it, each under its label; empty where nothing was said.
-fn in_words(
+/// The blocks of a message as text, each under a label; empty if there is nothing to show.
+fn labelled(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     message: &Message,
@@ -144,7 +144,7 @@ fn in_words(
 
 fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) -> String {
     let bytes = transcript.bytes(block.line, span);
-    // A call's input is JSON and stays so; names have no quotes here.
+    // A call's input is a JSON object and is kept as it is; other values are the inside of a JSON string.
     let bytes = if bytes.starts_with(b"{") {
         bytes.into()
     } else {
@@ -153,7 +153,7 @@ fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) ->
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Only the first characters of all rounds together.
+/// Keeps the first `chars` characters of all rounds together.
 fn clip(rounds: &mut Vec<String>, chars: u64) {
     let mut left = chars as usize;
     for round in rounds.iter_mut() {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_form_of_python_is_one_list() {
+    fn json_input_is_one_list() {
         let policy = preset("reset").unwrap();
         let whole = read(&policy).concat();
         assert!(

@@ -493,7 +493,7 @@ fn what_the_system_refuses_comes_with_a_remedy() {
             "compact in.jsonl --policy list/my.toml",
             [
                 "cannot read the policy",
-                "hint: check the path: a file stands",
+                "hint: check the path: there is a file",
             ],
         ),
     ] {
