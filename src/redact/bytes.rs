@@ -24,6 +24,19 @@ pub(super) enum Set {
 }
 
 impl Set {
+    /// The set of that name in `tokens.txt`.
+    pub(super) fn named(name: &str) -> Option<Set> {
+        Some(match name {
+            "hex" => Set::Hex,
+            "alnum" => Set::Alnum,
+            "upper" => Set::Upper,
+            "word" => Set::Word,
+            "dotted" => Set::Dotted,
+            "base64" => Set::Base64,
+            _ => return None,
+        })
+    }
+
     pub(super) fn has(self, b: u8) -> bool {
         match self {
             Set::Hex => b.is_ascii_hexdigit(),
@@ -100,11 +113,6 @@ pub(super) fn begins(text: &[u8], at: usize) -> bool {
         }
         _ => at >= 6 && before[at - 6..at - 4] == *b"\\u",
     }
-}
-
-/// Whether a token can end at `at`.
-pub(super) fn ends(text: &[u8], at: usize) -> bool {
-    text.get(at).is_none_or(|b| !b.is_ascii_alphanumeric())
 }
 
 /// Where the line ends that `at` is in: at a line end, or at one that is written as an escape. At most `most` bytes on.

@@ -22,6 +22,14 @@ macro_rules! kinds {
                     $(Kind::$kind => $name,)+
                 }
             }
+
+            /// The kind of that name.
+            pub(super) fn named(name: &str) -> Option<Kind> {
+                match name {
+                    $($name => Some(Kind::$kind),)+
+                    _ => None,
+                }
+            }
         }
     };
 }

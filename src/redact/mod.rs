@@ -13,9 +13,9 @@ mod name;
 mod near;
 mod pem;
 mod secret_file;
-mod shapes;
 #[cfg(test)]
 mod tests;
+mod token;
 mod url;
 mod value;
 
@@ -28,7 +28,8 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, Input, MatchKind};
 pub use kind::Kind;
 pub use secret_file::is_secret_file;
 
-use shapes::{SHAPES, Shape};
+use near::{Clue, clues};
+use token::{Token, tokens};
 
 /// What a mask begins with; the kind's name and `]` follow.
 const MASK: &str = "[REDACTED:";
@@ -36,12 +37,13 @@ const MASK: &str = "[REDACTED:";
 /// How often a text is gone over at most. A mask can lay bare a second find beside it, never many in a row.
 const MAX_PASSES: usize = 8;
 
-/// Finds secrets and masks them. Build it once: it compiles its anchors.
+/// Finds secrets and masks them. Build it once: it compiles its patterns.
 #[derive(Debug)]
 pub struct Redactor {
     anchors: AhoCorasick,
     /// What each anchor may begin, by the anchor's number.
     roles: Vec<Role>,
+    clues: Vec<Clue>,
 }
 
 /// A text after redaction.
@@ -66,7 +68,7 @@ enum Role {
     /// A mask of our own: nothing within it is looked at.
     Mask,
     /// A token known by this prefix.
-    Shape(&'static Shape),
+    Token(Token),
     /// A name that may be given a secret.
     Name,
     /// An `Authorization` header, or a name with `auth` in it.
@@ -81,8 +83,12 @@ enum Role {
     Pem,
     /// A command that takes a password as an argument.
     Command,
-    /// A token that only its neighbourhood tells: see [`near`].
-    Near(near::Clue),
+    /// A web token.
+    Jwt,
+    /// The signature of an address.
+    Signature,
+    /// A token without a prefix, by the number of its clue.
+    Clue(usize),
 }
 
 /// The anchors that are no token's prefix.
@@ -106,42 +112,41 @@ const CONTEXTS: &[(&str, Role)] = &[
     ("redis-cli ", Role::Command),
     ("docker login ", Role::Command),
     ("identified by ", Role::Command),
-    ("twilio", Role::Near(near::Clue::Twilio)),
-    ("discord", Role::Near(near::Clue::Discord)),
-    (".login(", Role::Near(near::Clue::Discord)),
-    ("bot.run(", Role::Near(near::Clue::Discord)),
-    ("client.run(", Role::Near(near::Clue::Discord)),
-    (":aa", Role::Near(near::Clue::Telegram)),
-    ("q~", Role::Near(near::Clue::Entra)),
-    ("nral", Role::Near(near::Clue::NewRelic)),
-    (".atlasv1.", Role::Near(near::Clue::Terraform)),
-    ("hooks.slack.com/", Role::Near(near::Clue::SlackWebhook)),
-    ("api/webhooks/", Role::Near(near::Clue::DiscordWebhook)),
-    ("eyj", Role::Near(near::Clue::Jwt)),
-    (":5432:", Role::Near(near::Clue::Pgpass)),
-    ("sig=", Role::Near(near::Clue::Signature)),
-    ("-signature=", Role::Near(near::Clue::Signature)),
+    ("eyj", Role::Jwt),
+    ("sig=", Role::Signature),
+    ("-signature=", Role::Signature),
 ];
 
+/// The lines of a list, without comments and empty ones.
+fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
+    let lines = list.lines().map(str::trim);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
 impl Redactor {
-    /// Compiles the anchors. Fails only where the automaton would outgrow its numbers, which this fixed list does not.
+    /// Compiles the anchors.
+    ///
+    /// # Errors
+    /// The automaton outgrows its numbers, which that of these fixed lists does not.
     pub fn new() -> Result<Self, BuildError> {
-        let (mut patterns, mut roles) = (Vec::new(), Vec::new());
-        for &(pattern, role) in CONTEXTS {
-            patterns.push(pattern);
-            roles.push(role);
+        let clues: Vec<Clue> = clues().collect();
+        let mut anchors: Vec<(&str, Role)> = CONTEXTS.to_vec();
+        for (number, clue) in clues.iter().enumerate() {
+            anchors.extend(clue.anchors().map(|anchor| (anchor, Role::Clue(number))));
         }
-        for shape in SHAPES {
-            patterns.push(shape.prefix);
-            roles.push(Role::Shape(shape));
-        }
+        anchors.extend(tokens().map(|token| (token.prefix, Role::Token(token))));
+        let (patterns, roles): (Vec<&str>, Vec<Role>) = anchors.into_iter().unzip();
         // Leftmost-longest: of `key` and `tskey-`, or `secret` and `secret_`, the one that says more is reported.
         let anchors = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
             .kind(Some(AhoCorasickKind::DFA))
             .build(patterns)?;
-        Ok(Redactor { anchors, roles })
+        Ok(Redactor {
+            anchors,
+            roles,
+            clues,
+        })
     }
 
     /// `text` with its secrets masked.
@@ -151,7 +156,7 @@ impl Redactor {
             counts: BTreeMap::new(),
         };
         for _ in 0..MAX_PASSES {
-            let found = merge(self.find(redacted.text.as_bytes()));
+            let found = merge(&redacted.text, self.find(redacted.text.as_bytes()));
             if found.is_empty() {
                 break;
             }
@@ -167,37 +172,53 @@ impl Redactor {
         let mut found = Vec::new();
         let mut at = 0;
         while let Some(anchor) = self.anchors.find(Input::new(text).range(at..)) {
-            let role = self.roles[anchor.pattern().as_usize()];
-            at = look(role, text, anchor.range(), &mut found);
+            let role = &self.roles[anchor.pattern().as_usize()];
+            at = self.look(role, text, anchor.range(), &mut found);
         }
         found
     }
-}
 
-/// Looks at one anchor; the answer is where to search on. Always behind the anchor's first byte.
-fn look(role: Role, text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
-    match role {
-        Role::Mask => mask_end(text, anchor.end).unwrap_or(anchor.end),
-        // A prefix that begins nothing may hold another anchor.
-        Role::Shape(shape) => match shape.find(text, &anchor) {
-            Some(find) => {
-                let end = find.range.end;
-                if find.kind == Kind::AwsAccessKeyId {
-                    found.extend(near::aws_secret(text, end));
-                }
-                found.push(find);
+    /// Looks at one anchor. Returns where to search on: always behind the anchor's first byte.
+    fn look(
+        &self,
+        role: &Role,
+        text: &[u8],
+        anchor: Range<usize>,
+        found: &mut Vec<Found>,
+    ) -> usize {
+        let mut at_end = |find: Option<Range<usize>>, kind: Kind| match find {
+            Some(range) => {
+                let end = range.end.max(anchor.end);
+                found.push(Found { range, kind });
                 end
             }
-            None => anchor.start + 1,
-        },
-        Role::Name => assign::find(text, anchor, found),
-        Role::Auth => header::authorization(text, anchor, found),
-        Role::Bearer => header::bearer(text, anchor, found),
-        Role::Cookie => header::cookie(text, anchor, found),
-        Role::Url => url::find(text, anchor, found),
-        Role::Pem => pem::find(text, anchor, found),
-        Role::Command => command::find(text, anchor, found),
-        Role::Near(clue) => near::find(clue, text, anchor, found),
+            None => anchor.end,
+        };
+        match role {
+            Role::Mask => mask_end(text, anchor.end).unwrap_or(anchor.end),
+            // A prefix that begins nothing may hold another anchor.
+            Role::Token(token) => match token.find(text, &anchor) {
+                Some(find) => {
+                    let end = find.range.end;
+                    if find.kind == Kind::AwsAccessKeyId {
+                        found.extend(near::aws_secret(text, end));
+                    }
+                    found.push(find);
+                    end
+                }
+                None => anchor.start + 1,
+            },
+            Role::Jwt => at_end(near::jwt(text, &anchor), Kind::Jwt),
+            Role::Signature => at_end(near::signature(text, &anchor), Kind::SignedUrl),
+            Role::Clue(number) => self.clues[*number].find(text, anchor, found),
+            Role::Name => assign::find(text, anchor, found),
+            Role::Auth => header::authorization(text, anchor, found),
+            Role::Bearer => header::bearer(text, anchor, found),
+            Role::Cookie => header::cookie(text, anchor, found),
+            Role::Url => url::find(text, anchor, found),
+            Role::Pem => pem::find(text, anchor, found),
+            Role::Command => command::find(text, anchor, found),
+        }
     }
 }
 
@@ -209,12 +230,16 @@ fn mask_end(text: &[u8], at: usize) -> Option<usize> {
     known.then_some(at + name.len() + 1)
 }
 
-/// Finds in order, with those that overlap made one.
-fn merge(mut found: Vec<Found>) -> Vec<Found> {
+/// The finds in order; those that overlap become one. None ends within a character, as one does that was cut at the
+/// longest length of its kind.
+fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.retain(|find| !find.range.is_empty());
     found.sort_by_key(|find| (find.range.start, find.range.end));
     let mut merged: Vec<Found> = Vec::with_capacity(found.len());
-    for find in found {
+    for mut find in found {
+        while !text.is_char_boundary(find.range.end) {
+            find.range.end += 1;
+        }
         match merged.last_mut() {
             Some(last) if find.range.start < last.range.end => {
                 last.range.end = last.range.end.max(find.range.end);

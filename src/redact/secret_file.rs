@@ -92,8 +92,7 @@ impl Rules {
             wild: Vec::new(),
             source: BTreeSet::new(),
         };
-        let lines = list.lines().map(str::trim);
-        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        for line in super::lines(list) {
             if line.contains(' ') {
                 rules.source.extend(line.split(' '));
                 continue;

@@ -127,6 +127,14 @@ fn finds_are_counted_by_kind() {
 }
 
 #[test]
+fn a_find_that_is_cut_at_its_longest_ends_behind_a_character() {
+    let password = Rng(9).draw(ALNUM, 127);
+    let text = format!("db:5432:shop:ana:{password}…x");
+    let redacted = redactor().redact(&text);
+    assert_eq!(redacted.text, "db:5432:shop:ana:[REDACTED:password]x");
+}
+
+#[test]
 fn placeholders_code_and_digests_are_no_secrets() {
     let clean = [
         "API_KEY=your-api-key",
@@ -190,7 +198,8 @@ fn fragments() -> impl Strategy<Value = String> {
     let anchors: Vec<&str> = CONTEXTS
         .iter()
         .map(|(anchor, _)| *anchor)
-        .chain(SHAPES.iter().map(|shape| shape.prefix))
+        .chain(clues().flat_map(|clue| clue.anchors()))
+        .chain(tokens().map(|token| token.prefix))
         .collect();
     let marks = vec![
         "=",
