@@ -56,6 +56,22 @@ impl Format {
     }
 }
 
+/// Reads one member of an object, if it is an object itself, and skips the others.
+pub(super) fn within(
+    c: &mut Cursor<'_>,
+    name: &[u8],
+    mut inside: impl FnMut(&mut Cursor<'_>) -> Parse<()>,
+) -> Parse<()> {
+    c.object(|key, c| {
+        if key == name && c.kind()? == Kind::Object {
+            inside(c)
+        } else {
+            c.skip().map(drop)
+        }
+    })
+    .map(drop)
+}
+
 /// The usage of the message on a line.
 pub(super) fn in_message(line: &[u8], parts: &[&[u8]]) -> Option<u64> {
     let mut tokens = None;

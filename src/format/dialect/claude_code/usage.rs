@@ -3,8 +3,8 @@
 //! Agents compact again at once when this figure says that the window is full, and a compaction makes it wrong. It is
 //! lowered by the share that has left, first where it was read from a cache, then where it was written to one, then in the rest.
 
-use crate::format::usage::Share;
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::format::usage::{Share, within};
+use crate::scan::{Cursor, Parse, Span};
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered.
@@ -66,20 +66,4 @@ fn read(c: &mut Cursor<'_>, parts: &mut [Option<(Span, u64)>; PARTS.len()]) -> P
             .map(drop)
         })
     })
-}
-
-/// Reads one member of an object, if it is an object itself, and skips the others.
-fn within(
-    c: &mut Cursor<'_>,
-    name: &[u8],
-    mut inside: impl FnMut(&mut Cursor<'_>) -> Parse<()>,
-) -> Parse<()> {
-    c.object(|key, c| {
-        if key == name && c.kind()? == Kind::Object {
-            inside(c)
-        } else {
-            c.skip().map(drop)
-        }
-    })
-    .map(drop)
 }

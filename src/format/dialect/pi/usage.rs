@@ -4,8 +4,8 @@
 //! lowered by the share that has left: first where it was read from a cache, then where it was written to one, then in the rest, and
 //! in the total. Costs are history and stay as they are written.
 
-use crate::format::usage::Share;
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::format::usage::{Share, within};
+use crate::scan::{Cursor, Span};
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
@@ -75,20 +75,4 @@ fn numbers(line: &[u8]) -> Numbers {
     });
     // The line was read before; should it fail all the same, nothing is corrected.
     read.map_or(Numbers::default(), |()| numbers)
-}
-
-/// Reads one member of an object, if it is an object itself, and skips the others.
-fn within(
-    c: &mut Cursor<'_>,
-    name: &[u8],
-    mut inside: impl FnMut(&mut Cursor<'_>) -> Parse<()>,
-) -> Parse<()> {
-    c.object(|key, c| {
-        if key == name && c.kind()? == Kind::Object {
-            inside(c)
-        } else {
-            c.skip().map(drop)
-        }
-    })
-    .map(drop)
 }
