@@ -100,6 +100,20 @@ impl<'a, 's> Work<'a, 's> {
         self.input.format.extend(&mut self.transcript);
     }
 
+    /// Forgets what has left, where that is more than what is there, so that a round of a long session costs what its window
+    /// has. Blocks get new numbers; gives that of each one that is left. A debug build forgets at once.
+    pub fn forget_dropped(&mut self) -> Option<Vec<Option<u32>>> {
+        let (left, gone) = self.transcript.left_and_gone();
+        if gone <= if cfg!(debug_assertions) { 0 } else { left } {
+            return None;
+        }
+        let moved = self.transcript.forget_dropped();
+        self.input.format.link(&mut self.transcript);
+        self.sizes.renumber(&moved);
+        self.begin();
+        Some(moved)
+    }
+
     /// From now on the transcript as it is counts as the input of the next round.
     pub fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());

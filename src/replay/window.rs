@@ -202,7 +202,20 @@ impl<'r> Window<'r> {
                 self.lose(&messages, costs);
                 self.sent = messages;
                 self.past = Past::Same;
+                self.forget_dropped();
             }
+        }
+    }
+
+    /// Forgets what has left, from time to time.
+    fn forget_dropped(&mut self) {
+        let Some(moved) = self.work.forget_dropped() else {
+            return;
+        };
+        self.alike.renumber(&moved);
+        let transcript = &self.work.transcript;
+        if let Some(conversation) = transcript.conversations.first() {
+            self.sent = messages(transcript, conversation, 0).collect();
         }
     }
 

@@ -466,6 +466,24 @@ impl Sizes {
         &self.estimator
     }
 
+    /// The sizes after blocks have got new numbers: `moved` has that of each block that is still there.
+    pub(crate) fn renumber(&mut self, moved: &[Option<u32>]) {
+        let mut blocks = vec![None; moved.iter().flatten().count()];
+        for (size, new) in self.blocks.iter().zip(moved) {
+            if let Some(new) = new {
+                blocks[*new as usize] = *size;
+            }
+        }
+        self.blocks = blocks;
+        let new = |old: &u32| moved.get(*old as usize).copied().flatten();
+        let messages = std::mem::take(&mut self.messages).into_iter();
+        self.messages = messages
+            .filter_map(|(blocks, size)| {
+                Some((blocks.iter().map(new).collect::<Option<_>>()?, size))
+            })
+            .collect();
+    }
+
     /// The size of a block.
     pub fn block(&mut self, transcript: &Transcript<'_>, block: u32) -> Size {
         if self.blocks.len() < transcript.block_count() {

@@ -288,6 +288,75 @@ impl<'a> Transcript<'a> {
         self.units.sort_by_key(|u| u.line);
     }
 
+    /// Forgets lines that have left and records that were replaced, so that a transcript which grows and is compacted for
+    /// long stays as large as what is in it. What is left gets new numbers, and can no longer be written with the bytes
+    /// around it; gives the new number of each block.
+    ///
+    /// The conversations still speak of the old numbers until the format forms them again.
+    pub(crate) fn forget_dropped(&mut self) -> Vec<Option<u32>> {
+        let mut lines = Vec::new();
+        let mut links = Vec::new();
+        let mut blocks = Vec::new();
+        let mut texts = Vec::new();
+        let mut moved_lines = vec![None; self.lines.len()];
+        let mut moved_blocks = vec![None; self.blocks.len()];
+        for (old, slot) in self.lines.iter().enumerate() {
+            if slot.presence == Presence::Dropped {
+                continue;
+            }
+            let line = lines.len() as u32;
+            moved_lines[old] = Some(line);
+            let first = blocks.len() as u32;
+            for old in slot.blocks.0..slot.blocks.1 {
+                moved_blocks[old as usize] = Some(blocks.len() as u32);
+                let block = self.blocks[old as usize];
+                let said = &self.texts[block.texts.0 as usize..block.texts.1 as usize];
+                let start = texts.len() as u32;
+                texts.extend_from_slice(said);
+                let texts = (start, texts.len() as u32);
+                blocks.push(Block {
+                    line,
+                    texts,
+                    ..block
+                });
+            }
+            links.extend(self.links.get(old).copied());
+            let blocks = (first, blocks.len() as u32);
+            lines.push(Line { blocks, ..*slot });
+        }
+        let moved = |line: u32| moved_lines[line as usize];
+        // A dropped line has no units and no mirrors; blocks of a unit are those of its line.
+        for unit in &mut self.units {
+            let first = moved_blocks.get(unit.blocks.0 as usize);
+            let start = first.copied().flatten().unwrap_or(0);
+            unit.blocks = (start, start + (unit.blocks.1 - unit.blocks.0));
+            unit.line = moved(unit.line).unwrap_or(unit.line);
+        }
+        for mirror in &mut self.mirrors {
+            mirror.line = moved(mirror.line).unwrap_or(mirror.line);
+        }
+        let edited = std::mem::take(&mut self.edited).into_iter();
+        self.edited = edited
+            .filter_map(|(line, bytes)| Some((moved(line)?, bytes)))
+            .collect();
+        let touched = std::mem::take(&mut self.touched).into_iter();
+        self.touched = touched.filter_map(moved).collect();
+        self.lines = lines;
+        self.links = links;
+        self.blocks = blocks;
+        self.texts = texts;
+        moved_blocks
+    }
+
+    /// How many lines and blocks are still there, and how many have left or were replaced.
+    pub(crate) fn left_and_gone(&self) -> (usize, usize) {
+        let is_there = |line: &&Line| line.presence != Presence::Dropped;
+        let lines = self.lines.iter().filter(is_there);
+        let left = lines.map(|line| 1 + (line.blocks.1 - line.blocks.0) as usize);
+        let left = left.sum::<usize>();
+        (left, self.lines.len() + self.blocks.len() - left)
+    }
+
     fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {
         let start = self.blocks.len() as u32;
         let (texts, units, mirrors) = (self.texts.len(), self.units.len(), self.mirrors.len());
