@@ -100,11 +100,10 @@ impl<'a, 's> Work<'a, 's> {
         self.input.format.extend(&mut self.transcript);
     }
 
-    /// Forgets what has left, where that is more than what is there, so that a round of a long session costs what its window
-    /// has. Blocks get new numbers; gives that of each one that is left. A debug build forgets at once.
+    /// Forgets what has left, as a file does that is written and read again: so a round of a long session costs what its
+    /// window has. Blocks get new numbers; gives that of each one that is left.
     pub fn forget_dropped(&mut self) -> Option<Vec<Option<u32>>> {
-        let (left, gone) = self.transcript.left_and_gone();
-        if gone <= if cfg!(debug_assertions) { 0 } else { left } {
+        if !self.transcript.has_dropped() {
             return None;
         }
         let moved = self.transcript.forget_dropped();

@@ -207,7 +207,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// Forgets what has left, from time to time.
+    /// Forgets what has left.
     fn forget_dropped(&mut self) {
         let Some(moved) = self.work.forget_dropped() else {
             return;

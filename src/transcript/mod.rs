@@ -287,6 +287,12 @@ impl<'a> Transcript<'a> {
         }
     }
 
+    /// Whether a line has left.
+    pub fn has_dropped(&self) -> bool {
+        let mut lines = self.lines.iter();
+        lines.any(|line| line.presence == Presence::Dropped)
+    }
+
     /// The number (from 0) that each line has in the input; of one that came later, that of the line behind it.
     pub fn input_lines(&self) -> Vec<u32> {
         let mut next = 0;

@@ -348,15 +348,6 @@ impl<'a> Transcript<'a> {
         moved_blocks
     }
 
-    /// How many lines and blocks are still there, and how many have left or were replaced.
-    pub(crate) fn left_and_gone(&self) -> (usize, usize) {
-        let is_there = |line: &&Line| line.presence != Presence::Dropped;
-        let lines = self.lines.iter().filter(is_there);
-        let left = lines.map(|line| 1 + (line.blocks.1 - line.blocks.0) as usize);
-        let left = left.sum::<usize>();
-        (left, self.lines.len() + self.blocks.len() - left)
-    }
-
     fn record(&mut self, line: u32, read: impl FnOnce(&mut Record<'_, 'a>) -> LineKind) {
         let start = self.blocks.len() as u32;
         let (texts, units, mirrors) = (self.texts.len(), self.units.len(), self.mirrors.len());
