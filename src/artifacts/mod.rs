@@ -15,7 +15,7 @@ mod summary;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::plan::{Decision, Demote, Offload, Plan, ResultPlan};
+use crate::plan::{self, Candidate, Decision, Place, Plan, ResultPlan};
 use crate::policy::{Policy, Substitutions};
 use crate::scan::{Text, unescape_into};
 use crate::store::{OffloadHash, is_offload_name};
@@ -40,19 +40,17 @@ const WHOLE_BYTES: usize = 1 << 20;
 /// What was gathered for a plan.
 #[derive(Debug, Default)]
 pub struct Artifacts<'t> {
-    /// Of each result that may be demoted, by its block: how the store would keep it, and how it begins.
-    pub demoted: BTreeMap<u32, Demoted>,
-    /// Of each result that may be offloaded, by its block: how the store would keep it.
-    pub offloaded: BTreeMap<u32, Stored>,
+    /// Of each result that may go to the store, by its block.
+    pub stored: BTreeMap<u32, Kept>,
     /// What the results say that have to fit into a room, as the plan lists them.
     pub outputs: Vec<Vec<Output>>,
     /// For each conversation that the plan has looked at for a summary.
     pub summaries: Vec<SummaryArtifacts<'t>>,
 }
 
-/// A result that may be demoted.
+/// A result that may go to the store.
 #[derive(Debug)]
-pub struct Demoted {
+pub struct Kept {
     /// As the store would keep it.
     pub stored: Stored,
     /// Its first characters.
@@ -100,51 +98,43 @@ impl Sources<'_> {
 /// since a preview would only become a preview of itself, and nobody wants a placeholder back.
 fn results<'t>(
     transcript: &Transcript<'_>,
-    results: &[ResultPlan],
+    results: &[ResultPlan<'_>],
     sizes: &Sizes,
     policy: &Policy,
 ) -> Artifacts<'t> {
     let mut artifacts = Artifacts::default();
     for result in results {
-        let is_demoted =
-            result.demote == Demote::Candidate && is_oversize(transcript, result, sizes, policy);
-        if !is_demoted && result.offload == Offload::No {
+        let block = result.place.block;
+        let is_stored = |candidate: &Candidate<'_>| {
+            candidate.content == plan::Content::Stored
+                && is_large_enough(transcript, block, candidate, sizes)
+        };
+        if !result.candidates.iter().any(is_stored) {
             continue;
         }
-        let Some((stored, head)) = stored(transcript, result, policy) else {
-            continue;
-        };
-        if is_demoted {
+        if let Some((stored, head)) = stored(transcript, &result.place, policy) {
             let preview = head.chars().take(policy.demote.preview_chars as usize);
             let preview = preview.collect();
-            artifacts
-                .demoted
-                .insert(result.block, Demoted { stored, preview });
-        } else {
-            artifacts.offloaded.insert(result.block, stored);
+            artifacts.stored.insert(block, Kept { stored, preview });
         }
     }
     artifacts
 }
 
-/// Whether a result is so large that the policy demotes it.
-pub fn is_oversize(
+/// Whether a result has more tokens than a layer leaves alone.
+pub fn is_large_enough(
     transcript: &Transcript<'_>,
-    result: &ResultPlan,
+    block: u32,
+    candidate: &Candidate<'_>,
     sizes: &Sizes,
-    policy: &Policy,
 ) -> bool {
-    let size = sizes.result(transcript, result.block);
-    sizes.estimator().tokens(size) > policy.demote.min_tokens
+    let tokens = || sizes.estimator().tokens(sizes.result(transcript, block));
+    candidate.over.tokens.is_none_or(|limit| tokens() > limit)
 }
 
 /// A result as the store would keep it, and how it begins; `None` where an earlier run has put something in its place.
-fn stored(
-    transcript: &Transcript<'_>,
-    result: &ResultPlan,
-    policy: &Policy,
-) -> Option<(Stored, String)> {
-    let block = transcript.block(result.block);
+fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option<(Stored, String)> {
+    let block = transcript.block(place.block);
     let mut hash = OffloadHash::default();
     let (mut head, mut bytes) = (Vec::new(), 0);
     let head_bytes = WHOLE_BYTES.max(policy.demote.preview_chars as usize * 4 + 4);
@@ -156,7 +146,7 @@ fn stored(
         head.extend_from_slice(&piece[..piece.len().min(room)]);
     });
     let text = String::from_utf8_lossy(&head);
-    if bytes == head.len() && is_left(&text, &result.tool(transcript), policy) {
+    if bytes == head.len() && is_left(&text, &place.tool(transcript), policy) {
         return None;
     }
     let content = transcript.is_edited(block.line).then(|| {

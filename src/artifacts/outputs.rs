@@ -5,7 +5,7 @@
 
 use super::{Stored, is_left, stored};
 use crate::facts;
-use crate::plan::{Demote, ResultPlan};
+use crate::plan::{Content, OutputCandidate, Place};
 use crate::policy::Policy;
 use crate::store::is_offload_name;
 use crate::transcript::Transcript;
@@ -14,7 +14,7 @@ use crate::transcript::Transcript;
 #[derive(Debug)]
 pub struct Output {
     /// Which one.
-    pub result: ResultPlan,
+    pub place: Place,
     /// What it says.
     pub says: Says,
 }
@@ -41,21 +41,21 @@ pub enum Says {
 /// What `results` say; those that hold a placeholder are left out.
 pub(super) fn outputs(
     transcript: &Transcript<'_>,
-    results: &[ResultPlan],
+    results: &[OutputCandidate],
     policy: &Policy,
 ) -> Vec<Output> {
-    let output = |result: &ResultPlan| {
-        let text = facts::said(transcript, transcript.block(result.block));
+    let output = |result: &OutputCandidate| {
+        let text = facts::said(transcript, transcript.block(result.place.block));
         let demoted = policy.demote.text.matches(&text);
         let says = match demoted.filter(|values| is_offload_name(values.name)) {
             Some(values) => Says::Name {
                 name: values.name.to_owned(),
                 preview: values.preview.to_owned(),
             },
-            None if is_left(&text, &result.tool(transcript), policy) => return None,
+            None if is_left(&text, &result.place.tool(transcript), policy) => return None,
             None => {
-                let may_leave = result.demote == Demote::Candidate;
-                let kept = may_leave.then(|| stored(transcript, result, policy));
+                let may_leave = result.content == Content::Stored;
+                let kept = may_leave.then(|| stored(transcript, &result.place, policy));
                 Says::Words {
                     stored: kept.flatten().map(|(stored, _)| stored),
                     text: text.into_owned(),
@@ -63,7 +63,7 @@ pub(super) fn outputs(
             }
         };
         Some(Output {
-            result: result.clone(),
+            place: result.place,
             says,
         })
     };

@@ -6,7 +6,7 @@ use std::ops::AddAssign;
 
 use serde::Serialize;
 
-use crate::policy::TargetKind;
+use crate::policy::{Layer, TargetKind};
 use crate::tokens::Usage;
 
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
@@ -228,6 +228,20 @@ pub enum ActionKind {
     Restore,
     /// Reasoning, calls or empty messages were removed because the summary failed.
     Prune,
+}
+
+impl ActionKind {
+    /// What a layer does to a result or a line.
+    pub(crate) fn of(layer: Layer) -> Self {
+        match layer {
+            Layer::Drop => ActionKind::Drop,
+            Layer::Superseded | Layer::Clear => ActionKind::Clear,
+            Layer::Demote => ActionKind::Demote,
+            Layer::Offload => ActionKind::Offload,
+            Layer::Summarize => ActionKind::Summarize,
+            Layer::Restore => ActionKind::Restore,
+        }
+    }
 }
 
 impl std::fmt::Display for ActionKind {

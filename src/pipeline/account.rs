@@ -9,8 +9,8 @@ use super::summaries::ConversationResult;
 use super::{Input, Part, Pipeline, Round, Work};
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 use crate::plan::{Plan, tool_named_by};
-use crate::settle::{Change, Why};
-use crate::text::{count, thousands};
+use crate::settle::Change;
+use crate::text::count;
 use crate::tokens::usage;
 use crate::transcript::Conversation;
 
@@ -82,41 +82,12 @@ impl Pipeline<'_> {
         });
         let changed = changes.iter().map(|change| {
             let (conversation, message) = work.numbered(change.conversation, change.message);
-            let (kind, reason) = match change.why {
-                Why::Superseded { line, message } => (
-                    ActionKind::Clear,
-                    format!(
-                        "read again at line {}, message {}",
-                        line_of(line),
-                        message + 1
-                    ),
-                ),
-                Why::Oversize { limit } => (
-                    ActionKind::Demote,
-                    format!("more than {} tokens", thousands(limit)),
-                ),
-                Why::Old { newer } => (
-                    ActionKind::Clear,
-                    format!("{} after it", count(newer, "newer result")),
-                ),
-                Why::Offloaded => (
-                    ActionKind::Offload,
-                    format!(
-                        "among the first {}% of the messages",
-                        self.policy.offload.share * 100.0
-                    ),
-                ),
-                Why::Demoted { target } => (ActionKind::Demote, no_room(target)),
-                Why::Clipped { target } => {
-                    (ActionKind::Clear, format!("clipped: {}", no_room(target)))
-                }
-            };
             let action = Action {
-                kind,
+                kind: ActionKind::of(change.why.layer()),
                 line: line_of(transcript.block(change.block).line),
                 message: u64::from(message) + 1,
                 tool: Some(tool_named_by(transcript, change.named_by).into_owned()),
-                reason,
+                reason: change.why.reason(|line| Some(line_of(line))),
                 tokens_before: change.tokens_before,
                 tokens_after: change.tokens_after,
             };
@@ -199,13 +170,6 @@ impl Pipeline<'_> {
             }
         }
     }
-}
-
-fn no_room(target: u64) -> String {
-    format!(
-        "more than the target of {} tokens leaves room for",
-        thousands(target)
-    )
 }
 
 /// Consecutive lines: the first of each run, and how many.

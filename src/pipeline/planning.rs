@@ -10,7 +10,7 @@ use super::work::View;
 use super::{Pipeline, Summaries};
 use crate::ids::IdMap;
 use crate::plan::{
-    self, Cutter, Decision, Due, Fit, Force, Goal, Live, OutputPlan, Plan, ResultPlan, Room,
+    self, Cutter, Decision, Due, Fit, Force, Goal, Live, OutputCandidate, OutputPlan, Plan, Room,
     Subject, SummaryPlan,
 };
 use crate::policy::Source;
@@ -263,13 +263,13 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
     }
 
     /// The newest outputs of a conversation, and the room for them, where they leave none for its summary.
-    fn overflow(&self, subject: &Subject<'_>) -> Option<(Vec<ResultPlan>, Room)> {
+    fn overflow(&self, subject: &Subject<'_>) -> Option<(Vec<OutputCandidate>, Room)> {
         let (transcript, pipeline) = (subject.current, self.pipeline);
         let least = subject.cutter.least();
         let (number, policy) = (subject.number, pipeline.policy);
         let results = plan::outputs(transcript, number, least.tail, policy, pipeline.keeping);
-        let size = |result: &ResultPlan| {
-            let block = transcript.block(result.block);
+        let size = |result: &OutputCandidate| {
+            let block = transcript.block(result.place.block);
             let size = pipeline.estimator.result(transcript, block);
             pipeline.estimator.tokens(size)
         };

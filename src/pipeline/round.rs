@@ -5,7 +5,7 @@ use super::{Pipeline, Work};
 use crate::ids::IdMap;
 use crate::outcome::{Action, Degraded, DegradedKind, Warning, WarningKind};
 use crate::plan;
-use crate::settle::{Change, Settled, Why};
+use crate::settle::{Change, Settled};
 use crate::transcript::ConversationId;
 
 /// What a live agent has decided besides its policy's triggers.
@@ -136,13 +136,9 @@ impl Round {
 
     /// Notes changes, each with its action. What a target has made of a result that was changed before counts with that.
     pub(super) fn add(&mut self, changes: Vec<Change>, actions: Vec<(u32, Action)>) {
-        let is_for_target = |change: &Change| match change.why {
-            Why::Demoted { .. } | Why::Clipped { .. } => true,
-            Why::Superseded { .. } | Why::Oversize { .. } | Why::Old { .. } | Why::Offloaded => {
-                false
-            }
-        };
-        let is_again = changes.first().is_some_and(is_for_target);
+        let is_again = changes
+            .first()
+            .is_some_and(|change| change.why.is_for_target());
         if !is_again {
             self.actions.extend(actions);
             self.changes.extend(changes);

@@ -15,8 +15,8 @@ use super::{Gates, Pipeline, Round, Summaries, Work};
 use crate::artifacts::{self, Context};
 use crate::ids::IdMap;
 use crate::outcome::{ActionKind, TargetOutcome};
-use crate::plan::{Demote, Fit, Keeping, Plan};
-use crate::policy::{History, Layer, Policy};
+use crate::plan::{Content, Fit, Keeping, Plan, ResultPlan};
+use crate::policy::{History, Layer};
 use crate::settle::{Kept, Settled, Settlement, settle};
 use crate::transcript::{ConversationId, Role};
 
@@ -150,7 +150,7 @@ impl Run<'_, '_, '_> {
         match (step, pipeline.keeping) {
             (Step::Free, _) => {
                 round.dropped = plan.removed.drop.len();
-                round.unkept.demote = undemoted(work, &plan, policy);
+                round.unkept.demote = undemoted(work, &plan);
             }
             (Step::Offload { .. }, Keeping::Nothing) => {
                 round.unkept.offload |= !settlement.results.is_empty();
@@ -349,15 +349,19 @@ impl Run<'_, '_, '_> {
 }
 
 /// The lines (from 0) of results that would be demoted if there were a store.
-fn undemoted(work: &Work<'_, '_>, plan: &Plan<'_>, policy: &Policy) -> Vec<u32> {
+fn undemoted(work: &Work<'_, '_>, plan: &Plan<'_>) -> Vec<u32> {
     let Work {
         transcript, sizes, ..
     } = work;
-    let undemoted = plan.results.iter().filter(|result| {
-        result.demote == Demote::NoStore
-            && artifacts::is_oversize(transcript, result, sizes, policy)
-    });
+    let is_lacking = |result: &&ResultPlan<'_>| {
+        let mut candidates = result.candidates.iter();
+        candidates.any(|candidate| {
+            candidate.content == Content::NoStore
+                && artifacts::is_large_enough(transcript, result.place.block, candidate, sizes)
+        })
+    };
+    let undemoted = plan.results.iter().filter(is_lacking);
     undemoted
-        .map(|result| transcript.block(result.block).line)
+        .map(|result| transcript.block(result.place.block).line)
         .collect()
 }

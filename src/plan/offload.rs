@@ -3,9 +3,10 @@
 //! PURE. System messages do not count among the messages. Whether a result is long enough, and whether its name is any
 //! shorter, is settled afterwards.
 
-use super::{Clear, Demote, Offload, Plan, ResultPlan, Superseded, calls, is_skipped, may_leave};
+use super::results::{Candidate, Content, Limits, Reason, Results, limit, may_leave};
+use super::{Plan, Why, is_skipped};
 use crate::policy::{Layer, Policy};
-use crate::transcript::{BlockKind, Role, Transcript};
+use crate::transcript::{Conversation, Role, Transcript};
 
 /// Whether a conversation of so many live tokens is large enough for results to be offloaded.
 pub fn may_offload(policy: &Policy, total: u64) -> bool {
@@ -13,42 +14,40 @@ pub fn may_offload(policy: &Policy, total: u64) -> bool {
 }
 
 /// Plans the offload of a transcript whose conversations have so many live tokens. It takes a store to do it.
-pub fn offload(transcript: &Transcript<'_>, policy: &Policy, totals: &[u64]) -> Plan<'static> {
+pub fn offload<'p>(transcript: &Transcript<'_>, policy: &'p Policy, totals: &[u64]) -> Plan<'p> {
     let mut plan = Plan::default();
-    if !policy.has(Layer::Offload) {
-        return plan;
-    }
-    for ((number, conversation), total) in (0..).zip(&transcript.conversations).zip(totals) {
-        if !may_offload(policy, *total) || is_skipped(policy, transcript, conversation) {
+    let share = policy.offload.share;
+    let candidate = Candidate {
+        reason: Reason::Known(Why::Offloaded { share }),
+        over: Limits {
+            tokens: None,
+            chars: limit(policy.offload.min_chars),
+        },
+        text: &policy.offload.text,
+        content: Content::Stored,
+    };
+    for (number, conversation) in transcript.conversations.iter().enumerate() {
+        if !may_offload(policy, totals[number]) || is_skipped(policy, transcript, conversation) {
             continue;
         }
-        let all = 0..conversation.messages.len();
-        let is_counted = |n: &usize| conversation.messages[*n].role != Role::System;
-        let mut counted = all.clone().filter(is_counted);
-        let old = (policy.offload.share * counted.clone().count() as f64).floor() as usize;
-        // The first message that is not old.
-        let end = counted.nth(old).unwrap_or(all.end);
-        let calls = calls(transcript, conversation);
-        for (message, block) in conversation.all_blocks() {
-            let result = transcript.block(block);
-            let is_old = message < end && result.kind == BlockKind::Result;
-            if !is_old || !may_leave(transcript, result) {
-                continue;
-            }
-            let id = transcript.bytes(result.line, result.call_id);
-            plan.results.push(ResultPlan {
-                conversation: number,
-                message: message as u32,
-                block,
-                named_by: calls.get(id).copied().unwrap_or(block),
-                superseded: Superseded::No,
-                demote: Demote::No,
-                clear: Clear::No,
-                offload: Offload::Candidate,
-            });
-        }
+        let end = end_of_old(conversation, share);
+        let results = Results::of(transcript, number);
+        let old = results.blocks().filter(|(_, place, block)| {
+            (place.message as usize) < end && may_leave(transcript, block)
+        });
+        let found = old.map(|(number, _, _)| (number, candidate));
+        plan.results.extend(results.plans(found));
     }
     plan
+}
+
+/// The first message that is not among the oldest of a conversation.
+fn end_of_old(conversation: &Conversation, share: f64) -> usize {
+    let all = 0..conversation.messages.len();
+    let is_counted = |n: &usize| conversation.messages[*n].role != Role::System;
+    let mut counted = all.clone().filter(is_counted);
+    let old = (share * counted.clone().count() as f64).floor() as usize;
+    counted.nth(old).unwrap_or(all.end)
 }
 
 #[cfg(test)]
@@ -74,7 +73,10 @@ mod tests {
         let bytes = lines.join("\n").into_bytes();
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
         let plan = offload(&transcript, &policy, &[tokens]);
-        plan.results.iter().map(|result| result.message).collect()
+        plan.results
+            .iter()
+            .map(|result| result.place.message)
+            .collect()
     }
 
     #[test]

@@ -2,12 +2,11 @@
 //!
 //! PURE. What an answer holds itself is none of them, and what an agent has moved away itself stays.
 
-use super::{
-    Clear, Demote, Keeping, Offload, ResultPlan, Superseded, calls, is_persisted, may_leave,
-};
+use super::Keeping;
+use super::results::{Content, Place, Results, is_persisted, may_leave};
 use crate::outcome::TargetOutcome;
 use crate::policy::{Layer, Policy};
-use crate::transcript::{Block, BlockKind, Role, Shape, Transcript};
+use crate::transcript::{Block, Role, Shape, Transcript};
 
 /// The results of one conversation that have to become smaller together.
 #[derive(Debug)]
@@ -15,9 +14,18 @@ pub struct OutputPlan {
     /// The conversation's number.
     pub conversation: usize,
     /// Which results.
-    pub results: Vec<ResultPlan>,
+    pub results: Vec<OutputCandidate>,
     /// How small.
     pub fit: Fit,
+}
+
+/// A result that may become smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputCandidate {
+    /// Which one.
+    pub place: Place,
+    /// What becomes of its content.
+    pub content: Content,
 }
 
 /// How small results have to become.
@@ -57,33 +65,25 @@ pub fn outputs(
     from: usize,
     policy: &Policy,
     keeping: Keeping,
-) -> Vec<ResultPlan> {
-    let conversation = &transcript.conversations[number];
-    let calls = calls(transcript, conversation);
+) -> Vec<OutputCandidate> {
     let is_store = policy.has(Layer::Demote) && keeping == Keeping::Store;
-    let planned = |(message, block): (usize, u32)| {
-        let result = transcript.block(block);
-        let is_answer = conversation.messages[message].role == Role::Assistant;
-        if message < from || is_answer || !may_clip(transcript, result) {
+    let results = Results::of(transcript, number);
+    let planned = |(_, place, block): (usize, &Place, &Block)| {
+        let message = place.message as usize;
+        let is_answer = results.conversation.messages[message].role == Role::Assistant;
+        if message < from || is_answer || !may_clip(transcript, block) {
             return None;
         }
-        let id = transcript.bytes(result.line, result.call_id);
-        Some(ResultPlan {
-            conversation: number as u32,
-            message: message as u32,
-            block,
-            named_by: calls.get(id).copied().unwrap_or(block),
-            superseded: Superseded::No,
-            demote: if is_store && may_leave(transcript, result) {
-                Demote::Candidate
+        Some(OutputCandidate {
+            place: *place,
+            content: if is_store && may_leave(transcript, block) {
+                Content::Stored
             } else {
-                Demote::No
+                Content::Gone
             },
-            clear: Clear::No,
-            offload: Offload::No,
         })
     };
-    conversation.all_blocks().filter_map(planned).collect()
+    results.blocks().filter_map(planned).collect()
 }
 
 /// Whether a result may lose a part of what it says; pictures in it go first.
@@ -92,7 +92,7 @@ fn may_clip(transcript: &Transcript<'_>, block: &Block) -> bool {
         Shape::String | Shape::List | Shape::Parts => block.others == 0,
         Shape::Absent | Shape::Other => false,
     };
-    block.kind == BlockKind::Result && is_known && !is_persisted(transcript, block)
+    is_known && !is_persisted(transcript, block)
 }
 
 #[cfg(test)]
@@ -119,21 +119,24 @@ mod tests {
         let bytes = lines.join("\n").into_bytes();
         let transcript = Format::Anthropic.read(&bytes, 1, &mut Warnings::default());
         let auto = preset("auto").unwrap();
-        let found = |from, keeping, policy: &Policy| -> Vec<(u32, String, Demote)> {
+        let found = |from, keeping, policy: &Policy| -> Vec<(u32, String, Content)> {
             let outputs = outputs(&transcript, 0, from, policy, keeping);
-            let row = |o: &ResultPlan| (o.message, o.tool(&transcript).into_owned(), o.demote);
+            let row = |o: &OutputCandidate| {
+                let tool = o.place.tool(&transcript).into_owned();
+                (o.place.message, tool, o.content)
+            };
             outputs.iter().map(row).collect()
         };
-        let row = |message, tool: &str, demote| (message, tool.to_owned(), demote);
+        let row = |message, tool: &str, content| (message, tool.to_owned(), content);
         let newest = [
-            row(4, "Read", Demote::Candidate),
-            row(4, "Read", Demote::No),
+            row(4, "Read", Content::Stored),
+            row(4, "Read", Content::Gone),
         ];
         assert_eq!(found(3, Keeping::Store, &auto), newest);
         let all = [
-            row(2, "Bash", Demote::No),
-            row(4, "Read", Demote::No),
-            row(4, "Read", Demote::No),
+            row(2, "Bash", Content::Gone),
+            row(4, "Read", Content::Gone),
+            row(4, "Read", Content::Gone),
         ];
         assert_eq!(found(0, Keeping::Nothing, &auto), all);
         let mut without = auto;

@@ -3,48 +3,31 @@
 //! Says what each of them shows; whether the later one still shows it in the end is settled afterwards, with what the
 //! other layers do.
 
-use super::{ResultPlan, is_persisted};
-use crate::facts::{self, Shown, exchanges, reads};
+use super::Keeping;
+use super::results::{Candidate, Content, Found, Limits, Reason, Results, is_persisted};
+use crate::facts::{self, exchanges, reads};
 use crate::ids::IdMap;
 use crate::policy::Policy;
-use crate::transcript::{Conversation, Transcript};
 
-/// Whether a result is a read that a later one may cover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Superseded {
-    /// Another result shows the same file.
-    Read {
-        /// The same number for all reads of one file in one conversation.
-        file: u32,
-        /// What this one shows of it.
-        shows: Shown,
-    },
-    /// The layer is off, or the result is no read of a file that is read twice.
-    No,
-}
-
-/// Marks the reads among the results of one conversation; `files` is how many files there are in those before it.
-pub(super) fn mark(
-    transcript: &Transcript<'_>,
-    conversation: &Conversation,
-    policy: &Policy,
-    files: &mut u32,
-    results: &mut [ResultPlan],
-) {
-    let exchanges = exchanges(transcript, conversation, &policy.tools);
+/// The reads of files that are read more than once.
+pub(super) fn candidates<'p>(
+    results: &Results<'_, '_>,
+    policy: &'p Policy,
+    _: Keeping,
+) -> Vec<Found<'p>> {
+    let transcript = results.transcript;
+    let exchanges = exchanges(transcript, results.conversation, &policy.tools);
     let reads = reads(transcript, &exchanges);
-    let mut times: IdMap<(&str, &[u8]), (u32, u32)> = IdMap::default();
+    let mut files: IdMap<(&str, &[u8]), (u32, u32)> = IdMap::default();
     for read in &reads {
-        let (_, number) = times.entry((&read.path, &read.options)).or_insert_with(|| {
-            *files += 1;
-            (*files, 0)
-        });
-        *number += 1;
+        let number = files.len() as u32;
+        let file = files.entry((&read.path, &read.options));
+        file.or_insert((number, 0)).1 += 1;
     }
-    let mut marks: IdMap<u32, Superseded> = IdMap::default();
+    let mut marks: IdMap<u32, Reason> = IdMap::default();
     for read in &reads {
         let block = transcript.block(read.result.block);
-        let Some((file, 2..)) = times.get(&(&read.path, &read.options)).copied() else {
+        let Some((file, 2..)) = files.get(&(&read.path, &read.options)).copied() else {
             continue;
         };
         let said = facts::said(transcript, block);
@@ -52,17 +35,18 @@ pub(super) fn mark(
             continue;
         }
         if let Some(shows) = read.shown(&said) {
-            marks.insert(read.result.block, Superseded::Read { file, shows });
+            marks.insert(read.result.block, Reason::ShownAgain { file, shows });
         }
     }
-    if marks.is_empty() {
-        return;
-    }
-    for result in results {
-        if let Some(mark) = marks.get(&result.block) {
-            result.superseded = *mark;
-        }
-    }
+    let candidate = |reason: &Reason| Candidate {
+        reason: *reason,
+        over: Limits::default(),
+        text: &policy.superseded.placeholder,
+        content: Content::Gone,
+    };
+    let all = results.all.iter().enumerate();
+    all.filter_map(|(number, place)| Some((number, candidate(marks.get(&place.block)?))))
+        .collect()
 }
 
 /// Whether an earlier run has put this there.

@@ -150,7 +150,7 @@ impl Play<'_, '_> {
             freed: (freed > 0).then_some(freed),
         };
         let round = self.window.round(&self.player.pipeline, gates);
-        let (mut events, asked) = told(&round, policy.offload.share);
+        let (mut events, asked) = told(&round);
         let after = self.window.total();
         self.gates.asked(asked);
         self.done.failures += u64::from(asked == Asked::Failed);

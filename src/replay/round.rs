@@ -3,8 +3,7 @@
 use super::{Event, Verdict};
 use crate::pipeline::Round;
 use crate::policy::Layer;
-use crate::settle::{Change, Kept, Settled, Summarised, Why};
-use crate::text::{count, thousands};
+use crate::settle::{Change, Kept, Settled, Summarised};
 
 /// What came of asking for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub(super) enum Asked {
 }
 
 /// The events of a round, in the order of the layers, and what came of asking for a summary.
-pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
+pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
     let mut events = Vec::new();
     for layer in [
         Layer::Superseded,
@@ -27,7 +26,7 @@ pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
         Layer::Offload,
     ] {
         let changes = round.changes.iter();
-        let changes: Vec<&Change> = changes.filter(|c| layer_of(c.why) == layer).collect();
+        let changes: Vec<&Change> = changes.filter(|c| c.why.layer() == layer).collect();
         if let Some(first) = changes.first() {
             let freed = changes.iter().map(|c| c.tokens_before - c.tokens_after);
             events.push(Event {
@@ -35,7 +34,7 @@ pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
                 result: Verdict::Made,
                 count: changes.len() as u64,
                 freed: freed.sum(),
-                reason: reason(first.why, share),
+                reason: first.why.reason(|_| None),
             });
         }
     }
@@ -72,30 +71,6 @@ pub(super) fn told(round: &Round, share: f64) -> (Vec<Event>, Asked) {
         }
     }
     (events, asked)
-}
-
-fn layer_of(why: Why) -> Layer {
-    match why {
-        Why::Superseded { .. } => Layer::Superseded,
-        Why::Oversize { .. } | Why::Demoted { .. } => Layer::Demote,
-        Why::Old { .. } | Why::Clipped { .. } => Layer::Clear,
-        Why::Offloaded => Layer::Offload,
-    }
-}
-
-fn reason(why: Why, share: f64) -> String {
-    match why {
-        Why::Superseded { message, .. } => format!("read again in message {}", message + 1),
-        Why::Oversize { limit } => format!("more than {} tokens", thousands(limit)),
-        Why::Old { newer } => format!("{} after it", count(newer, "newer result")),
-        Why::Offloaded => format!("among the first {}% of the messages", share * 100.0),
-        Why::Demoted { target } | Why::Clipped { target } => {
-            format!(
-                "more than the target of {} tokens leaves room for",
-                thousands(target)
-            )
-        }
-    }
 }
 
 /// A summary, or messages that leave without one, and the files that came back.

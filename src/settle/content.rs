@@ -19,7 +19,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
             let copy = transcript.block(*copy);
             let copied = Replace::content(copy, &change.text);
             // A text that is about what was replaced does not fit a copy that says something else.
-            let fits = !change.why.names_content()
+            let fits = !change.why.depends_on_old_text()
                 || transcript.bytes(copy.line, copy.content)
                     == transcript.bytes(block.line, block.content);
             if fits && copied.with.len() < copy.content.len as usize {

@@ -2,10 +2,10 @@
 //!
 //! PURE. With a store at hand an output goes there and leaves a preview and its name; without one it loses its middle.
 
+use super::Change;
 use super::clip::clipped;
-use super::{Change, Why};
 use crate::artifacts::{Output, Says, Stored};
-use crate::plan::{Fit, ResultPlan, Room};
+use crate::plan::{Fit, Place, Room, Why};
 use crate::policy::{Layer, Policy, Substitutions, TargetKind};
 use crate::tokens::Estimator;
 use crate::transcript::Transcript;
@@ -22,7 +22,7 @@ pub(super) fn fitted(
     policy: &Policy,
 ) -> Vec<Change> {
     let size = |output: &Output| {
-        let block = transcript.block(output.result.block);
+        let block = transcript.block(output.place.block);
         estimator.tokens(estimator.result(transcript, block))
     };
     let sizes: Vec<u64> = outputs.iter().map(size).collect();
@@ -96,41 +96,41 @@ struct Fitting<'f, 'a> {
 
 impl Fitting<'_, '_> {
     /// The tokens of a result that says `text`.
-    fn said(&self, result: &ResultPlan, text: &str) -> u64 {
-        let block = self.transcript.block(result.block);
+    fn said(&self, place: &Place, text: &str) -> u64 {
+        let block = self.transcript.block(place.block);
         self.estimator
             .tokens(self.estimator.replaced(self.transcript, block, text))
     }
 
     /// The change of an output of `size` tokens to one of `most`, or to the smallest that there is, if that saves anything.
     fn smaller(&self, output: &Output, size: u64, most: u64) -> Option<Change> {
-        let result = &output.result;
+        let place = &output.place;
         let target = self.target;
         let (why, text, stored) = match &output.says {
             Says::Name { name, preview } => {
-                let text = self.demoted(result, name, preview, most);
+                let text = self.demoted(place, name, preview, most);
                 (Why::Demoted { target }, text, None)
             }
             Says::Words { text, stored } => {
                 let stored = stored.as_ref().filter(|_| size >= WORTH_A_NAME);
                 let demoted = stored.map(|stored| {
-                    let text = self.demoted(result, &stored.name, text, most);
+                    let text = self.demoted(place, &stored.name, text, most);
                     (Why::Demoted { target }, text, Some(stored.clone()))
                 });
                 let fits =
-                    |(_, text, _): &(Why, String, Option<Stored>)| self.said(result, text) <= most;
+                    |(_, text, _): &(Why, String, Option<Stored>)| self.said(place, text) <= most;
                 demoted.filter(fits).unwrap_or_else(|| {
-                    let text = self.clipped(result, text, size, most);
+                    let text = self.clipped(place, text, size, most);
                     (Why::Clipped { target }, text, None)
                 })
             }
         };
-        let after = self.said(result, &text);
+        let after = self.said(place, &text);
         (after < size).then_some(Change {
-            conversation: result.conversation,
-            message: result.message,
-            block: result.block,
-            named_by: result.named_by,
+            conversation: place.conversation,
+            message: place.message,
+            block: place.block,
+            named_by: place.named_by,
             why,
             text,
             tokens_before: size,
@@ -140,8 +140,8 @@ impl Fitting<'_, '_> {
     }
 
     /// A name in the store with as much of a preview as the policy and `most` allow. A name that stands there stays.
-    fn demoted(&self, result: &ResultPlan, name: &str, from: &str, most: u64) -> String {
-        let tool = result.tool(self.transcript);
+    fn demoted(&self, place: &Place, name: &str, from: &str, most: u64) -> String {
+        let tool = place.tool(self.transcript);
         let of = |chars: usize| {
             let end = from.char_indices().nth(chars).map(|(at, _)| at);
             self.policy.demote.text.render(&Substitutions {
@@ -156,7 +156,7 @@ impl Fitting<'_, '_> {
         while low < high {
             let middle = low + (high - low).div_ceil(2);
             let longer = of(middle);
-            if self.said(result, &longer) <= most {
+            if self.said(place, &longer) <= most {
                 (best, low) = (longer, middle);
             } else {
                 high = middle - 1;
@@ -166,8 +166,8 @@ impl Fitting<'_, '_> {
     }
 
     /// The start and the end of an output that has `size` tokens.
-    fn clipped(&self, result: &ResultPlan, text: &str, size: u64, most: u64) -> String {
-        let block = self.transcript.block(result.block);
+    fn clipped(&self, place: &Place, text: &str, size: u64, most: u64) -> String {
+        let block = self.transcript.block(place.block);
         // Without its pictures an output is text, and another run would demote what is oversize.
         let has_more = block.images > 0 || block.documents > 0;
         let most = if has_more && self.policy.has(Layer::Demote) {
@@ -175,7 +175,7 @@ impl Fitting<'_, '_> {
         } else {
             most
         };
-        let fits = |text: &str| self.said(result, text) <= most;
+        let fits = |text: &str| self.said(place, text) <= most;
         clipped(text, size, most, self.estimator, fits)
     }
 }

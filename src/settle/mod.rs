@@ -22,7 +22,7 @@ use crate::policy::Policy;
 use crate::tokens::Sizes;
 use crate::transcript::{ChangeSet, Transcript};
 
-pub use change::{Change, Why};
+pub use change::Change;
 pub use composer::Composer;
 pub use summary::{Kept, Lost, Says, Settled, Summarised};
 pub use words::Words;

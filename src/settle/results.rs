@@ -3,11 +3,11 @@
 //!
 //! PURE. Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
 
-use super::{Change, Why};
+use super::Change;
 use crate::artifacts::Artifacts;
 use crate::facts::LaterReads;
 use crate::ids::IdMap;
-use crate::plan::{Clear, ResultPlan, Superseded};
+use crate::plan::{Candidate, Content, Place, Reason, ResultPlan, Why};
 use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Block, Transcript};
@@ -15,7 +15,7 @@ use crate::transcript::{Block, Transcript};
 /// At most one change for each of the results, in their order.
 pub(super) fn results(
     transcript: &Transcript<'_>,
-    results: &[ResultPlan],
+    results: &[ResultPlan<'_>],
     artifacts: &Artifacts<'_>,
     sizes: &Sizes,
     policy: &Policy,
@@ -29,8 +29,7 @@ pub(super) fn results(
     let mut kept = KeptReads::default();
     let mut changes: Vec<Change> = Vec::new();
     for result in results.iter().rev() {
-        let later = kept.newest_covering(transcript, result);
-        match settle.result(result, later) {
+        match settle.result(result, &kept) {
             Some(change) => changes.push(change),
             None => kept.add(transcript, result),
         }
@@ -39,9 +38,9 @@ pub(super) fn results(
     changes
 }
 
-/// The reads that are kept as they are, by their files.
+/// The reads that are kept as they are, by their conversations and files.
 #[derive(Default)]
-struct KeptReads(IdMap<u32, LaterReads<LaterRead>>);
+struct KeptReads(IdMap<(u32, u32), LaterReads<LaterRead>>);
 
 /// A later read of the same.
 #[derive(Debug, Clone, Copy)]
@@ -51,25 +50,30 @@ struct LaterRead {
 }
 
 impl KeptReads {
-    fn add(&mut self, transcript: &Transcript<'_>, result: &ResultPlan) {
-        if let Superseded::Read { file, shows } = result.superseded {
-            let read = LaterRead {
-                line: transcript.block(result.block).line,
-                message: result.message,
-            };
-            self.0.entry(file).or_default().add(transcript, shows, read);
+    fn add(&mut self, transcript: &Transcript<'_>, result: &ResultPlan<'_>) {
+        let place = result.place;
+        for candidate in &result.candidates {
+            if let Reason::ShownAgain { file, shows } = candidate.reason {
+                let read = LaterRead {
+                    line: transcript.block(place.block).line,
+                    message: place.message,
+                };
+                let reads = self.0.entry((place.conversation, file)).or_default();
+                reads.add(transcript, shows, read);
+            }
         }
     }
 
-    fn newest_covering(
-        &self,
-        transcript: &Transcript<'_>,
-        result: &ResultPlan,
-    ) -> Option<LaterRead> {
-        let Superseded::Read { file, shows } = result.superseded else {
-            return None;
-        };
-        self.0.get(&file)?.newest_covering(transcript, shows)
+    /// Why a result is replaced, if that depends on what comes after it.
+    fn why(&self, transcript: &Transcript<'_>, place: &Place, reason: Reason) -> Option<Why> {
+        match reason {
+            Reason::Known(why) => Some(why),
+            Reason::ShownAgain { file, shows } => {
+                let reads = self.0.get(&(place.conversation, file))?;
+                let LaterRead { line, message } = reads.newest_covering(transcript, shows)?;
+                Some(Why::Superseded { line, message })
+            }
+        }
     }
 }
 
@@ -80,122 +84,87 @@ struct Settle<'s, 'a> {
     policy: &'s Policy,
 }
 
-/// A result's content between two layers.
+/// The size of a result's content between two layers.
 #[derive(Clone, Copy)]
-struct Content {
+struct ContentSize {
     size: Size,
     chars: u64,
 }
 
 impl Settle<'_, '_> {
-    fn result(&self, result: &ResultPlan, later: Option<LaterRead>) -> Option<Change> {
-        let block = self.transcript.block(result.block);
-        let now = Content {
-            size: self.sizes.result(self.transcript, result.block),
-            chars: self
-                .transcript
-                .texts(block)
-                .iter()
+    /// What the layers make of a result together.
+    fn result(&self, result: &ResultPlan<'_>, kept: &KeptReads) -> Option<Change> {
+        let block = self.transcript.block(result.place.block);
+        let texts = self.transcript.texts(block).iter();
+        let mut now = ContentSize {
+            size: self.sizes.result(self.transcript, result.place.block),
+            chars: texts
                 .map(|text| self.chars(text.scalars, text.astral))
                 .sum(),
         };
-        let before = later
-            .and_then(|later| self.superseded(result, &now, later))
-            .or_else(|| self.demote(result, &now))
-            .or_else(|| self.offload(result, &now));
-        let between = before
-            .as_ref()
-            .map_or(now, |change| self.said(&change.text, block));
-        match self.clear(result, &between) {
-            // What clearing saved, it saved against what was there at first.
-            Some(cleared) => Some(Change {
-                tokens_before: self.sizes.estimator().tokens(now.size),
-                ..cleared
-            }),
-            None => before,
+        // What a later layer saves, it saves against what was there at first.
+        let tokens_before = self.sizes.estimator().tokens(now.size);
+        let mut change: Option<Change> = None;
+        for candidate in &result.candidates {
+            // What goes to the store is what the tool has said.
+            if candidate.content != Content::Gone && change.is_some() {
+                continue;
+            }
+            let Some(why) = kept.why(self.transcript, &result.place, candidate.reason) else {
+                continue;
+            };
+            if let Some(smaller) = self.replaced(&result.place, candidate, why, &now) {
+                now = self.size_of(&smaller.text, block);
+                change = Some(Change {
+                    tokens_before,
+                    ..smaller
+                });
+            }
         }
+        change
     }
 
-    fn superseded(
+    /// The change that a layer makes of a result that has this size, if the policy wants it and it saves something.
+    fn replaced(
         &self,
-        result: &ResultPlan,
-        now: &Content,
-        LaterRead { line, message }: LaterRead,
+        place: &Place,
+        candidate: &Candidate<'_>,
+        why: Why,
+        now: &ContentSize,
     ) -> Option<Change> {
-        let text = self.policy.superseded.placeholder.render(&Substitutions {
-            tool: &result.tool(self.transcript),
-            ..Substitutions::default()
-        });
-        let why = Why::Superseded { line, message };
-        self.change(result, why, text, now)
-    }
-
-    fn demote(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
-        let demoted = self.artifacts.demoted.get(&result.block)?;
-        let values = Substitutions {
-            name: &demoted.stored.name,
-            tool: &result.tool(self.transcript),
-            preview: &demoted.preview,
-            summary: "",
-        };
-        let text = self.policy.demote.text.render(&values);
-        let why = Why::Oversize {
-            limit: self.policy.demote.min_tokens,
-        };
-        let change = self.change(result, why, text, now)?;
-        Some(Change {
-            stored: Some(demoted.stored.clone()),
-            ..change
-        })
-    }
-
-    fn offload(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
-        let stored = self.artifacts.offloaded.get(&result.block)?;
-        let limit = self.policy.offload.min_chars;
-        if limit > 0 && now.chars <= limit {
-            return None;
-        }
-        let text = self.policy.offload.text.render(&Substitutions {
-            name: &stored.name,
-            tool: &result.tool(self.transcript),
-            ..Substitutions::default()
-        });
-        let change = self.change(result, Why::Offloaded, text, now)?;
-        Some(Change {
-            stored: Some(stored.clone()),
-            ..change
-        })
-    }
-
-    fn clear(&self, result: &ResultPlan, now: &Content) -> Option<Change> {
-        let Clear::Candidate { newer } = result.clear else {
-            return None;
-        };
-        let limits = &self.policy.clear;
         let tokens = self.sizes.estimator().tokens(now.size);
-        if limits.min_tokens > 0 && tokens <= limits.min_tokens
-            || limits.min_chars > 0 && now.chars <= limits.min_chars
-        {
+        if !candidate.over.are_exceeded(tokens, || now.chars) {
             return None;
         }
-        let text = limits.placeholder.render(&Substitutions {
-            tool: &result.tool(self.transcript),
-            ..Substitutions::default()
+        let stored = match candidate.content {
+            Content::Gone => None,
+            Content::NoStore => return None,
+            Content::Stored => Some(self.artifacts.stored.get(&place.block)?),
+        };
+        let text = candidate.text.render(&Substitutions {
+            tool: &place.tool(self.transcript),
+            name: stored.map_or("", |kept| &kept.stored.name),
+            preview: stored.map_or("", |kept| &kept.preview),
+            summary: "",
         });
-        self.change(result, Why::Old { newer }, text, now)
+        let change = self.change(place, why, text, now)?;
+        Some(Change {
+            stored: stored.map(|kept| kept.stored.clone()),
+            ..change
+        })
     }
 
     /// The change to `text`, if it saves something.
-    fn change(&self, result: &ResultPlan, why: Why, text: String, now: &Content) -> Option<Change> {
+    fn change(&self, place: &Place, why: Why, text: String, now: &ContentSize) -> Option<Change> {
         let estimator = self.sizes.estimator();
-        let block = self.transcript.block(result.block);
+        let block = self.transcript.block(place.block);
         let new = estimator.replaced(self.transcript, block, &text);
         let (before, after) = (estimator.tokens(now.size), estimator.tokens(new));
         (after < before).then_some(Change {
-            conversation: result.conversation,
-            message: result.message,
-            block: result.block,
-            named_by: result.named_by,
+            conversation: place.conversation,
+            message: place.message,
+            block: place.block,
+            named_by: place.named_by,
             why,
             text,
             tokens_before: before,
@@ -204,11 +173,11 @@ impl Settle<'_, '_> {
         })
     }
 
-    /// The content of a result between two layers, when it says `text`.
-    fn said(&self, text: &str, block: &Block) -> Content {
+    /// The size of a result's content when it says `text`.
+    fn size_of(&self, text: &str, block: &Block) -> ContentSize {
         let astral = text.chars().filter(|c| *c as u32 > 0xffff).count() as u32;
         let scalars = text.chars().count() as u32;
-        Content {
+        ContentSize {
             size: self
                 .sizes
                 .estimator()

@@ -1,0 +1,239 @@
+//! What the layers would do to results, one by one: a list of candidates from each layer, with reasons.
+//!
+//! PURE. A candidate is found by its position (newest, oldest, kind of tool); whether it is large enough, and whether
+//! replacing it saves anything, is settled with actual sizes. A new layer is a file with its candidates, and a row of
+//! [`LAYERS`].
+
+use std::borrow::Cow;
+
+use super::{Keeping, Why, clear, demote, is_skipped, superseded};
+use crate::facts::Shown;
+use crate::ids::IdMap;
+use crate::policy::{Layer, Policy, Template};
+use crate::scan::unescape;
+use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
+
+/// The candidates that a layer finds in one conversation.
+type Candidates = for<'p> fn(&Results<'_, '_>, &'p Policy, Keeping) -> Vec<Found<'p>>;
+
+/// The layers that look at results whatever the size of their conversation, in the order in which they do.
+const LAYERS: [(Layer, Candidates); 3] = [
+    (Layer::Superseded, superseded::candidates),
+    (Layer::Demote, demote::candidates),
+    (Layer::Clear, clear::candidates),
+];
+
+/// What the layers would do to one result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultPlan<'p> {
+    /// Which result.
+    pub place: Place,
+    /// What would be done to it, in the order of the layers: each sees what those before it have left.
+    pub candidates: Vec<Candidate<'p>>,
+}
+
+/// Where a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Which conversation, in the order of the transcript.
+    pub conversation: u32,
+    /// Which message of it, from 0.
+    pub message: u32,
+    /// Which block of the transcript.
+    pub block: u32,
+    /// The block that names its tool: its call, or the result itself where the format repeats the name.
+    pub named_by: u32,
+}
+
+/// What one layer would do to a result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate<'p> {
+    /// Why.
+    pub reason: Reason,
+    /// It is left alone if it is not larger than this.
+    pub over: Limits,
+    /// What takes its place.
+    pub text: &'p Template,
+    /// What becomes of its content.
+    pub content: Content,
+}
+
+/// Why a result would be replaced.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reason {
+    /// Known already.
+    Known(Why),
+    /// It is a read; it is replaced if a later one, which stays, shows the same.
+    ShownAgain {
+        /// The same number for all reads of one file in one conversation.
+        file: u32,
+        /// What this one shows of it.
+        shows: Shown,
+    },
+}
+
+/// The sizes above which a result is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// In tokens.
+    pub tokens: Option<u64>,
+    /// In characters.
+    pub chars: Option<u64>,
+}
+
+/// What becomes of a content that is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// It is gone: its tool can be run again.
+    Gone,
+    /// It goes to the store.
+    Stored,
+    /// It would go to the store, if there were one: nothing is done.
+    NoStore,
+}
+
+/// A candidate, with the number of its result in [`Results::all`].
+pub(super) type Found<'p> = (usize, Candidate<'p>);
+
+/// The results of one conversation.
+pub(super) struct Results<'t, 'a> {
+    pub(super) transcript: &'t Transcript<'a>,
+    pub(super) conversation: &'t Conversation,
+    /// In the order of the messages.
+    pub(super) all: Vec<Place>,
+}
+
+impl<'t, 'a> Results<'t, 'a> {
+    /// Those of the conversation with that number.
+    pub(super) fn of(transcript: &'t Transcript<'a>, number: usize) -> Self {
+        let conversation = &transcript.conversations[number];
+        let calls = calls(transcript, conversation);
+        let place = |(message, block): (usize, u32)| {
+            let result = transcript.block(block);
+            (result.kind == BlockKind::Result).then(|| Place {
+                conversation: number as u32,
+                message: message as u32,
+                block,
+                named_by: calls
+                    .get(transcript.bytes(result.line, result.call_id))
+                    .copied()
+                    .unwrap_or(block),
+            })
+        };
+        Results {
+            transcript,
+            conversation,
+            all: conversation.all_blocks().filter_map(place).collect(),
+        }
+    }
+
+    /// Each result with its number and its block.
+    pub(super) fn blocks(&self) -> impl DoubleEndedIterator<Item = (usize, &Place, &'t Block)> {
+        let all = self.all.iter().enumerate();
+        all.map(|(number, place)| (number, place, self.transcript.block(place.block)))
+    }
+
+    /// The results that have candidates.
+    pub(super) fn plans<'p>(
+        &self,
+        found: impl IntoIterator<Item = Found<'p>>,
+    ) -> impl Iterator<Item = ResultPlan<'p>> {
+        let plan = |place: &Place| ResultPlan {
+            place: *place,
+            candidates: Vec::new(),
+        };
+        let mut plans: Vec<ResultPlan<'p>> = self.all.iter().map(plan).collect();
+        for (number, candidate) in found {
+            plans[number].candidates.push(candidate);
+        }
+        let plans = plans.into_iter();
+        plans.filter(|plan| !plan.candidates.is_empty())
+    }
+}
+
+impl Place {
+    /// The tool's name in the transcript, "unknown" without a call.
+    pub fn tool<'t>(&self, transcript: &'t Transcript<'_>) -> Cow<'t, str> {
+        tool_named_by(transcript, self.named_by)
+    }
+}
+
+impl Limits {
+    /// Whether so many tokens and characters are over the limits.
+    pub fn are_exceeded(self, tokens: u64, chars: impl FnOnce() -> u64) -> bool {
+        self.tokens.is_none_or(|limit| tokens > limit)
+            && self.chars.is_none_or(|limit| chars() > limit)
+    }
+}
+
+/// A limit of a policy, where 0 means none.
+pub(super) fn limit(value: u64) -> Option<u64> {
+    (value > 0).then_some(value)
+}
+
+/// The results of a transcript that layers would replace.
+pub(super) fn results<'p>(
+    transcript: &Transcript<'_>,
+    policy: &'p Policy,
+    keeping: Keeping,
+) -> Vec<ResultPlan<'p>> {
+    let mut plans = Vec::new();
+    let on = LAYERS.iter().filter(|(layer, _)| policy.has(*layer));
+    if on.clone().next().is_none() {
+        return plans;
+    }
+    for (number, conversation) in transcript.conversations.iter().enumerate() {
+        if is_skipped(policy, transcript, conversation) {
+            continue;
+        }
+        let results = Results::of(transcript, number);
+        let layers = on.clone();
+        let found = layers.flat_map(|(_, candidates)| candidates(&results, policy, keeping));
+        plans.extend(results.plans(found));
+    }
+    plans
+}
+
+/// The tool that a block names, "unknown" where it names none.
+pub fn tool_named_by<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
+    let block = transcript.block(block);
+    let name = match unescape(transcript.bytes(block.line, block.tool)) {
+        Cow::Borrowed(name) => String::from_utf8_lossy(name),
+        Cow::Owned(name) => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
+    };
+    if name.is_empty() {
+        Cow::Borrowed("unknown")
+    } else {
+        name
+    }
+}
+
+/// The block of every call of a conversation, by the call's id.
+fn calls<'t>(transcript: &'t Transcript<'_>, conversation: &Conversation) -> IdMap<&'t [u8], u32> {
+    conversation
+        .all_blocks()
+        .map(|(_, number)| (transcript.block(number), number))
+        .filter(|(block, _)| block.kind == BlockKind::Call && !block.call_id.is_empty())
+        .map(|(block, number)| (transcript.bytes(block.line, block.call_id), number))
+        .collect()
+}
+
+/// Whether a result may go to the store: it is all text, and no agent has moved it anywhere itself.
+pub(super) fn may_leave(transcript: &Transcript<'_>, result: &Block) -> bool {
+    let whole = result.images == 0 && result.documents == 0 && result.others == 0;
+    let is_text = whole && matches!(result.shape, Shape::String | Shape::List | Shape::Parts);
+    is_text && !is_persisted(transcript, result)
+}
+
+/// How an agent marks an output that it has moved to a file itself; the path in it is all that leads there.
+const PERSISTED: &[u8] = b"<persisted-output>";
+
+/// Whether an agent has moved a result to a file itself.
+pub(super) fn is_persisted(transcript: &Transcript<'_>, result: &Block) -> bool {
+    let first = transcript.texts(result).first();
+    first.is_some_and(|text| {
+        transcript
+            .bytes(result.line, text.span)
+            .starts_with(PERSISTED)
+    })
+}
