@@ -25,8 +25,8 @@ use crate::transcript::{Block, Transcript};
 pub use disk::{NotRead, Root};
 pub use model::{ModelError, ModelReply, ModelRequest, SummaryModel};
 pub use offloaded::{offloaded, returned};
-pub use outputs::{Output, Says};
-pub use recents::Unread;
+pub use outputs::{Output, OutputContent};
+pub use recents::UnreadFile;
 pub use replies::Replies;
 pub use sources::{Context, Sources};
 pub use summary::{Answer, SummaryArtifacts};
@@ -41,7 +41,7 @@ const WHOLE_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Artifacts<'t> {
     /// Of each result that may go to the store, by its block.
-    pub stored: BTreeMap<u32, Kept>,
+    pub stored: BTreeMap<u32, StoredResult>,
     /// What the results say that have to fit into a room, as the plan lists them.
     pub outputs: Vec<Vec<Output>>,
     /// For each conversation that the plan has looked at for a summary.
@@ -50,7 +50,7 @@ pub struct Artifacts<'t> {
 
 /// A result that may go to the store.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredResult {
     /// As the store would keep it.
     pub stored: Stored,
     /// Its first characters.
@@ -115,7 +115,9 @@ fn results<'t>(
         if let Some((stored, head)) = stored(transcript, &result.place, policy) {
             let preview = head.chars().take(policy.demote.preview_chars as usize);
             let preview = preview.collect();
-            artifacts.stored.insert(block, Kept { stored, preview });
+            artifacts
+                .stored
+                .insert(block, StoredResult { stored, preview });
         }
     }
     artifacts
@@ -146,7 +148,7 @@ fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option
         head.extend_from_slice(&piece[..piece.len().min(room)]);
     });
     let text = String::from_utf8_lossy(&head);
-    if bytes == head.len() && is_left(&text, &place.tool(transcript), policy) {
+    if bytes == head.len() && is_already_replaced(&text, &place.tool(transcript), policy) {
         return None;
     }
     let content = transcript.is_edited(block.line).then(|| {
@@ -159,7 +161,7 @@ fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option
 }
 
 /// Whether an earlier run has left this in the place of a result of the tool.
-fn is_left(text: &str, tool: &str, policy: &Policy) -> bool {
+fn is_already_replaced(text: &str, tool: &str, policy: &Policy) -> bool {
     let placeholders = [&policy.superseded.placeholder, &policy.clear.placeholder];
     let values = Substitutions {
         tool,

@@ -3,7 +3,7 @@
 //! Only reads. What an earlier run has put in the place of a result is known as such: a preview may still become shorter,
 //! a placeholder has nothing to lose.
 
-use super::{Stored, is_left, stored};
+use super::{Stored, is_already_replaced, stored};
 use crate::facts;
 use crate::plan::{Content, OutputCandidate, Place};
 use crate::policy::Policy;
@@ -16,14 +16,14 @@ pub struct Output {
     /// Which one.
     pub place: Place,
     /// What it says.
-    pub says: Says,
+    pub content: OutputContent,
 }
 
 /// What a result says.
 #[derive(Debug)]
-pub enum Says {
+pub enum OutputContent {
     /// What its tool has said, or what is left of that.
-    Words {
+    Text {
         /// The words.
         text: String,
         /// How the store would keep them, if it may.
@@ -47,16 +47,18 @@ pub(super) fn outputs(
     let output = |result: &OutputCandidate| {
         let text = facts::said(transcript, transcript.block(result.place.block));
         let demoted = policy.demote.text.matches(&text);
-        let says = match demoted.filter(|values| is_offload_name(values.name)) {
-            Some(values) => Says::Name {
+        let content = match demoted.filter(|values| is_offload_name(values.name)) {
+            Some(values) => OutputContent::Name {
                 name: values.name.to_owned(),
                 preview: values.preview.to_owned(),
             },
-            None if is_left(&text, &result.place.tool(transcript), policy) => return None,
+            None if is_already_replaced(&text, &result.place.tool(transcript), policy) => {
+                return None;
+            }
             None => {
                 let may_leave = result.content == Content::Stored;
                 let kept = may_leave.then(|| stored(transcript, &result.place, policy));
-                Says::Words {
+                OutputContent::Text {
                     stored: kept.flatten().map(|(stored, _)| stored),
                     text: text.into_owned(),
                 }
@@ -64,7 +66,7 @@ pub(super) fn outputs(
         };
         Some(Output {
             place: result.place,
-            says,
+            content,
         })
     };
     results.iter().filter_map(output).collect()

@@ -9,7 +9,7 @@ use crate::redact::is_secret_file;
 use crate::transcript::{Conversation, Transcript};
 
 /// A file that does not come back although it was among the last ones: its path, and why.
-pub type Unread = (String, NotRead);
+pub type UnreadFile = (String, NotRead);
 
 /// The files that may come back, the newest first; none where the policy has none come back. `root` is the folder that they
 /// are read from, if any.
@@ -22,13 +22,13 @@ pub(super) fn recents<'t>(
     policy: &Policy,
     placeholders: &'t Placeholders,
     root: Option<&Root>,
-) -> (Option<Recents<'t>>, Vec<Unread>) {
+) -> (Option<Recents<'t>>, Vec<UnreadFile>) {
     if !policy.has(Layer::Restore) || policy.restore.files == 0 {
         return (None, Vec::new());
     }
     let mut recents = recent(transcript, conversation, policy, placeholders);
     let secret = recents.secret(policy.restore.files).into_iter();
-    let mut unread: Vec<Unread> = secret.map(|path| (path, NotRead::Secret)).collect();
+    let mut unread: Vec<UnreadFile> = secret.map(|path| (path, NotRead::Secret)).collect();
     let Some(root) = root else {
         return (Some(recents), unread);
     };

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::{Context, ModelError, ModelReply, ModelRequest, Sources, Unread, recents};
+use super::{Context, ModelError, ModelReply, ModelRequest, Sources, UnreadFile, recents};
 use crate::plan::{Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Source};
 use crate::summarizer::gate::invented;
@@ -25,7 +25,7 @@ pub struct SummaryArtifacts<'t> {
     /// The files that may come back, if any.
     pub recents: Option<Recents<'t>>,
     /// Files that do not come back although they were among the last ones.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadFile>,
 }
 
 /// The answer to a request for a summary.
@@ -77,7 +77,7 @@ impl Sources<'_> {
         } else {
             (subject.current, subject.current_conversation())
         };
-        let given = || rounds(self.policy, transcript, conversation, 0..request.tail);
+        let given = || rounds(self.policy, transcript, conversation, 0..request.first_kept);
         let (reply, given) = match (summary.source, self.server) {
             (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => return None,
             (Source::Scripted, _) => (self.replies.ask(next_reply, summary), given()),

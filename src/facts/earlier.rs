@@ -20,13 +20,13 @@ pub struct Earlier {
 
 /// What a message is to a later compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum MessageOrigin {
     /// The summary of what was before.
     Summary,
     /// The answer to a summary, which says no more than that it was read.
     Acknowledgement,
     /// No compaction has left this.
-    Nothing,
+    Session,
 }
 
 /// What may be put back behind a summary: each entry begins with one of these in a header of its own.
@@ -92,24 +92,28 @@ impl Earlier {
     }
 
     /// What each message of a conversation is.
-    pub fn left(&self, transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Left> {
-        let mut left: Vec<Left> = Vec::with_capacity(conversation.messages.len());
+    pub fn origins(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> Vec<MessageOrigin> {
+        let mut origins: Vec<MessageOrigin> = Vec::with_capacity(conversation.messages.len());
         // System messages stay before whatever is summarised.
         let mut messages = conversation.messages.iter();
         let first = messages.position(|message| message.role != Role::System);
         for (number, message) in conversation.messages.iter().enumerate() {
-            let is_behind = left.last() == Some(&Left::Summary);
+            let is_behind = origins.last() == Some(&MessageOrigin::Summary);
             let is_summary = message.is_summary
                 || first == Some(number) && self.begins(transcript, conversation, message);
-            left.push(if is_summary {
-                Left::Summary
+            origins.push(if is_summary {
+                MessageOrigin::Summary
             } else if is_behind && self.is_acknowledgement(transcript, conversation, message) {
-                Left::Acknowledgement
+                MessageOrigin::Acknowledgement
             } else {
-                Left::Nothing
+                MessageOrigin::Session
             });
         }
-        left
+        origins
     }
 
     /// The tokens of the original as the summaries of a conversation note them; `left` says which messages these are.
@@ -117,10 +121,10 @@ impl Earlier {
         &self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
-        left: &[Left],
+        origins: &[MessageOrigin],
     ) -> Option<u64> {
-        let summaries = conversation.messages.iter().zip(left);
-        let summaries = summaries.filter(|(_, left)| **left == Left::Summary);
+        let summaries = conversation.messages.iter().zip(origins);
+        let summaries = summaries.filter(|(_, origin)| **origin == MessageOrigin::Summary);
         let blocks = summaries.flat_map(|(message, _)| conversation.blocks(message));
         let blocks = blocks.map(|block| transcript.block(*block));
         let texts = blocks.filter(|block| block.kind == BlockKind::Text);

@@ -36,7 +36,7 @@ use crate::transcript::{Block, Transcript};
 pub use asked::{Asked, asked_for, request};
 pub use commands::{Command, Exit, commands};
 pub use decisions::{Decision, decides, decisions, sentences};
-pub use earlier::{Earlier, Left, is_put_back, note_of_original};
+pub use earlier::{Earlier, MessageOrigin, is_put_back, note_of_original};
 pub use exchanges::{Exchange, Place, exchanges};
 pub use failures::{Failure, failures};
 pub use files::{Effort, File, Known, files, with_attached};

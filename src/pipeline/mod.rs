@@ -31,7 +31,7 @@ use compacted::{errors, reject};
 
 pub use compacted::{Compacted, Rejected};
 pub use input::{Input, Part, Place};
-pub use round::{Gates, Round, Summaries};
+pub use round::{Gates, Round, SummaryGate};
 pub use work::Work;
 
 /// What is the same for all transcripts of a run.
@@ -140,10 +140,10 @@ impl<'p> Pipeline<'p> {
             summaries,
             dropped,
             released,
-            unkept,
+            no_store,
             ..
         } = round;
-        let degraded = summaries.degraded.into_iter().chain(unkept.degraded());
+        let degraded = summaries.degraded.into_iter().chain(no_store.degraded());
         let rejection = summaries
             .rejected
             .or_else(|| reject(&findings, &after, &conversations, input.first_line));
@@ -166,7 +166,9 @@ impl<'p> Pipeline<'p> {
         }
         let mut compacted = compacted;
         compacted.warnings.extend(summaries.warnings);
-        compacted.warnings.extend(unkept.warnings(input.first_line));
+        compacted
+            .warnings
+            .extend(no_store.warnings(input.first_line));
         compacted
     }
 

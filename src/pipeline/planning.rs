@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use super::original::Original;
 use super::run::{Group, Step};
 use super::work::View;
-use super::{Pipeline, Summaries};
+use super::{Pipeline, SummaryGate};
 use crate::ids::IdMap;
 use crate::plan::{
     self, Cutter, Decision, Due, Fit, Force, Goal, Live, OutputCandidate, OutputPlan, Plan, Room,
@@ -100,7 +100,7 @@ enum Decided<'t> {
 
 impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
     /// The summaries of a group. Where outputs leave no room for some of them, only these outputs.
-    fn summaries(&self, sizes: &mut Sizes, group: Group, summaries: Summaries) -> Plan<'t> {
+    fn summaries(&self, sizes: &mut Sizes, group: Group, summaries: SummaryGate) -> Plan<'t> {
         let (policy, transcript) = (self.pipeline.policy, self.view.transcript);
         let mut plan = Plan::default();
         for (number, conversation) in transcript.conversations.iter().enumerate() {
@@ -108,7 +108,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
                 continue;
             }
             let force = self.force(conversation, summaries);
-            if summaries == Summaries::Asked && force == Force::No {
+            if summaries == SummaryGate::Asked && force == Force::No {
                 continue;
             }
             // One that was due is looked at again once its outputs are smaller, though it may no longer be.
@@ -141,10 +141,10 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
     }
 
     /// What makes a conversation due below the policy's trigger.
-    fn force(&self, conversation: &Conversation, summaries: Summaries) -> Force {
+    fn force(&self, conversation: &Conversation, summaries: SummaryGate) -> Force {
         match summaries {
-            Summaries::Forced => Force::Outside("the last answer broke off".to_owned()),
-            Summaries::Due | Summaries::Asked | Summaries::Never => plan::forced(
+            SummaryGate::Forced => Force::Outside("the last answer broke off".to_owned()),
+            SummaryGate::Due | SummaryGate::Asked | SummaryGate::Never => plan::forced(
                 self.view.input.format,
                 self.pipeline.policy,
                 self.view.transcript,
@@ -164,14 +164,14 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             None => (current, &current.conversations[number]),
         };
         let now = &current.conversations[number];
-        let left = pipeline.earlier.left(transcript, conversation);
+        let origins = pipeline.earlier.origins(transcript, conversation);
         let before = view.before.get(&now.id).copied().unwrap_or(0);
         let mut subject = Subject {
             number,
             transcript,
             conversation,
             current,
-            cutter: Cutter::new(current, now, left),
+            cutter: Cutter::new(current, now, origins),
             earlier: &pipeline.earlier,
             first_line: input.first_line,
             sizes: sizes.messages(current, now),
@@ -199,7 +199,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         let noted = self.pipeline.earlier.original(
             subject.transcript,
             subject.conversation,
-            subject.cutter.left(),
+            subject.cutter.origins(),
         );
         let input = self.view.input;
         let recorded = input.place.originals.and_then(|originals| {
@@ -267,7 +267,13 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         let (transcript, pipeline) = (subject.current, self.pipeline);
         let least = subject.cutter.least();
         let (number, policy) = (subject.number, pipeline.policy);
-        let results = plan::outputs(transcript, number, least.tail, policy, pipeline.keeping);
+        let results = plan::outputs(
+            transcript,
+            number,
+            least.first_kept,
+            policy,
+            pipeline.keeping,
+        );
         let size = |result: &OutputCandidate| {
             let block = transcript.block(result.place.block);
             let size = pipeline.estimator.result(transcript, block);

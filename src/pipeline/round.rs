@@ -1,25 +1,25 @@
 //! What a round of a policy's layers may do, and what it has done.
 
-use super::summaries::SummaryResults;
+use super::summaries::RoundSummaries;
 use super::{Pipeline, Work};
 use crate::ids::IdMap;
 use crate::outcome::{Action, Degraded, DegradedKind, Warning, WarningKind};
 use crate::plan;
-use crate::settle::{Change, Settled};
+use crate::settle::{Change, SummaryResult};
 use crate::transcript::ConversationId;
 
 /// What a live agent has decided besides its policy's triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gates {
     /// Whether anything may be summarised.
-    pub summaries: Summaries,
+    pub summaries: SummaryGate,
     /// Nothing is summarised where offloading has freed so many tokens in this round; `None`: whatever it has freed.
     pub freed: Option<u64>,
 }
 
 /// Whether anything may be summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Summaries {
+pub enum SummaryGate {
     /// Where the policy says so.
     Due,
     /// Even below the policy's trigger.
@@ -33,14 +33,14 @@ pub enum Summaries {
 impl Gates {
     /// Nothing stands in the way of what the policy says.
     pub const OPEN: Gates = Gates {
-        summaries: Summaries::Due,
+        summaries: SummaryGate::Due,
         freed: None,
     };
 
     /// Whether anything may be summarised in a round in which offloading has freed so many tokens.
     pub(super) fn let_summarise(self, offloaded: u64) -> bool {
         let is_enough = self.freed.is_some_and(|freed| offloaded >= freed);
-        self.summaries != Summaries::Never && !is_enough
+        self.summaries != SummaryGate::Never && !is_enough
     }
 }
 
@@ -58,21 +58,21 @@ pub struct Round {
     /// What was done, for the report, by conversations.
     pub(super) actions: Vec<(u32, Action)>,
     /// What came of summarising.
-    pub(super) summaries: SummaryResults,
+    pub(super) summaries: RoundSummaries,
     /// What was due and takes a store, where there is none.
-    pub(super) unkept: Unkept,
+    pub(super) no_store: NoStore,
 }
 
 /// What was due and takes a store, where there is none.
 #[derive(Debug, Default)]
-pub(super) struct Unkept {
+pub(super) struct NoStore {
     /// Whether results were to be offloaded.
     pub(super) offload: bool,
     /// The lines (from 0) of results that were to be demoted.
     pub(super) demote: Vec<u32>,
 }
 
-impl Unkept {
+impl NoStore {
     /// What a policy asks for that cannot be had.
     pub(super) fn degraded(&self) -> Option<Degraded> {
         self.offload.then(|| Degraded {
@@ -112,10 +112,12 @@ impl Pipeline<'_> {
             })
         };
         let may_summarise = match gates.summaries {
-            Summaries::Never => false,
-            Summaries::Asked => is_broken(),
-            Summaries::Due => plan::may_be_due(self.policy, total, &plan::Force::No) || is_broken(),
-            Summaries::Forced => true,
+            SummaryGate::Never => false,
+            SummaryGate::Asked => is_broken(),
+            SummaryGate::Due => {
+                plan::may_be_due(self.policy, total, &plan::Force::No) || is_broken()
+            }
+            SummaryGate::Forced => true,
         };
         may_summarise || plan::may_offload(self.policy, total)
     }
@@ -189,8 +191,8 @@ impl Round {
     }
 
     /// What came of summarising each conversation that was looked at, with the reason.
-    pub fn tried(&self) -> impl Iterator<Item = (&ConversationId, &str, &Settled)> {
+    pub fn tried(&self) -> impl Iterator<Item = (&ConversationId, &str, &SummaryResult)> {
         let results = self.summaries.conversations.iter();
-        results.map(|result| (&result.id, result.why.as_str(), &result.settled))
+        results.map(|result| (&result.id, result.why.as_str(), &result.summary))
     }
 }

@@ -9,15 +9,15 @@ use std::cell::OnceCell;
 
 use super::original::Original;
 use super::released::{is_named, released};
-use super::summaries::{Placed, SummaryResults};
+use super::summaries::{Placed, RoundSummaries};
 use super::work::{SummarySource, View};
-use super::{Gates, Pipeline, Round, Summaries, Work};
+use super::{Gates, Pipeline, Round, SummaryGate, Work};
 use crate::artifacts::{self, Context};
 use crate::ids::IdMap;
 use crate::outcome::{ActionKind, TargetOutcome};
 use crate::plan::{Content, Fit, Keeping, Plan, ResultPlan};
 use crate::policy::{History, Layer};
-use crate::settle::{Kept, Settled, Settlement, settle};
+use crate::settle::{KeptMessages, Settlement, SummaryResult, settle};
 use crate::transcript::{ConversationId, Role};
 
 /// How often outputs are fitted to a target, because together they came out larger than the room for them.
@@ -38,7 +38,7 @@ pub(super) enum Step<'s> {
         /// Of which conversations.
         group: Group,
         /// What a live agent has decided.
-        summaries: Summaries,
+        summaries: SummaryGate,
         /// The conversations whose outputs were fitted already, with the reason why a summary was due then.
         fitted: &'s IdMap<usize, String>,
     },
@@ -150,10 +150,10 @@ impl Run<'_, '_, '_> {
         match (step, pipeline.keeping) {
             (Step::Free, _) => {
                 round.dropped = plan.removed.drop.len();
-                round.unkept.demote = undemoted(work, &plan);
+                round.no_store.demote = undemoted(work, &plan);
             }
             (Step::Offload { .. }, Keeping::Nothing) => {
-                round.unkept.offload |= !settlement.results.is_empty();
+                round.no_store.offload |= !settlement.results.is_empty();
                 return Done::default();
             }
             (Step::Offload { .. }, Keeping::Store)
@@ -175,8 +175,8 @@ impl Run<'_, '_, '_> {
                 done.fitted.push((outputs.conversation, due.clone()));
             }
         }
-        for (planned, settled) in plan.summaries.iter().zip(summaries) {
-            done.placed.extend(round.summaries.add(planned, settled));
+        for (planned, settlement) in plan.summaries.iter().zip(summaries) {
+            done.placed.extend(round.summaries.add(planned, settlement));
         }
         drop((plan, artifacts));
         work.note(&results, &changes);
@@ -202,7 +202,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// Summarises what is due, and offloads what is old then.
-    fn summarise(&mut self, summaries: Summaries) {
+    fn summarise(&mut self, summaries: SummaryGate) {
         let conversations = self.work.transcript.conversations.iter();
         let counts: Vec<usize> = conversations.map(|c| c.messages.len()).collect();
         let named = self.pipeline.named(&self.work.transcript);
@@ -222,7 +222,7 @@ impl Run<'_, '_, '_> {
             self.follow(placed);
         }
         if self.work.source == SummarySource::Input {
-            self.forget();
+            self.discard_replaced_changes();
         }
         if self.round.summaries.summaries().next().is_none() {
             return;
@@ -263,7 +263,7 @@ impl Run<'_, '_, '_> {
     fn prune(&mut self, placed: &mut Placed) {
         let is_pruned = |placed: &Placed| {
             let summarised = placed.result.summarised();
-            summarised.is_some_and(|summarised| summarised.kept == Kept::Pruned)
+            summarised.is_some_and(|summarised| summarised.kept == KeptMessages::Pruned)
         };
         let number = self.work.places().number(placed);
         let Some(number) = number.filter(|_| is_pruned(placed)) else {
@@ -271,8 +271,8 @@ impl Run<'_, '_, '_> {
         };
         self.step(Step::Prune { number });
         let total = self.work.total(number);
-        if let (Settled::Summarised(summarised), Some(conversation)) = (
-            &mut placed.result.settled,
+        if let (SummaryResult::Summarised(summarised), Some(conversation)) = (
+            &mut placed.result.summary,
             self.work.transcript.conversations.get(number),
         ) {
             let messages = conversation.messages.iter();
@@ -285,7 +285,7 @@ impl Run<'_, '_, '_> {
 
     /// What was cleared and then summarised was never there, unless its line is kept for another's sake. (A live agent has
     /// sent it before.)
-    fn forget(&mut self) {
+    fn discard_replaced_changes(&mut self) {
         let Round {
             changes,
             actions,
@@ -297,7 +297,7 @@ impl Run<'_, '_, '_> {
         for (result, summarised) in summaries.summaries() {
             let number = self.work.number_of(&result.id).unwrap_or(0);
             let tail = tails.entry(number).or_default();
-            *tail = summarised.tail.max(*tail);
+            *tail = summarised.first_kept.max(*tail);
         }
         let tail_of = |number: u32| tails.get(&number).copied().unwrap_or(0);
         changes.retain(|change| {
@@ -319,7 +319,7 @@ impl Run<'_, '_, '_> {
         for (number, conversation) in self.work.transcript.conversations.iter().enumerate() {
             numbers.entry(conversation.id.to_string()).or_insert(number);
         }
-        let SummaryResults { conversations, .. } = &mut self.round.summaries;
+        let RoundSummaries { conversations, .. } = &mut self.round.summaries;
         for mut result in std::mem::take(conversations) {
             let number = numbers.get(&result.id_after).copied();
             let missed = result.target().filter(|target| !target.reached);

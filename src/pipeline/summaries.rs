@@ -5,7 +5,7 @@ use crate::outcome::{
     Action, ActionKind, ConversationOutcome, Degraded, Rejection, TargetOutcome, Warning,
 };
 use crate::plan::SummaryPlan;
-use crate::settle::{Kept, Placement, Settled, SettledSummary, Summarised};
+use crate::settle::{ConversationSettlement, KeptMessages, Placement, Summarised, SummaryResult};
 use crate::text::count;
 use crate::transcript::{Conversation, ConversationId};
 
@@ -21,12 +21,12 @@ pub(super) struct ConversationResult {
     /// Why it was summarised; why not, where it was not.
     pub(super) why: String,
     /// What came of it.
-    pub(super) settled: Settled,
+    pub(super) summary: SummaryResult,
 }
 
 /// What came of summarising a transcript.
 #[derive(Debug, Default)]
-pub(super) struct SummaryResults {
+pub(super) struct RoundSummaries {
     /// The conversations that were looked at.
     pub(super) conversations: Vec<ConversationResult>,
     /// What users have to know of the summaries.
@@ -45,23 +45,23 @@ pub(super) struct Placed {
     pub(super) placement: Placement,
 }
 
-impl SummaryResults {
+impl RoundSummaries {
     /// Adds what came of a planned summary; gives it back where it has been placed, for its conversation to be followed.
     pub(super) fn add(
         &mut self,
         planned: &SummaryPlan<'_>,
-        settled: SettledSummary,
+        settlement: ConversationSettlement,
     ) -> Option<Placed> {
-        self.warnings.extend(settled.warnings);
-        self.degraded.extend(settled.degraded);
+        self.warnings.extend(settlement.warnings);
+        self.degraded.extend(settlement.degraded);
         let result = ConversationResult {
             id: planned.id.clone(),
             id_after: planned.id.to_string(),
             first: planned.first,
-            why: settled.why,
-            settled: settled.settled,
+            why: settlement.why,
+            summary: settlement.result,
         };
-        match settled.placement {
+        match settlement.placement {
             Some(placement) => Some(Placed { result, placement }),
             None => {
                 self.conversations.push(result);
@@ -80,34 +80,34 @@ impl SummaryResults {
 impl ConversationResult {
     /// The summary, if one was made.
     pub(super) fn summarised(&self) -> Option<&Summarised> {
-        match &self.settled {
-            Settled::Summarised(summarised) => Some(summarised),
-            Settled::Stays { .. } => None,
+        match &self.summary {
+            SummaryResult::Summarised(summarised) => Some(summarised),
+            SummaryResult::Unchanged { .. } => None,
         }
     }
 
     /// The target of a conversation that has its summary, or needs none.
     pub(super) fn target(&mut self) -> Option<&mut TargetOutcome> {
-        match &mut self.settled {
-            Settled::Summarised(summarised) => summarised.target.as_mut(),
-            Settled::Stays {
+        match &mut self.summary {
+            SummaryResult::Summarised(summarised) => summarised.target.as_mut(),
+            SummaryResult::Unchanged {
                 tried: None,
                 target,
                 ..
             } => target.as_mut(),
-            Settled::Stays { tried: Some(_), .. } => None,
+            SummaryResult::Unchanged { tried: Some(_), .. } => None,
         }
     }
 
     /// Puts what came of it into the conversation's outcome.
     pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
-        let summarised = match &self.settled {
-            Settled::Stays { tried, target, .. } => {
+        let summarised = match &self.summary {
+            SummaryResult::Unchanged { tried, target, .. } => {
                 outcome.summary = tried.as_deref().cloned();
                 outcome.target = *target;
                 return;
             }
-            Settled::Summarised(summarised) => summarised,
+            SummaryResult::Summarised(summarised) => summarised,
         };
         let action = |kind, reason: &str, tokens_before, tokens_after| Action {
             kind,
@@ -118,8 +118,8 @@ impl ConversationResult {
             tokens_before,
             tokens_after,
         };
-        let (kind, tokens) = match &summarised.says {
-            Some(says) => (ActionKind::Summarize, says.tokens),
+        let (kind, tokens) = match &summarised.message {
+            Some(message) => (ActionKind::Summarize, message.tokens),
             None => (ActionKind::Prune, 0),
         };
         let made = action(kind, &self.why, summarised.replaced, tokens);
@@ -134,17 +134,17 @@ impl ConversationResult {
 
     /// What came of it, for people.
     pub(super) fn in_words(&self) -> String {
-        match &self.settled {
-            Settled::Summarised(summarised) => {
+        match &self.summary {
+            SummaryResult::Summarised(summarised) => {
                 let messages = count(summarised.outcome.messages, "message");
-                let what = match (&summarised.says, summarised.kept) {
+                let what = match (&summarised.message, summarised.kept) {
                     (Some(_), _) => "summarised",
-                    (None, Kept::Whole) => "left out, as a summary would be too large",
-                    (None, Kept::Pruned) => "left out, as no summary could be had",
+                    (None, KeptMessages::Whole) => "left out, as a summary would be too large",
+                    (None, KeptMessages::Pruned) => "left out, as no summary could be had",
                 };
                 format!("{messages} {what}: {}", self.why)
             }
-            Settled::Stays { .. } => format!("not summarised: {}", self.why),
+            SummaryResult::Unchanged { .. } => format!("not summarised: {}", self.why),
         }
     }
 }

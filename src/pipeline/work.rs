@@ -32,7 +32,7 @@ pub struct Work<'a, 's> {
     /// The results that were replaced, by their blocks in the input.
     pub(super) replaced: IdSet<u32>,
     /// Where each conversation was in the input.
-    origins: Vec<Origin>,
+    positions: Vec<InputPosition>,
     /// The first block of lines that were edited, as they were read.
     first_blocks: BTreeMap<u32, u32>,
 }
@@ -48,7 +48,7 @@ pub(super) enum SummarySource {
 
 /// Where a conversation was in the input.
 #[derive(Debug, Clone, Copy)]
-struct Origin {
+struct InputPosition {
     /// Its number there.
     number: u32,
     /// How many more messages it had there.
@@ -68,7 +68,7 @@ impl<'a, 's> Work<'a, 's> {
             before: BTreeMap::new(),
             next_reply: 0,
             replaced: IdSet::default(),
-            origins: Vec::new(),
+            positions: Vec::new(),
             first_blocks: BTreeMap::new(),
         };
         work.begin();
@@ -117,9 +117,9 @@ impl<'a, 's> Work<'a, 's> {
     pub fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());
         self.numbers = ids().zip(0..).collect();
-        let origin = |number| Origin { number, longer: 0 };
-        self.origins = (0..self.transcript.conversations.len() as u32)
-            .map(origin)
+        let position = |number| InputPosition { number, longer: 0 };
+        self.positions = (0..self.transcript.conversations.len() as u32)
+            .map(position)
             .collect();
         let totals = self.totals();
         let ids = self.transcript.conversations.iter().map(|c| c.id.clone());
@@ -178,8 +178,8 @@ impl<'a, 's> Work<'a, 's> {
 
     /// A conversation's number and that of one of its messages, as in the input.
     pub(super) fn numbered(&self, conversation: u32, message: u32) -> (u32, u32) {
-        match self.origins.get(conversation as usize) {
-            Some(origin) => (origin.number, message + origin.longer),
+        match self.positions.get(conversation as usize) {
+            Some(position) => (position.number, message + position.longer),
             None => (conversation, message),
         }
     }
@@ -196,7 +196,7 @@ impl<'a, 's> Work<'a, 's> {
             .map(|result| (result.id_after.as_str(), &result.id))
             .collect();
         let conversations = self.transcript.conversations.iter();
-        self.origins = conversations
+        self.positions = conversations
             .map(|conversation| {
                 let id = conversation.id.to_string();
                 let id = renamed
@@ -206,7 +206,7 @@ impl<'a, 's> Work<'a, 's> {
                 let number = self.numbers.get(id).copied().unwrap_or(0);
                 let was = counts.get(number as usize).copied().unwrap_or(0);
                 let longer = was.saturating_sub(conversation.messages.len());
-                Origin {
+                InputPosition {
                     number,
                     longer: longer as u32,
                 }

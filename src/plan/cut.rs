@@ -6,7 +6,7 @@
 //! never kept as if it were a message of its own.
 
 use super::prune::prunable;
-use crate::facts::Left;
+use crate::facts::MessageOrigin;
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Summary;
 use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
@@ -15,10 +15,10 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The first message that the policy keeps, from 0.
-    pub asked: usize,
+    pub requested: usize,
     /// The first message that stays, from 0; the number of messages where none does.
-    pub tail: usize,
-    /// By how many messages that is earlier than asked, so that nothing is parted.
+    pub first_kept: usize,
+    /// By how many messages that is earlier than requested, so that nothing is parted.
     pub moved: u64,
 }
 
@@ -27,7 +27,7 @@ pub struct Cut {
 pub struct Cutter<'c> {
     transcript: &'c Transcript<'c>,
     conversation: &'c Conversation,
-    left: Vec<Left>,
+    origins: Vec<MessageOrigin>,
     /// The messages that count, in order: all but system messages and what earlier compactions have left in front.
     counted: Vec<usize>,
     /// The last place in the order of the lines up to each message, and the first one from it on.
@@ -41,17 +41,17 @@ impl<'c> Cutter<'c> {
     pub fn new(
         transcript: &'c Transcript<'c>,
         conversation: &'c Conversation,
-        left: Vec<Left>,
+        origins: Vec<MessageOrigin>,
     ) -> Self {
         let is_system = |n: &usize| conversation.messages[*n].role == Role::System;
         let counted = (0..conversation.messages.len())
             .filter(|n| !is_system(n))
-            .skip_while(|n| left[*n] != Left::Nothing)
+            .skip_while(|n| origins[*n] != MessageOrigin::Session)
             .collect();
         Cutter {
             transcript,
             conversation,
-            left,
+            origins,
             counted,
             reach: reach(conversation),
             gone: IdSet::default(),
@@ -59,8 +59,8 @@ impl<'c> Cutter<'c> {
     }
 
     /// What each of its messages is to a later compaction.
-    pub fn left(&self) -> &[Left] {
-        &self.left
+    pub fn origins(&self) -> &[MessageOrigin] {
+        &self.origins
     }
 
     /// The same conversation, to be pruned once it is cut: a pair that leaves moves no cut, as it would not once it has left.
@@ -69,7 +69,7 @@ impl<'c> Cutter<'c> {
             counted: self.counted.clone(),
             reach: self.reach.clone(),
             gone: prunable(self.transcript, self.conversation),
-            left: self.left.clone(),
+            origins: self.origins.clone(),
             ..*self
         }
     }
@@ -108,57 +108,58 @@ impl<'c> Cutter<'c> {
         is_typed: impl Fn(usize) -> bool,
     ) -> Cut {
         let there = &self.counted[..self.counted.partition_point(|n| *n < end)];
-        let asked = [
+        let requested = [
             by_messages(there, keep.keep_messages),
             self.by_turns(there, keep, is_typed),
             by_tokens(there, tokens, keep.keep_tokens),
         ];
-        self.at(asked.into_iter().flatten().min().unwrap_or(end))
+        self.at(requested.into_iter().flatten().min().unwrap_or(end))
     }
 
     /// The cut that keeps the newest messages of so many tokens together, and the last one in any case.
     pub fn within(&self, limit: u64, tokens: &[u64]) -> Cut {
-        let asked = by_tokens(&self.counted, tokens, limit.max(1));
-        self.at(asked.unwrap_or(self.conversation.messages.len()))
+        let requested = by_tokens(&self.counted, tokens, limit.max(1));
+        self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
     /// The cut that keeps least: from the last answer on; where there is none, the last message.
     pub fn least(&self) -> Cut {
         let last = self.counted.last().copied();
-        let asked = self.last_answer(&self.counted).or(last);
-        self.at(asked.unwrap_or(self.conversation.messages.len()))
+        let requested = self.last_answer(&self.counted).or(last);
+        self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
     /// The cut before what a person typed last, where nothing has followed it yet.
     pub fn pending(&self) -> Option<Cut> {
         let last = self.counted.last().copied()?;
         let is_typed = self.conversation.messages[last].typed == Typed::Yes;
-        (is_typed && self.left[last] == Left::Nothing).then(|| self.at(last))
+        (is_typed && self.origins[last] == MessageOrigin::Session).then(|| self.at(last))
     }
 
     /// The same cut, or the one before the last typed message where that keeps more.
     pub fn with_last_words(&self, cut: Cut) -> Cut {
         let is_typed = |n: &&usize| {
-            self.conversation.messages[**n].typed == Typed::Yes && self.left[**n] == Left::Nothing
+            self.conversation.messages[**n].typed == Typed::Yes
+                && self.origins[**n] == MessageOrigin::Session
         };
         match self.counted.iter().rev().find(is_typed) {
-            Some(last) if *last < cut.tail => self.at(*last),
+            Some(last) if *last < cut.first_kept => self.at(*last),
             Some(_) | None => cut,
         }
     }
 
     /// Whether there is anything before the cut that is not already a summary.
     pub fn has_span(&self, cut: Cut) -> bool {
-        let is_new = |n: &usize| *n < cut.tail && self.left[*n] == Left::Nothing;
+        let is_new = |n: &usize| *n < cut.first_kept && self.origins[*n] == MessageOrigin::Session;
         self.counted.iter().any(is_new)
     }
 
-    fn at(&self, asked: usize) -> Cut {
-        let tail = self.whole(asked);
-        let is_moved = |n: &&usize| (tail..asked).contains(*n);
+    fn at(&self, requested: usize) -> Cut {
+        let first_kept = self.whole(requested);
+        let is_moved = |n: &&usize| (first_kept..requested).contains(*n);
         Cut {
-            asked,
-            tail,
+            requested,
+            first_kept,
             moved: self.counted.iter().filter(is_moved).count() as u64,
         }
     }
@@ -176,13 +177,14 @@ impl<'c> Cutter<'c> {
         if keep == 0 {
             return None;
         }
-        let is_turn = |n: &usize| is_typed(*n) && self.left[*n] == Left::Nothing;
+        let is_turn = |n: &usize| is_typed(*n) && self.origins[*n] == MessageOrigin::Session;
         let turns: Vec<usize> = there.iter().copied().filter(is_turn).collect();
-        let is_left = self.left.contains(&Left::Summary) || policy.may_leave_last_turns();
+        let has_summary =
+            self.origins.contains(&MessageOrigin::Summary) || policy.may_leave_last_turns();
         match turns[..] {
-            [] if keep == 1 && !is_left => self.last_answer(there),
+            [] if keep == 1 && !has_summary => self.last_answer(there),
             // It may not have been answered yet.
-            [turn] if keep == 1 && !is_left => self.last_answer(there).max(Some(turn)),
+            [turn] if keep == 1 && !has_summary => self.last_answer(there).max(Some(turn)),
             _ => match turns.len().checked_sub(keep) {
                 Some(at) => turns.get(at).copied(),
                 None => there.first().copied(),
@@ -195,9 +197,9 @@ impl<'c> Cutter<'c> {
         there.iter().copied().rfind(is_answer)
     }
 
-    /// The nearest place at or before `asked` that parts nothing.
-    fn whole(&self, asked: usize) -> usize {
-        let first = self.counted.first().copied().unwrap_or(asked);
+    /// The nearest place at or before `requested` that parts nothing.
+    fn whole(&self, requested: usize) -> usize {
+        let first = self.counted.first().copied().unwrap_or(requested);
         // The number of the message of each call; where an id comes twice, or none at all, of the last one before.
         let mut calls: IdMap<&[u8], usize> = IdMap::default();
         let mut needs: Vec<usize> = Vec::with_capacity(self.conversation.messages.len());
@@ -210,10 +212,10 @@ impl<'c> Cutter<'c> {
             let own = self.ids(number, &[BlockKind::Call, BlockKind::Server]);
             calls.extend(own.map(|id| (id, number)));
         }
-        let mut tail = asked;
+        let mut first_kept = requested;
         let mut seen = self.conversation.messages.len();
         loop {
-            let mut next = tail;
+            let mut next = first_kept;
             while seen > next {
                 seen -= 1;
                 next = next.min(needs[seen]);
@@ -221,10 +223,10 @@ impl<'c> Cutter<'c> {
             if self.goes_on(next) {
                 next = self.before(next);
             }
-            if next >= tail || tail <= first {
-                return tail.max(first.min(asked));
+            if next >= first_kept || first_kept <= first {
+                return first_kept.max(first.min(requested));
             }
-            tail = next;
+            first_kept = next;
         }
     }
 

@@ -136,7 +136,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
         }
         Some(threshold) if is_over(policy, total) => {
             // As the published system counts it: what the policy keeps, before the cut is moved.
-            let kept: u64 = tokens[cut.asked.min(tokens.len())..].iter().sum();
+            let kept: u64 = tokens[cut.requested.min(tokens.len())..].iter().sum();
             let savings = total.saturating_sub(kept).saturating_sub(system);
             let least = policy.trigger.min_savings;
             if savings >= least {
@@ -177,7 +177,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::Left;
+    use crate::facts::MessageOrigin;
     use crate::format::{Format, Warnings};
     use crate::policy::{Compare, TargetKind, TriggerOn, preset};
 
@@ -197,8 +197,8 @@ mod tests {
         ];
         let bytes = lines.join("\n").into_bytes();
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
-        let left = vec![Left::Nothing; 4];
-        let cutter = Cutter::new(&transcript, &transcript.conversations[0], left);
+        let origins = vec![MessageOrigin::Session; 4];
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], origins);
         // 100 tokens in all, 10 of them the system's, 30 in the last message.
         let live = Live {
             tokens: &[0, 20, 40, 30],
@@ -214,7 +214,7 @@ mod tests {
         });
         match due {
             Due::Yes(cut, why) => {
-                assert_eq!(cut.tail, 3);
+                assert_eq!(cut.first_kept, 3);
                 (true, why)
             }
             Due::No(why) => (false, why),

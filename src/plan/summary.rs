@@ -50,7 +50,7 @@ pub enum Decision<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummaryRequest {
     /// How many messages it covers, from the first one on.
-    pub tail: usize,
+    pub first_kept: usize,
     /// The tokens that it may have.
     pub tokens: u64,
 }
@@ -120,7 +120,7 @@ impl Subject<'_> {
 
     /// The tokens of the messages before a cut.
     pub fn span(&self, cut: Cut) -> u64 {
-        self.tokens()[..cut.tail].iter().sum()
+        self.tokens()[..cut.first_kept].iter().sum()
     }
 
     /// Whether a message is the system's.

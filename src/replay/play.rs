@@ -9,7 +9,7 @@ use super::window::{Costs, Window};
 use super::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::artifacts::Replies;
 use crate::error::Result;
-use crate::pipeline::{Gates as Open, Pipeline, Summaries};
+use crate::pipeline::{Gates as Open, Pipeline, SummaryGate};
 use crate::plan::{Keeping, is_over};
 use crate::policy::{Layer, Policy, preset};
 use crate::tokens::{Estimator, Sizes};
@@ -143,9 +143,9 @@ impl Play<'_, '_> {
         let freed = policy.trigger.offload_freed_below;
         let gates = Open {
             summaries: match (&closed, self.gates.waits(before)) {
-                (Some(_), _) => Summaries::Never,
-                (None, Some(_)) => Summaries::Asked,
-                (None, None) => Summaries::Due,
+                (Some(_), _) => SummaryGate::Never,
+                (None, Some(_)) => SummaryGate::Asked,
+                (None, None) => SummaryGate::Due,
             },
             freed: (freed > 0).then_some(freed),
         };

@@ -3,7 +3,7 @@
 use super::{Event, Verdict};
 use crate::pipeline::Round;
 use crate::policy::Layer;
-use crate::settle::{Change, Kept, Settled, Summarised};
+use crate::settle::{Change, KeptMessages, Summarised, SummaryResult};
 
 /// What came of asking for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +41,20 @@ pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
     let mut asked = Asked::Nobody;
     for (_, why, settled) in round.tried() {
         match settled {
-            Settled::Summarised(summarised) => {
+            SummaryResult::Summarised(summarised) => {
                 asked = match (
                     summarised.outcome.success,
-                    &summarised.says,
+                    &summarised.message,
                     summarised.kept,
                 ) {
                     // One that was too large was there.
-                    (true, _, _) | (false, None, Kept::Whole) => Asked::Answered,
-                    (false, Some(_), _) | (false, None, Kept::Pruned) => Asked::Failed,
+                    (true, _, _) | (false, None, KeptMessages::Whole) => Asked::Answered,
+                    (false, Some(_), _) | (false, None, KeptMessages::Pruned) => Asked::Failed,
                 };
                 events.extend(summary(summarised, why));
             }
-            Settled::Stays { tried: None, .. } => {}
-            Settled::Stays {
+            SummaryResult::Unchanged { tried: None, .. } => {}
+            SummaryResult::Unchanged {
                 why,
                 tried: Some(_),
                 ..
@@ -76,24 +76,26 @@ pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
 /// A summary, or messages that leave without one, and the files that came back.
 fn summary(summarised: &Summarised, why: &str) -> Vec<Event> {
     let outcome = &summarised.outcome;
-    let (result, more) = match (&summarised.says, summarised.kept, &outcome.fallback) {
+    let (result, more) = match (&summarised.message, summarised.kept, &outcome.fallback) {
         (Some(_), _, None) => (Verdict::Made, String::new()),
         (Some(_), _, Some(fallback)) => (
             Verdict::Made,
             format!("; by {fallback}, as none could be had"),
         ),
-        (None, Kept::Whole, _) => (
+        (None, KeptMessages::Whole, _) => (
             Verdict::LeftOut,
             "; a summary would be too large".to_owned(),
         ),
-        (None, Kept::Pruned, _) => (Verdict::LeftOut, "; no summary could be had".to_owned()),
+        (None, KeptMessages::Pruned, _) => {
+            (Verdict::LeftOut, "; no summary could be had".to_owned())
+        }
     };
     let reason = format!("{why}{more}");
     let mut events = vec![Event {
         layer: Layer::Summarize,
         result,
         count: outcome.messages,
-        freed: summarised.bound.saturating_sub(summarised.total),
+        freed: summarised.baseline.saturating_sub(summarised.total),
         reason,
     }];
     if let Some(first) = summarised.restored.first() {

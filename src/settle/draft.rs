@@ -3,7 +3,7 @@
 //! PURE.
 
 use super::composer::Composer;
-use crate::facts::{Left, note_of_original};
+use crate::facts::{MessageOrigin, note_of_original};
 use crate::plan::{Cut, Goal, SummaryRequest};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
@@ -29,7 +29,7 @@ pub(super) struct Draft {
     /// Where the user's words count in it.
     pub(super) words: UserWords,
     pub(super) summary: Summary,
-    pub(super) source: Wrote,
+    pub(super) writer: Writer,
     pub(super) text: String,
     pub(super) total: u64,
 }
@@ -43,16 +43,16 @@ impl Draft {
     /// Whether there is anything in it besides what the user has written.
     pub(super) fn tells_more_than_words(&self) -> bool {
         let is_more = |row: &Row| row.section != Section::Requests;
-        match self.source {
-            Wrote::Extractive => self.summary.rows.iter().any(is_more),
-            Wrote::Other => true,
+        match self.writer {
+            Writer::Extractive => self.summary.rows.iter().any(is_more),
+            Writer::Other => true,
         }
     }
 }
 
 /// Who wrote a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrote {
+pub(super) enum Writer {
     /// The one that is built in.
     Extractive,
     /// The one that was asked.
@@ -74,10 +74,13 @@ impl<'s> Extracts<'s> {
     }
 
     fn before(&mut self, cut: Cut) -> &Extract {
-        let known = self.known.iter().position(|(tail, _)| *tail == cut.tail);
+        let known = self
+            .known
+            .iter()
+            .position(|(first_kept, _)| *first_kept == cut.first_kept);
         let number = known.unwrap_or_else(|| {
-            let extract = Extract::of(self.composer.source(), 0..cut.tail);
-            self.known.push((cut.tail, extract));
+            let extract = Extract::of(self.composer.source(), 0..cut.first_kept);
+            self.known.push((cut.first_kept, extract));
             self.known.len() - 1
         });
         &self.known[number].1
@@ -88,22 +91,22 @@ impl Composer<'_> {
     /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
     /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
     /// be, and what cannot be summarised now could not be later, when results are cleared.
-    pub(super) fn draft(&self, asked: Cut, other: Option<&str>) -> Option<Draft> {
+    pub(super) fn draft(&self, policy_cut: Cut, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
             Some(text) if self.subject.goal.is_some() => vec![Some(text), None],
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
-        let most = self.most();
+        let most = self.lenient_budget();
         let mut extracts = Extracts::of(self);
-        let ways = self.ways(asked);
+        let ways = self.candidates(policy_cut);
         let mut tried = Vec::new();
         for writer in writers {
             // What another one has written tells of the messages that it was given.
-            let told = writer.and(self.request).map(|request| request.tail);
-            let is_told = |cut: &Cut| told.is_none_or(|told| cut.tail == told);
+            let told = writer.and(self.request).map(|request| request.first_kept);
+            let is_told = |cut: &Cut| told.is_none_or(|told| cut.first_kept == told);
             for (cut, words) in ways.iter().copied().filter(|(cut, _)| is_told(cut)) {
-                let draft = self.written(cut, words, writer, &mut extracts);
+                let draft = self.write_draft(cut, words, writer, &mut extracts);
                 if draft.is_empty() {
                     continue;
                 }
@@ -118,31 +121,31 @@ impl Composer<'_> {
         let smaller = smallest.filter(|draft| draft.total < last.total);
         Some(
             smaller
-                .filter(|_| last.total >= self.bound())
+                .filter(|_| last.total >= self.baseline())
                 .unwrap_or(last),
         )
     }
 
     /// What another summariser is asked for, if there is anything to summarise: how many messages it tells, and in how many
-    /// tokens. The first way that leaves room for as much as the policy asks for, else the one that leaves most; `asked` is
+    /// tokens. The first way that leaves room for as much as the policy asks for, else the one that leaves most; `policy_cut` is
     /// the policy's cut.
-    pub fn request(&self, asked: Cut) -> Option<SummaryRequest> {
-        let limit = self.limit();
+    pub fn request(&self, policy_cut: Cut) -> Option<SummaryRequest> {
+        let limit = self.budget();
         let mut extracts = Extracts::of(self);
         let mut most: Option<SummaryRequest> = None;
-        for (cut, words) in self.ways(asked) {
+        for (cut, words) in self.candidates(policy_cut) {
             // Nothing is kept where there is no other way.
-            let keeps_nothing = cut.tail == self.subject.conversation.messages.len();
+            let keeps_nothing = cut.first_kept == self.subject.conversation.messages.len();
             if keeps_nothing && most.is_some_and(|most| most.tokens > 0) {
                 continue;
             }
             let size = self.subject.policy.summary.size(self.subject.span(cut));
-            let without = self.written(cut, words, Some(""), &mut extracts);
+            let without = self.write_draft(cut, words, Some(""), &mut extracts);
             let room = limit.saturating_sub(without.total);
-            let room = room.max(self.least_size(cut)).min(size);
+            let room = room.max(self.min_size(cut)).min(size);
             if most.is_none_or(|most| room > most.tokens) {
                 most = Some(SummaryRequest {
-                    tail: cut.tail,
+                    first_kept: cut.first_kept,
                     tokens: room,
                 });
             }
@@ -154,50 +157,52 @@ impl Composer<'_> {
     }
 
     /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
-    pub(super) fn ways(&self, asked: Cut) -> Vec<(Cut, UserWords)> {
+    pub(super) fn candidates(&self, policy_cut: Cut) -> Vec<(Cut, UserWords)> {
         let words = self.subject.policy.summary.user_words;
         let mut ways = match self.subject.goal {
-            Some(goal) if self.subject.total() > goal.cap() => self.ways_to(asked, goal),
-            Some(goal) if self.bound() > goal.cap() => {
+            Some(goal) if self.subject.total() > goal.cap() => {
+                self.candidates_for(policy_cut, goal)
+            }
+            Some(goal) if self.baseline() > goal.cap() => {
                 // The user's words and the last answer have room as they are; of those nothing stays only where the policy
                 // has it so, as it would in another run.
-                let mut ways = self.ways_to(asked, goal);
-                let end = self.subject.sizes.len().max(asked.tail + 1);
-                ways.retain(|(cut, told)| *told == words && cut.tail < end);
+                let mut ways = self.candidates_for(policy_cut, goal);
+                let end = self.subject.sizes.len().max(policy_cut.first_kept + 1);
+                ways.retain(|(cut, told)| *told == words && cut.first_kept < end);
                 if ways
                     .iter()
                     .any(|(cut, _)| self.subject.cutter.has_span(*cut))
                 {
                     ways
                 } else {
-                    vec![(asked, words)]
+                    vec![(policy_cut, words)]
                 }
             }
             // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
-            Some(_) | None => vec![(asked, words)],
+            Some(_) | None => vec![(policy_cut, words)],
         };
         ways.retain(|(cut, _)| self.subject.cutter.has_span(*cut));
         ways
     }
 
-    fn ways_to(&self, asked: Cut, goal: Goal) -> Vec<(Cut, UserWords)> {
+    fn candidates_for(&self, policy_cut: Cut, goal: Goal) -> Vec<(Cut, UserWords)> {
         let tokens = self.subject.tokens();
-        let kept = |cut: Cut| tokens[cut.tail..].iter().sum::<u64>();
-        let within = |limit: u64| match kept(asked) > limit {
+        let kept = |cut: Cut| tokens[cut.first_kept..].iter().sum::<u64>();
+        let within = |limit: u64| match kept(policy_cut) > limit {
             true => self.subject.cutter.within(limit, &tokens),
-            false => asked,
+            false => policy_cut,
         };
         let words = self.subject.policy.summary.user_words;
         let end = tokens.len();
         let none = Cut {
-            asked: end,
-            tail: end,
+            requested: end,
+            first_kept: end,
             moved: 0,
         };
         let (share, half, least, nothing) = match goal.kind {
             TargetKind::Cap => {
                 let cap = goal.cap().saturating_sub(self.subject.system());
-                let beside_words = cap.saturating_sub(self.words(asked, cap));
+                let beside_words = cap.saturating_sub(self.words(policy_cut, cap));
                 let half = beside_words * LEAST / 100;
                 (cap * TAIL / 100, half, self.subject.cutter.least(), none)
             }
@@ -216,7 +221,7 @@ impl Composer<'_> {
             TargetKind::Aim if kept(first) > half => vec![least],
             // An earlier run has cut there, and the aim is missed as it was then.
             TargetKind::Aim if !self.subject.cutter.has_span(first) => return Vec::new(),
-            _ if least.tail > first.tail => vec![first, least],
+            _ if least.first_kept > first.first_kept => vec![first, least],
             TargetKind::Cap | TargetKind::Aim => vec![first],
         };
         let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
@@ -239,14 +244,17 @@ impl Composer<'_> {
         let tokens = self.subject.tokens();
         let may_tell = |n: &usize| {
             let is_typed = self.subject.conversation.messages[*n].typed == Typed::Yes;
-            is_typed || self.subject.cutter.left()[*n] == Left::Summary
+            is_typed || self.subject.cutter.origins()[*n] == MessageOrigin::Summary
         };
-        let most: u64 = (0..cut.tail).filter(may_tell).map(|n| tokens[n]).sum();
+        let most: u64 = (0..cut.first_kept)
+            .filter(may_tell)
+            .map(|n| tokens[n])
+            .sum();
         if most < cap * TAIL / 100 {
             return 0;
         }
         let words = self.subject.policy.summary.user_words;
-        let extract = Extract::words(self.source(), 0..cut.tail);
+        let extract = Extract::words(self.source(), 0..cut.first_kept);
         extract.summary(0, words, self.subject.estimator).tokens
     }
 
@@ -255,7 +263,7 @@ impl Composer<'_> {
         Source {
             transcript: self.subject.transcript,
             conversation: self.subject.conversation,
-            left: self.subject.cutter.left(),
+            origins: self.subject.cutter.origins(),
             earlier: self.subject.earlier,
             first_line: self.subject.first_line,
             instructions: &self.subject.instructions,
@@ -263,7 +271,7 @@ impl Composer<'_> {
         }
     }
 
-    fn written(
+    fn write_draft(
         &self,
         cut: Cut,
         words: UserWords,
@@ -282,20 +290,20 @@ impl Composer<'_> {
                 "" => other.to_owned(),
                 own => format!("{other}\n\n{own}"),
             };
-            return self.drafted((cut, words), Summary { text, ..own }, Wrote::Other);
+            return self.to_draft((cut, words), Summary { text, ..own }, Writer::Other);
         }
-        let (limit, most) = (self.limit(), self.most());
-        let least = self.least_size(cut);
-        let mut size = self.size(cut, limit, || {
+        let (limit, most) = (self.budget(), self.lenient_budget());
+        let least = self.min_size(cut);
+        let mut size = self.summary_size(cut, limit, || {
             let least = extract.summary(0, words, self.subject.estimator);
             let counted = least.counted;
-            let draft = self.drafted((cut, words), least, Wrote::Extractive);
+            let draft = self.to_draft((cut, words), least, Writer::Extractive);
             draft.total.saturating_sub(counted)
         });
         size = size.max(least);
         let draft = |size| {
             let summary = extract.summary(size, words, self.subject.estimator);
-            self.drafted((cut, words), summary, Wrote::Extractive)
+            self.to_draft((cut, words), summary, Writer::Extractive)
         };
         let mut rounds = ROUNDS;
         loop {
@@ -324,14 +332,14 @@ impl Composer<'_> {
         }
     }
 
-    fn drafted(&self, (cut, words): (Cut, UserWords), summary: Summary, source: Wrote) -> Draft {
+    fn to_draft(&self, (cut, words): (Cut, UserWords), summary: Summary, writer: Writer) -> Draft {
         let text = self.rendered(&summary.text);
         let total = self.total(cut, &text);
         Draft {
             cut,
             words,
             summary,
-            source,
+            writer,
             text,
             total,
         }
@@ -365,7 +373,7 @@ impl Composer<'_> {
             .sizes
             .iter()
             .enumerate()
-            .filter(|(n, _)| *n >= cut.tail || self.subject.is_system(*n));
+            .filter(|(n, _)| *n >= cut.first_kept || self.subject.is_system(*n));
         let summary = self.subject.estimator.message(self.role(), text);
         let ack = (!ack.is_empty()).then(|| self.subject.estimator.message(Role::Assistant, ack));
         self.subject

@@ -4,7 +4,7 @@
 
 use super::Change;
 use super::clip::clipped;
-use crate::artifacts::{Output, Says, Stored};
+use crate::artifacts::{Output, OutputContent, Stored};
 use crate::plan::{Fit, Place, Room, Why};
 use crate::policy::{Layer, Policy, Substitutions, TargetKind};
 use crate::tokens::Estimator;
@@ -106,12 +106,12 @@ impl Fitting<'_, '_> {
     fn smaller(&self, output: &Output, size: u64, most: u64) -> Option<Change> {
         let place = &output.place;
         let target = self.target;
-        let (why, text, stored) = match &output.says {
-            Says::Name { name, preview } => {
+        let (why, text, stored) = match &output.content {
+            OutputContent::Name { name, preview } => {
                 let text = self.demoted(place, name, preview, most);
                 (Why::Demoted { target }, text, None)
             }
-            Says::Words { text, stored } => {
+            OutputContent::Text { text, stored } => {
                 let stored = stored.as_ref().filter(|_| size >= WORTH_A_NAME);
                 let demoted = stored.map(|stored| {
                     let text = self.demoted(place, &stored.name, text, most);

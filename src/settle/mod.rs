@@ -24,8 +24,8 @@ use crate::transcript::{ChangeSet, Transcript};
 
 pub use change::Change;
 pub use composer::Composer;
-pub use summary::{Kept, Lost, Says, Settled, Summarised};
-pub use words::Words;
+pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult};
+pub use words::TypedMessages;
 
 /// What one step of a round does.
 #[derive(Debug, Default)]
@@ -35,16 +35,16 @@ pub struct Settlement {
     /// The results that get new contents.
     pub results: Vec<Change>,
     /// What becomes of each conversation that the plan has looked at for a summary, in its order.
-    pub summaries: Vec<SettledSummary>,
+    pub summaries: Vec<ConversationSettlement>,
 }
 
 /// What becomes of a conversation that may have been summarised.
 #[derive(Debug)]
-pub struct SettledSummary {
+pub struct ConversationSettlement {
     /// Why it is summarised, or why not.
     pub why: String,
     /// What becomes of it.
-    pub settled: Settled,
+    pub result: SummaryResult,
     /// Where the summary stands, if there is one.
     pub placement: Option<Placement>,
     /// What users have to know of it.
@@ -83,9 +83,9 @@ pub fn settle(
     let mut summaries = Vec::new();
     for (plan, artifacts) in plan.summaries.iter().zip(&artifacts.summaries) {
         summaries.push(match &plan.decision {
-            Decision::Leave { why, target } => SettledSummary {
+            Decision::Leave { why, target } => ConversationSettlement {
                 why: why.clone(),
-                settled: Settled::Stays {
+                result: SummaryResult::Unchanged {
                     why: why.clone(),
                     tried: None,
                     target: *target,
@@ -106,7 +106,7 @@ pub fn settle(
                     why,
                     request: *request,
                 };
-                planned.settle(format, artifacts, &mut changes)
+                planned.place_summary(format, artifacts, &mut changes)
             }
         });
     }
@@ -127,46 +127,48 @@ struct Planned<'p> {
 
 impl Planned<'_> {
     /// Composes the summary and puts it into its place.
-    fn settle(
+    fn place_summary(
         &self,
         format: Format,
         artifacts: &SummaryArtifacts<'_>,
         changes: &mut ChangeSet,
-    ) -> SettledSummary {
+    ) -> ConversationSettlement {
         let subject = self.subject;
         let composer = Composer::new(subject).with(artifacts, self.request);
-        let mut settled = SettledSummary {
+        let mut settlement = ConversationSettlement {
             why: self.why.to_owned(),
-            settled: composer.settle(self.cut),
+            result: composer.compose(self.cut),
             placement: None,
             warnings: notices::of_answer(subject.first_line, artifacts),
             degraded: notices::failed(artifacts),
         };
-        let summarised = match &settled.settled {
-            Settled::Stays { why, .. } => {
-                settled.why.clone_from(why);
-                return settled;
+        let summarised = match &settlement.result {
+            SummaryResult::Unchanged { why, .. } => {
+                settlement.why.clone_from(why);
+                return settlement;
             }
-            Settled::Summarised(summarised) => summarised,
+            SummaryResult::Summarised(summarised) => summarised,
         };
         let notices = notices::of_summary(subject.first_line, artifacts, summarised);
-        settled.warnings.extend(notices);
-        let summary = summarised.says.as_ref().map(|says| format::Summary {
-            role: says.role,
-            text: &says.text,
-            acknowledgement: &says.acknowledgement,
-            tokens_before: summarised.bound,
+        settlement.warnings.extend(notices);
+        let summary = summarised.message.as_ref().map(|message| format::Summary {
+            role: message.role,
+            text: &message.text,
+            acknowledgement: &message.acknowledgement,
+            tokens_before: summarised.baseline,
         });
         let conversation = subject.current_conversation();
-        match format
-            .dialect()
-            .splice(subject.current, conversation, summarised.tail, summary)
-        {
+        match format.dialect().splice(
+            subject.current,
+            conversation,
+            summarised.first_kept,
+            summary,
+        ) {
             Some(Splice {
                 changes: new,
                 begins,
             }) => {
-                settled.placement = Some(Placement {
+                settlement.placement = Some(Placement {
                     number: subject.number,
                     messages: summarised.messages_after(conversation),
                     begins,
@@ -176,14 +178,14 @@ impl Planned<'_> {
             None => {
                 let target = summarised.target;
                 let target = target.map(|target| target.after(summarised.now));
-                settled.why = "the first message that stays hangs on nothing".to_owned();
-                settled.settled = Settled::Stays {
-                    why: settled.why.clone(),
+                settlement.why = "the first message that stays hangs on nothing".to_owned();
+                settlement.result = SummaryResult::Unchanged {
+                    why: settlement.why.clone(),
                     tried: None,
                     target: target.map(|target| target.because(Missed::KeptMessages)),
                 };
             }
         }
-        settled
+        settlement
     }
 }

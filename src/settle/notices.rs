@@ -1,7 +1,7 @@
 //! What users have to know of a summary: that there is none, and what it does not hold.
 
-use super::{Lost, Summarised};
-use crate::artifacts::{ModelError, NotRead, SummaryArtifacts, Unread};
+use super::{LossReason, Summarised};
+use crate::artifacts::{ModelError, NotRead, SummaryArtifacts, UnreadFile};
 use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
 use crate::text::count;
 
@@ -39,13 +39,13 @@ pub(super) fn of_summary<'s>(
 ) -> impl Iterator<Item = Warning> + 's {
     let (lines, why) = &summarised.lost;
     let message = match why {
-        Lost::TooLong => {
+        LossReason::TooLong => {
             "typed messages are clipped: they are longer than summary.user_message_max"
         }
-        Lost::Target => {
+        LossReason::Target => {
             "typed messages are clipped or left out: the target leaves no room for them"
         }
-        Lost::Policy => {
+        LossReason::Policy => {
             "typed messages are told in part or not at all, as the policy has it (summary.user_words)"
         }
     };
@@ -66,7 +66,7 @@ pub(super) fn of_summary<'s>(
 /// What is said of pictures that are gone.
 const PICTURES: &str = "pictures or documents beside typed messages left with what was summarised";
 
-fn not_read((path, why): &Unread) -> Warning {
+fn not_read((path, why): &UnreadFile) -> Warning {
     let (kind, what) = match why {
         NotRead::Secret => (WarningKind::FileWithheld, "not put back"),
         NotRead::Outside

@@ -9,10 +9,10 @@
 use std::ops::Range;
 
 use super::composer::Composer;
-use super::draft::{Draft, ROUNDS, Wrote};
-use super::words::Words;
+use super::draft::{Draft, ROUNDS, Writer};
+use super::words::TypedMessages;
 use crate::artifacts::ModelError;
-use crate::facts::Left;
+use crate::facts::MessageOrigin;
 use crate::format::Summaries;
 use crate::outcome::{Missed, Restored, Spent, SummaryOutcome, TargetOutcome};
 use crate::plan::{Cut, Goal, Recent, Recents, Section};
@@ -34,11 +34,11 @@ const WORTH_IT: u64 = 20;
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Settled {
+pub enum SummaryResult {
     /// A summary takes the place of the messages before the cut.
     Summarised(Box<Summarised>),
     /// The conversation stays as it is.
-    Stays {
+    Unchanged {
         /// Why.
         why: String,
         /// What was tried.
@@ -52,23 +52,23 @@ pub enum Settled {
 #[derive(Debug)]
 pub struct Summarised {
     /// The first message that stays, from 0; the number of messages where none does.
-    pub tail: usize,
+    pub first_kept: usize,
     /// What comes in the place of the others; none where they only leave.
-    pub says: Option<Says>,
+    pub message: Option<SummaryMessage>,
     /// What becomes of the messages that stay.
-    pub kept: Kept,
+    pub kept: KeptMessages,
     /// The tokens of the messages that leave.
     pub replaced: u64,
     /// The live tokens before it, with what the free layers have cleared.
     pub now: u64,
     /// The live tokens that the result stays below: these, or those of the input.
-    pub bound: u64,
+    pub baseline: u64,
     /// The live tokens of the result.
     pub total: u64,
     /// For the report.
     pub outcome: SummaryOutcome,
     /// The lines (from 0) of typed messages that are not there word for word, and why.
-    pub lost: (Vec<u32>, Lost),
+    pub lost: (Vec<u32>, LossReason),
     /// The lines (from 0) of pictures and documents that left with typed messages.
     pub pictures: Vec<u32>,
     /// What was put back.
@@ -80,20 +80,20 @@ pub struct Summarised {
 impl Summarised {
     /// How many messages a conversation has with it.
     pub(super) fn messages_after(&self, conversation: &Conversation) -> usize {
-        let messages = conversation.messages.iter().take(self.tail);
+        let messages = conversation.messages.iter().take(self.first_kept);
         let system = messages.filter(|message| message.role == Role::System);
-        let new = match &self.says {
-            Some(says) if says.acknowledgement.is_empty() => 1,
+        let new = match &self.message {
+            Some(message) if message.acknowledgement.is_empty() => 1,
             Some(_) => 2,
             None => 0,
         };
-        system.count() + new + conversation.messages.len() - self.tail
+        system.count() + new + conversation.messages.len() - self.first_kept
     }
 }
 
 /// A summary's message, and what answers it.
 #[derive(Debug)]
-pub struct Says {
+pub struct SummaryMessage {
     /// The message.
     pub text: String,
     /// Who says it.
@@ -106,7 +106,7 @@ pub struct Says {
 
 /// Why words of the user are not all there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum LossReason {
     /// They are longer than a message of theirs may be.
     TooLong,
     /// The target has no room for them.
@@ -117,7 +117,7 @@ pub enum Lost {
 
 /// What becomes of the messages that stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum KeptMessages {
     /// They stay as they are.
     Whole,
     /// Reasoning, calls and results leave them, but for the last answer's.
@@ -125,29 +125,29 @@ pub enum Kept {
 }
 
 impl Composer<'_> {
-    /// Settles the summary; `asked` is the policy's cut.
-    pub fn settle(&self, asked: Cut) -> Settled {
-        match self.settled(asked) {
+    /// Settles the summary; `policy_cut` is the policy's cut.
+    pub fn compose(&self, policy_cut: Cut) -> SummaryResult {
+        match self.compose_once(policy_cut) {
             // Clearing has reached the goal, and nothing can tell what it cleared. Another run finds it reached before it
             // begins, so that this one does then what that one would.
-            Settled::Stays { .. } if self.bound() > self.subject.total() => {
+            SummaryResult::Unchanged { .. } if self.baseline() > self.subject.total() => {
                 let now = Composer {
                     before: self.subject.total(),
                     ..*self
                 };
-                now.settled(asked)
+                now.compose_once(policy_cut)
             }
             settled => settled,
         }
     }
 
-    fn settled(&self, asked: Cut) -> Settled {
+    fn compose_once(&self, policy_cut: Cut) -> SummaryResult {
         let cap = self.cap();
         let now = self.subject.total();
-        let stays = |why: &str| Settled::Stays {
+        let stays = |why: &str| SummaryResult::Unchanged {
             why: why.to_owned(),
-            tried: self.failed(),
-            target: self.stays_at(now),
+            tried: self.failed_outcome(),
+            target: self.target_outcome(now),
         };
         let other = match self.answer.map(|answer| &answer.reply.text) {
             Some(Ok(text)) => Some(text.as_str()),
@@ -160,30 +160,30 @@ impl Composer<'_> {
                     OnFailure::Extractive => None,
                     OnFailure::Keep => return stays(&why),
                     OnFailure::Prune => {
-                        let last = self.last_turns(asked, Kept::Pruned);
+                        let last = self.last_turns(policy_cut, KeptMessages::Pruned);
                         return last.unwrap_or_else(|| stays(&why));
                     }
                 }
             }
             None => None,
         };
-        let Some(draft) = self.draft(asked, other) else {
-            return stays(self.lack(asked));
+        let Some(draft) = self.draft(policy_cut, other) else {
+            return stays(self.why_nothing(policy_cut));
         };
         if self.is_too_large(draft.total)
-            && let Some(last) = self.last_turns(asked, Kept::Whole)
+            && let Some(last) = self.last_turns(policy_cut, KeptMessages::Whole)
         {
             return last;
         }
-        if draft.total >= self.bound() {
+        if draft.total >= self.baseline() {
             return stays("a summary would not be smaller");
         }
-        if self.is_over_aim() && draft.total > self.most() {
+        if self.is_over_aim() && draft.total > self.lenient_budget() {
             return stays(
                 "what has to stay takes nearly all of it: a summary would save too little",
             );
         }
-        let reached = cap.filter(|cap| now <= *cap && *cap < self.bound());
+        let reached = cap.filter(|cap| now <= *cap && *cap < self.baseline());
         if reached.is_some_and(|cap| draft.total > cap) {
             return stays("the target is reached, and leaves no room for a summary");
         }
@@ -194,7 +194,7 @@ impl Composer<'_> {
                 "the target is reached, and a summary would tell nothing of what was cleared",
             );
         }
-        Settled::Summarised(Box::new(summarised))
+        SummaryResult::Summarised(Box::new(summarised))
     }
 
     /// Whether the policy has a result of so many tokens give way to the last turns.
@@ -213,19 +213,20 @@ impl Composer<'_> {
     }
 
     /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
-    fn last_turns(&self, asked: Cut, kept: Kept) -> Option<Settled> {
+    fn last_turns(&self, policy_cut: Cut, kept: KeptMessages) -> Option<SummaryResult> {
         let count = self.subject.sizes.len();
         let pruned = self.subject.cutter.pruned();
-        let (cutter, asked) = match kept {
-            Kept::Whole => (&self.subject.cutter, asked),
-            Kept::Pruned => {
-                let asked = pruned.by_pruned(&self.subject.policy.summary, &self.subject.tokens());
-                (&pruned, asked)
+        let (cutter, policy_cut) = match kept {
+            KeptMessages::Whole => (&self.subject.cutter, policy_cut),
+            KeptMessages::Pruned => {
+                let policy_cut =
+                    pruned.by_pruned(&self.subject.policy.summary, &self.subject.tokens());
+                (&pruned, policy_cut)
             }
         };
         // A policy that keeps nothing would leave nothing; and no summary tells the last words of the user.
-        let cut = if asked.tail < count {
-            asked
+        let cut = if policy_cut.first_kept < count {
+            policy_cut
         } else {
             cutter.least()
         };
@@ -233,47 +234,47 @@ impl Composer<'_> {
         if !cutter.has_span(cut) {
             return None;
         }
-        let stays = (0..count).filter(|n| *n >= cut.tail || self.subject.is_system(*n));
+        let stays = (0..count).filter(|n| *n >= cut.first_kept || self.subject.is_system(*n));
         let total = self
             .subject
             .estimator
             .total(stays.map(|n| self.subject.sizes[n]));
         let counts = |n: &usize| !self.subject.is_system(*n);
-        let Words { lost, pictures, .. } = self.words_in(cut.tail, "");
+        let TypedMessages { lost, pictures, .. } = self.typed_messages(cut.first_kept, "");
         let fallback = match kept {
-            Kept::Whole => "last_turns",
-            Kept::Pruned => "prune",
+            KeptMessages::Whole => "last_turns",
+            KeptMessages::Pruned => "prune",
         };
-        Some(Settled::Summarised(Box::new(Summarised {
-            tail: cut.tail,
-            says: None,
+        Some(SummaryResult::Summarised(Box::new(Summarised {
+            first_kept: cut.first_kept,
+            message: None,
             kept,
             replaced: self.subject.span(cut),
             now: self.subject.total(),
-            bound: self.bound(),
+            baseline: self.baseline(),
             total,
             outcome: SummaryOutcome {
                 user_clipped: lost.len() as u64,
-                preserved_messages: (cut.tail..count).filter(counts).count() as u64,
-                messages: (0..cut.tail).filter(counts).count() as u64,
+                preserved_messages: (cut.first_kept..count).filter(counts).count() as u64,
+                messages: (0..cut.first_kept).filter(counts).count() as u64,
                 fallback: Some(fallback.to_owned()),
                 cut_moved: cut.moved,
-                ..self.tried()
+                ..self.base_outcome()
             },
-            lost: (lost, Lost::Policy),
+            lost: (lost, LossReason::Policy),
             pictures,
             restored: Vec::new(),
-            target: self.stays_at(total),
+            target: self.target_outcome(total),
         })))
     }
 
     /// Why nothing is summarised where nothing new stands before the kept messages.
-    fn lack(&self, asked: Cut) -> &'static str {
-        if self.subject.cutter.has_span(asked) && !self.ways(asked).is_empty() {
+    fn why_nothing(&self, policy_cut: Cut) -> &'static str {
+        if self.subject.cutter.has_span(policy_cut) && !self.candidates(policy_cut).is_empty() {
             return "a summary would be empty";
         }
-        let is_earlier = |left: &Left| *left != Left::Nothing;
-        if self.subject.cutter.left().iter().any(is_earlier) {
+        let is_earlier = |origin: &MessageOrigin| *origin != MessageOrigin::Session;
+        if self.subject.cutter.origins().iter().any(is_earlier) {
             "nothing to compact: nothing but an earlier summary stands before the kept messages"
         } else {
             "nothing to compact: no message stands before the kept ones"
@@ -282,7 +283,7 @@ impl Composer<'_> {
 
     /// The live tokens that a result has to stay below. Where a summary is asked for in any case and the input is over the cap,
     /// those of the input: clearing outputs may have reached the cap alone, and what room there is is for what they said.
-    pub(super) fn bound(&self) -> u64 {
+    pub(super) fn baseline(&self) -> u64 {
         let is_over = |cap| self.before > cap;
         match self.subject.policy.summary.when {
             SummaryWhen::Always if self.cap().is_some_and(is_over) => {
@@ -305,22 +306,22 @@ impl Composer<'_> {
     }
 
     /// The most live tokens that a result may have: one that saves nothing does not fit.
-    pub(super) fn limit(&self) -> u64 {
+    pub(super) fn budget(&self) -> u64 {
         let cap = self.cap().unwrap_or(u64::MAX);
-        cap.min(self.bound().saturating_sub(1))
+        cap.min(self.baseline().saturating_sub(1))
     }
 
     /// The same where a goal is missed rather than the user's words.
-    pub(super) fn most(&self) -> u64 {
-        let bound = self.bound();
+    pub(super) fn lenient_budget(&self) -> u64 {
+        let bound = self.baseline();
         match self.is_over_aim() {
             true => bound.saturating_sub((bound / WORTH_IT).max(1)),
-            false => self.limit(),
+            false => self.budget(),
         }
     }
 
     /// The room that a summary has whatever the goal is.
-    pub(super) fn least_size(&self, cut: Cut) -> u64 {
+    pub(super) fn min_size(&self, cut: Cut) -> u64 {
         match self.is_over_aim() {
             true => self.subject.policy.summary.share_of(self.subject.span(cut)),
             false => 0,
@@ -329,14 +330,14 @@ impl Composer<'_> {
 
     /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
     /// left of it besides the files that may come back; `others` gives the live tokens that do not count as the summary's.
-    pub(super) fn size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
+    pub(super) fn summary_size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
         let asked = self.subject.policy.summary.size(self.subject.span(cut));
         let is_fitted = self.subject.policy.summary.too_large == TooLarge::Shrink;
         let cap = self.cap();
-        if !is_fitted || cap.is_none_or(|cap| self.bound() <= cap) {
+        if !is_fitted || cap.is_none_or(|cap| self.baseline() <= cap) {
             return asked;
         }
-        let room = self.but_margin(limit).saturating_sub(others());
+        let room = self.less_margin(limit).saturating_sub(others());
         let files = match self.subject.policy.has(Layer::Restore) {
             true => self
                 .subject
@@ -350,7 +351,7 @@ impl Composer<'_> {
     }
 
     /// What of a cap is to be filled.
-    fn but_margin(&self, cap: u64) -> u64 {
+    fn less_margin(&self, cap: u64) -> u64 {
         match self.subject.estimator.is_exact() {
             true => cap,
             false => cap - cap / MARGIN,
@@ -359,22 +360,22 @@ impl Composer<'_> {
 
     fn finish(&self, draft: Draft) -> Summarised {
         let told = draft.summary.tokens.saturating_sub(draft.summary.counted);
-        let words = told + self.typed(draft.cut.tail..self.subject.sizes.len());
-        let Words {
+        let words = told + self.typed(draft.cut.first_kept..self.subject.sizes.len());
+        let TypedMessages {
             whole,
             lost,
             pictures,
-        } = self.words_in(draft.cut.tail, &draft.text);
+        } = self.typed_messages(draft.cut.first_kept, &draft.text);
         let why = match (draft.words, self.subject.policy.summary.user_words) {
-            (UserWords::Verbatim, _) => Lost::TooLong,
-            (UserWords::Budget, UserWords::Verbatim) => Lost::Target,
-            (UserWords::Budget, UserWords::Budget) => Lost::Policy,
+            (UserWords::Verbatim, _) => LossReason::TooLong,
+            (UserWords::Budget, UserWords::Verbatim) => LossReason::Target,
+            (UserWords::Budget, UserWords::Budget) => LossReason::Policy,
         };
         let (restored, draft) = self.with_files(draft);
         let Draft {
             cut,
             summary,
-            source,
+            writer,
             text,
             total,
             words: _,
@@ -389,14 +390,16 @@ impl Composer<'_> {
             };
             goal.outcome(total).because(missed)
         });
-        let fallback = match (self.answer, source) {
-            (Some(_), Wrote::Extractive) => Some("extractive".to_owned()),
+        let fallback = match (self.answer, writer) {
+            (Some(_), Writer::Extractive) => Some("extractive".to_owned()),
             (Some(_) | None, _) => None,
         };
         let outcome = SummaryOutcome {
             success: fallback.is_none(),
-            messages: (0..cut.tail).filter(counts).count() as u64,
-            preserved_messages: (cut.tail..self.subject.sizes.len()).filter(counts).count() as u64,
+            messages: (0..cut.first_kept).filter(counts).count() as u64,
+            preserved_messages: (cut.first_kept..self.subject.sizes.len())
+                .filter(counts)
+                .count() as u64,
             tokens: self
                 .subject
                 .estimator
@@ -405,11 +408,11 @@ impl Composer<'_> {
             cut_moved: cut.moved,
             user_verbatim: whole,
             user_clipped: lost.len() as u64,
-            ..self.tried()
+            ..self.base_outcome()
         };
         Summarised {
-            tail: cut.tail,
-            says: Some(Says {
+            first_kept: cut.first_kept,
+            message: Some(SummaryMessage {
                 role: self.role(),
                 acknowledgement: self.acknowledgement(cut).to_owned(),
                 tokens: self
@@ -418,10 +421,10 @@ impl Composer<'_> {
                     .tokens(self.subject.estimator.message(self.role(), &text)),
                 text,
             }),
-            kept: Kept::Whole,
+            kept: KeptMessages::Whole,
             replaced: self.subject.span(cut),
             now: self.subject.total(),
-            bound: self.bound(),
+            baseline: self.baseline(),
             total,
             outcome,
             lost: (lost, why),
@@ -437,7 +440,7 @@ impl Composer<'_> {
         if !self.subject.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
-        let bound = self.bound();
+        let bound = self.baseline();
         let below = match (
             self.subject.policy.summary.when,
             self.subject.policy.threshold(),
@@ -445,11 +448,11 @@ impl Composer<'_> {
             (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(bound),
             (SummaryWhen::Always, _) | (_, None) => bound,
         };
-        let cap = self.cap().map_or(u64::MAX, |cap| self.but_margin(cap));
+        let cap = self.cap().map_or(u64::MAX, |cap| self.less_margin(cap));
         let limit = cap.min(below.saturating_sub(1));
         let settings = &self.subject.policy.restore;
         let is_visible = |recent: &&Recent| {
-            let from = draft.cut.tail as u32;
+            let from = draft.cut.first_kept as u32;
             settings.skip_visible && recent.is_visible(from, |b| self.subject.replaced.contains(&b))
         };
         let mut room = limit.saturating_sub(draft.total);
@@ -460,9 +463,9 @@ impl Composer<'_> {
             let mut section = Section::new(self.subject.estimator, room);
             let recents = self.recents.into_iter().flat_map(Recents::iter);
             let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
-            if draft.source == Wrote::Other {
+            if draft.writer == Writer::Other {
                 // The built-in summary has them already.
-                let from = draft.cut.tail as u32;
+                let from = draft.cut.first_kept as u32;
                 section.put_back_extras(
                     self.subject.transcript,
                     self.subject.conversation,
@@ -496,7 +499,7 @@ impl Composer<'_> {
     }
 
     /// What comes of the goal where no summary is written and `total` live tokens stay.
-    fn stays_at(&self, total: u64) -> Option<TargetOutcome> {
+    fn target_outcome(&self, total: u64) -> Option<TargetOutcome> {
         let goal = self.subject.goal?;
         let content = goal.content(total).unwrap_or(total);
         let words = self.typed(0..self.subject.sizes.len());
@@ -511,7 +514,7 @@ impl Composer<'_> {
     fn typed(&self, span: Range<usize>) -> u64 {
         let is_typed = |n: &usize| {
             self.subject.conversation.messages[*n].typed == Typed::Yes
-                && self.subject.cutter.left()[*n] == Left::Nothing
+                && self.subject.cutter.origins()[*n] == MessageOrigin::Session
         };
         let typed = span.filter(is_typed);
         typed
@@ -520,11 +523,11 @@ impl Composer<'_> {
     }
 
     /// The outcome of an attempt that led to nothing, if there was one.
-    fn failed(&self) -> Option<Box<SummaryOutcome>> {
-        self.answer.map(|_| Box::new(self.tried()))
+    fn failed_outcome(&self) -> Option<Box<SummaryOutcome>> {
+        self.answer.map(|_| Box::new(self.base_outcome()))
     }
 
-    fn tried(&self) -> SummaryOutcome {
+    fn base_outcome(&self) -> SummaryOutcome {
         let reply = self.answer.map(|answer| &answer.reply);
         SummaryOutcome {
             source: self.subject.policy.summary.source.name().to_owned(),
@@ -555,7 +558,7 @@ impl Composer<'_> {
 
     /// The answer to the summary: none in a native record, nor before an answer that begins with thinking.
     pub(super) fn acknowledgement(&self, cut: Cut) -> &str {
-        let follows = self.subject.conversation.messages.get(cut.tail);
+        let follows = self.subject.conversation.messages.get(cut.first_kept);
         let thinks = follows.is_some_and(|message| {
             let first = self.subject.conversation.blocks(message).first();
             let kind = first.map(|block| self.subject.transcript.block(*block).kind);

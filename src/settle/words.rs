@@ -10,13 +10,13 @@ use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use super::composer::Composer;
-use crate::facts::{Left, is_told_picture, picture, said};
+use crate::facts::{MessageOrigin, is_told_picture, picture, said};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};
 
 /// What became of the messages that a person typed and a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct TypedMessages {
     /// How many are there word for word.
     pub whole: u64,
     /// The lines (from 0) of those that are there in part or not at all. What an earlier summary told of such messages counts,
@@ -28,7 +28,7 @@ pub struct Words {
 
 impl Composer<'_> {
     /// Looks for the words of the messages before `tail` in `text`.
-    pub(super) fn words_in(&self, tail: usize, text: &str) -> Words {
+    pub(super) fn typed_messages(&self, tail: usize, text: &str) -> TypedMessages {
         let rows = parse(text).rows;
         let rows: BTreeSet<&str> = rows.iter().map(|row| row.text.trim()).collect();
         let text = Text::new(text);
@@ -36,18 +36,18 @@ impl Composer<'_> {
             let words = words.trim();
             rows.contains(words) || text.holds(words)
         };
-        let mut words = Words::default();
+        let mut words = TypedMessages::default();
         let messages = self
             .subject
             .conversation
             .messages
             .iter()
-            .zip(self.subject.cutter.left())
+            .zip(self.subject.cutter.origins())
             .take(tail);
         for (message, left) in messages {
             let line = self.subject.conversation.first_line(message);
             match (message.typed, left) {
-                (Typed::Yes, Left::Nothing) => {
+                (Typed::Yes, MessageOrigin::Session) => {
                     let pictures = self.pictures(message);
                     words.pictures.extend(std::iter::repeat_n(line, pictures));
                     let mut texts = self.texts(message).peekable();
@@ -59,7 +59,7 @@ impl Composer<'_> {
                         words.lost.push(line);
                     }
                 }
-                (_, Left::Summary) => {
+                (_, MessageOrigin::Summary) => {
                     for said in self.texts(message) {
                         let rows = parse(self.subject.earlier.told(&said)).rows;
                         let requests = rows.iter().filter(|row| row.section == Section::Requests);
@@ -68,7 +68,7 @@ impl Composer<'_> {
                         words.lost.extend(lost.map(|_| line));
                     }
                 }
-                (_, Left::Nothing | Left::Acknowledgement) => {}
+                (_, MessageOrigin::Session | MessageOrigin::Acknowledgement) => {}
             }
         }
         words

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::facts::{Earlier, Left};
+use crate::facts::{Earlier, MessageOrigin};
 use crate::format::Format;
 use crate::tokens::asked;
 use crate::transcript::{Conversation, Transcript, Typed};
@@ -35,8 +35,9 @@ pub(super) fn turns(
     growth: &[u64],
 ) -> Vec<Turn> {
     let messages = &conversation.messages;
-    let left = earlier.left(transcript, conversation);
-    let is_typed = |i: &usize| messages[*i].typed == Typed::Yes && left[*i] == Left::Nothing;
+    let origins = earlier.origins(transcript, conversation);
+    let is_typed =
+        |i: &usize| messages[*i].typed == Typed::Yes && origins[*i] == MessageOrigin::Session;
     let typed: Vec<usize> = (0..messages.len()).filter(is_typed).collect();
     let before_all = (typed.first() != Some(&0) && !messages.is_empty()).then_some((0, 0));
     let starts: Vec<(u64, usize)> = before_all

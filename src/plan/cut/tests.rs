@@ -60,15 +60,15 @@ fn cut(format: Format, letters: &str, keys: fn(&mut Summary), tokens: &[u64]) ->
     let transcript = format.read(&bytes, 1, &mut Warnings::default());
     let conversation = &transcript.conversations[0];
     assert_eq!(conversation.messages.len(), letters.len());
-    let left: Vec<Left> = letters
+    let origins: Vec<MessageOrigin> = letters
         .chars()
         .map(|letter| match letter {
-            'S' => Left::Summary,
-            'A' => Left::Acknowledgement,
-            _ => Left::Nothing,
+            'S' => MessageOrigin::Summary,
+            'A' => MessageOrigin::Acknowledgement,
+            _ => MessageOrigin::Session,
         })
         .collect();
-    let cutter = Cutter::new(&transcript, conversation, left);
+    let cutter = Cutter::new(&transcript, conversation, origins);
     let Policy { mut summary, .. } = preset("").unwrap();
     (
         summary.keep_messages,
@@ -86,9 +86,9 @@ fn check(format: Format, keys: fn(&mut Summary), expected: &[(&str, u64)]) {
         let letters = drawn.replace('|', "");
         let (cut, has_span) = cut(format, &letters, keys, &vec![10; letters.len()]);
         let mut is = letters.clone();
-        is.insert(cut.tail, '|');
+        is.insert(cut.first_kept, '|');
         assert_eq!((is.as_str(), cut.moved), (*drawn, *moved));
-        let gone = letters[..cut.tail].chars();
+        let gone = letters[..cut.first_kept].chars();
         let new = gone.filter(|letter| !matches!(letter, 's' | 'S' | 'A'));
         assert_eq!(has_span, new.count() > 0, "{drawn}");
     }
@@ -203,9 +203,9 @@ fn tokens_are_filled_from_the_end_and_the_last_message_stays() {
         let tokens = [80, 20, 5, 10];
         let bytes = written(Format::OpenAi, "uaua");
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
-        let left = vec![Left::Nothing; 4];
-        let cutter = Cutter::new(&transcript, &transcript.conversations[0], left);
-        assert_eq!(cutter.within(limit, &tokens).tail, tail, "{limit}");
+        let origins = vec![MessageOrigin::Session; 4];
+        let cutter = Cutter::new(&transcript, &transcript.conversations[0], origins);
+        assert_eq!(cutter.within(limit, &tokens).first_kept, tail, "{limit}");
     }
 }
 
@@ -222,18 +222,18 @@ fn at_least_the_last_answer_stays_or_the_last_message() {
         let letters = drawn.replace('|', "");
         let bytes = written(Format::OpenAi, &letters);
         let transcript = Format::OpenAi.read(&bytes, 1, &mut Warnings::default());
-        let lefts: Vec<Left> = (0..letters.len())
+        let lefts: Vec<MessageOrigin> = (0..letters.len())
             .map(|n| {
                 if n < left {
-                    Left::Summary
+                    MessageOrigin::Summary
                 } else {
-                    Left::Nothing
+                    MessageOrigin::Session
                 }
             })
             .collect();
         let cutter = Cutter::new(&transcript, &transcript.conversations[0], lefts);
         let mut is = letters.clone();
-        is.insert(cutter.least().tail, '|');
+        is.insert(cutter.least().first_kept, '|');
         assert_eq!(is, drawn);
     }
 }
@@ -250,5 +250,5 @@ fn the_rule_that_keeps_most_wins() {
         },
         &[10; 6],
     );
-    assert_eq!((cut.asked, cut.tail), (2, 2));
+    assert_eq!((cut.requested, cut.first_kept), (2, 2));
 }

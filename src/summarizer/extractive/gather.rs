@@ -11,7 +11,7 @@ use super::focus::Focus;
 use super::form::{Mark, Row, Section};
 use super::names::{Counted, Speaker, hash};
 use super::units::{Claim, Says, Unit, Units};
-use crate::facts::{Earlier, Left};
+use crate::facts::{Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
 use crate::scan::unescape;
@@ -33,7 +33,7 @@ pub(super) const BETWEEN: &str = ", ";
 pub(super) struct Gather<'g, 'a> {
     pub(super) transcript: &'g Transcript<'a>,
     pub(super) conversation: &'g Conversation,
-    pub(super) left: &'g [Left],
+    pub(super) origins: &'g [MessageOrigin],
     pub(super) earlier: &'g Earlier,
     /// The messages that are told.
     pub(super) span: Range<usize>,

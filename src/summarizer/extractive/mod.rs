@@ -29,7 +29,7 @@ mod units;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::facts::{Earlier, Left};
+use crate::facts::{Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::{Policy, UserWords};
 use crate::summarizer::input::whole_within;
@@ -75,7 +75,7 @@ pub struct Source<'s, 'a> {
     /// The conversation in it.
     pub conversation: &'s Conversation,
     /// What each of its messages is to this compaction.
-    pub left: &'s [Left],
+    pub origins: &'s [MessageOrigin],
     /// How earlier summaries begin.
     pub earlier: &'s Earlier,
     /// The number (from 1) of the transcript's first line in its file.
@@ -109,7 +109,7 @@ impl Extract {
         let Source {
             transcript,
             conversation,
-            left,
+            origins,
             earlier,
             first_line,
             instructions,
@@ -119,7 +119,7 @@ impl Extract {
         let gather = Gather {
             transcript,
             conversation,
-            left,
+            origins,
             earlier,
             span: span.start..read,
             end: span.end,

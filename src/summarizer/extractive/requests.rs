@@ -9,7 +9,7 @@ use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
-use crate::facts::{Left, is_told_picture, picture, said, sentences};
+use crate::facts::{MessageOrigin, is_told_picture, picture, said, sentences};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
 /// What the user's words are worth besides their names.
@@ -153,8 +153,9 @@ pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
     let end = gather.end;
     let mut behind = gather.conversation.messages[end..]
         .iter()
-        .zip(&gather.left[end..]);
-    if behind.any(|(message, left)| message.typed == Typed::Yes && *left == Left::Nothing) {
+        .zip(&gather.origins[end..]);
+    if behind.any(|(message, left)| message.typed == Typed::Yes && *left == MessageOrigin::Session)
+    {
         return;
     }
     let requests = (0..).zip(&gather.found.requests);

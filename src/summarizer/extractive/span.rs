@@ -12,7 +12,7 @@ use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Says, Unit, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Exchange, Left, decides, exchanges, said, sentences};
+use crate::facts::{Exchange, MessageOrigin, decides, exchanges, said, sentences};
 use crate::ids::IdMap;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
@@ -44,10 +44,10 @@ impl Gather<'_, '_> {
         let outputs = facts_of::gather(&mut self, own, behind);
         for number in self.span.clone() {
             let message = &conversation.messages[number];
-            match self.left[number] {
-                Left::Summary => carried::gather(&mut self, number as u32, message),
-                Left::Acknowledgement => {}
-                Left::Nothing => self.message(number as u32, message, &outputs),
+            match self.origins[number] {
+                MessageOrigin::Summary => carried::gather(&mut self, number as u32, message),
+                MessageOrigin::Acknowledgement => {}
+                MessageOrigin::Session => self.message(number as u32, message, &outputs),
             }
         }
         self.unread();
@@ -65,10 +65,10 @@ impl Gather<'_, '_> {
         let conversation = self.conversation;
         for number in self.span.clone() {
             let message = &conversation.messages[number];
-            match self.left[number] {
-                Left::Summary => carried::gather(&mut self, number as u32, message),
-                Left::Acknowledgement => {}
-                Left::Nothing => self.by_user(number as u32, message),
+            match self.origins[number] {
+                MessageOrigin::Summary => carried::gather(&mut self, number as u32, message),
+                MessageOrigin::Acknowledgement => {}
+                MessageOrigin::Session => self.by_user(number as u32, message),
             }
         }
         self.unread();
@@ -101,8 +101,9 @@ impl Gather<'_, '_> {
     /// Adds the last message of the user among those that nobody reads: it is told all the same.
     fn unread(&mut self) {
         let messages = &self.conversation.messages;
-        let is_typed =
-            |n: &usize| messages[*n].typed == Typed::Yes && self.left[*n] == Left::Nothing;
+        let is_typed = |n: &usize| {
+            messages[*n].typed == Typed::Yes && self.origins[*n] == MessageOrigin::Session
+        };
         if let Some(last) = (self.span.end..self.end).rfind(is_typed) {
             self.by_user(last as u32, &messages[last]);
         }

@@ -6,7 +6,7 @@ use super::clip::clip;
 use super::form::{Row, Section};
 use super::gather::{Gather, input};
 use super::units::Claim;
-use crate::facts::{Left, said};
+use crate::facts::{MessageOrigin, said};
 use crate::transcript::{BlockKind, Role};
 
 /// The label of the assistant's words.
@@ -23,10 +23,10 @@ const BLOCKS: usize = 60;
 pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let is_followed = gather.end < conversation.messages.len();
-    let is_of_now = |number: &usize| gather.left[*number] != Left::Summary;
+    let is_of_now = |number: &usize| gather.origins[*number] != MessageOrigin::Summary;
     let messages = gather.span.clone().rev().take_while(is_of_now);
     let blocks = messages
-        .filter(|number| gather.left[*number] == Left::Nothing)
+        .filter(|number| gather.origins[*number] == MessageOrigin::Session)
         .flat_map(|number| {
             let message = &conversation.messages[number];
             let blocks = conversation.blocks(message).iter().rev();

@@ -42,11 +42,11 @@ pub(super) fn with_source(
     of: impl FnOnce(super::Source<'_, '_>) -> Extract,
 ) -> Extract {
     let earlier = Earlier::of(policy).unwrap();
-    let left = earlier.left(transcript, conversation);
+    let origins = earlier.origins(transcript, conversation);
     let source = Source {
         transcript,
         conversation,
-        left: &left,
+        origins: &origins,
         earlier: &earlier,
         first_line,
         instructions: &policy.summary.instructions,

@@ -205,11 +205,11 @@ impl<'t, 'a> Source<'t, 'a> {
         estimator: &Estimator,
         summary: &Summary,
     ) {
-        let left = Earlier::of(policy).unwrap();
-        let left = left.left(self.transcript, conversation);
+        let earlier = Earlier::of(policy).unwrap();
+        let origins = earlier.origins(self.transcript, conversation);
         for number in span {
             let message = &conversation.messages[number];
-            if message.typed == Typed::No || left[number] != Left::Nothing {
+            if message.typed == Typed::No || origins[number] != MessageOrigin::Session {
                 continue;
             }
             let typed = requests::words(self.transcript, conversation.blocks(message));
