@@ -9,6 +9,7 @@ mod cut;
 mod demote;
 mod due;
 mod goal;
+mod layers;
 mod offload;
 mod outputs;
 mod prune;
@@ -67,7 +68,7 @@ pub fn plan<'p>(
     if policy.has(Layer::Drop) && policy.history == History::Drop {
         plan.removed = format.dialect().dead(transcript);
     }
-    plan.results = results::results(transcript, policy, keeping);
+    plan.results = layers::results(transcript, policy, keeping);
     // What leaves needs no other change.
     let dropped = &plan.removed.drop;
     plan.results

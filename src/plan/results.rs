@@ -1,27 +1,15 @@
-//! What the layers would do to results, one by one: a list of candidates from each layer, with reasons.
+//! Results that layers would replace, as data, and what layers look at to find them.
 //!
-//! PURE. A candidate is found by its position (newest, oldest, kind of tool); whether it is large enough, and whether
-//! replacing it saves anything, is settled with actual sizes. A new layer is a file with its candidates, and a row of
-//! [`LAYERS`].
+//! PURE. Whether a result is large enough, and whether replacing it saves anything, is settled with actual sizes.
 
 use std::borrow::Cow;
 
-use super::{Keeping, Why, clear, demote, is_skipped, superseded};
+use super::Why;
 use crate::facts::Shown;
 use crate::ids::IdMap;
-use crate::policy::{Layer, Policy, Template};
+use crate::policy::Template;
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
-
-/// The candidates that a layer finds in one conversation.
-type Candidates = for<'p> fn(&Results<'_, '_>, &'p Policy, Keeping) -> Vec<Found<'p>>;
-
-/// The layers that look at results whatever the size of their conversation, in the order in which they do.
-const LAYERS: [(Layer, Candidates); 3] = [
-    (Layer::Superseded, superseded::candidates),
-    (Layer::Demote, demote::candidates),
-    (Layer::Clear, clear::candidates),
-];
 
 /// What the layers would do to one result.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,29 +157,6 @@ impl Limits {
 /// A limit of a policy, where 0 means none.
 pub(super) fn limit(value: u64) -> Option<u64> {
     (value > 0).then_some(value)
-}
-
-/// The results of a transcript that layers would replace.
-pub(super) fn results<'p>(
-    transcript: &Transcript<'_>,
-    policy: &'p Policy,
-    keeping: Keeping,
-) -> Vec<ResultPlan<'p>> {
-    let mut plans = Vec::new();
-    let on = LAYERS.iter().filter(|(layer, _)| policy.has(*layer));
-    if on.clone().next().is_none() {
-        return plans;
-    }
-    for (number, conversation) in transcript.conversations.iter().enumerate() {
-        if is_skipped(policy, transcript, conversation) {
-            continue;
-        }
-        let results = Results::of(transcript, number);
-        let layers = on.clone();
-        let found = layers.flat_map(|(_, candidates)| candidates(&results, policy, keeping));
-        plans.extend(results.plans(found));
-    }
-    plans
 }
 
 /// The tool that a block names, "unknown" where it names none.
