@@ -253,7 +253,7 @@ impl<'w> Places<'w> {
     /// The number of the conversation with that summary in it; the one it had before, where lines have no ids.
     pub(super) fn number(&self, placed: &Placed) -> Option<usize> {
         let place = &placed.placement;
-        let number = match &place.begins {
+        let number = match &place.first_id {
             Some(id) => self.by_id.get(id.as_bytes()).copied(),
             None => Some(place.number),
         };

@@ -1,9 +1,8 @@
-//! Where a conversation is cut in two when it is summarised: what stays is its end.
+//! Where a conversation is cut to be summarised: the messages before the cut are replaced, those after it are kept.
 //!
-//! PURE. The policy says how much of the end stays; what it says is moved back where it would part what belongs together:
-//! a result from its call, an answer's words from its thinking, a message's lines from one another. System messages are on
-//! neither side: they stay where they are and are not counted. What an earlier compaction has left at the beginning is
-//! never kept as if it were a message of its own.
+//! PURE. The policy says how much is kept. The cut moves back where it would split what belongs together: a result and its
+//! call, an answer's words and its thinking, the lines of one message. System messages are on neither side: they stay where
+//! they are and are not counted. Summaries and acknowledgements of earlier compactions are never kept as messages.
 
 use super::prune::prunable;
 use crate::facts::MessageOrigin;
@@ -11,33 +10,33 @@ use crate::ids::{IdMap, IdSet};
 use crate::policy::Summary;
 use crate::transcript::{BlockKind, Conversation, Role, Transcript, Typed};
 
-/// A conversation in two parts.
+/// Where a conversation is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// The first message that the policy keeps, from 0.
+    /// The first message that was asked to be kept, from 0.
     pub requested: usize,
-    /// The first message that stays, from 0; the number of messages where none does.
+    /// The first message that is kept, from 0; the number of messages if none is.
     pub first_kept: usize,
-    /// By how many messages that is earlier than requested, so that nothing is parted.
+    /// How many messages earlier than requested that is, so that nothing is split.
     pub moved: u64,
 }
 
-/// A conversation, ready to be cut.
+/// Finds the cuts of one conversation.
 #[derive(Debug)]
 pub struct Cutter<'c> {
     transcript: &'c Transcript<'c>,
     conversation: &'c Conversation,
     origins: Vec<MessageOrigin>,
-    /// The messages that count, in order: all but system messages and what earlier compactions have left in front.
+    /// The messages that count, in order: all but system messages and the summary of an earlier compaction at the start.
     counted: Vec<usize>,
-    /// The last place in the order of the lines up to each message, and the first one from it on.
+    /// For each message, its place in the order of lines; see [`reach`].
     reach: Vec<(usize, usize)>,
-    /// Blocks that leave what stays, and hold nothing together.
-    gone: IdSet<u32>,
+    /// Blocks that pruning will remove: they do not hold messages together.
+    pruned_blocks: IdSet<u32>,
 }
 
 impl<'c> Cutter<'c> {
-    /// A conversation with what earlier compactions have left in it, for each of its messages.
+    /// A cutter for a conversation; `origins` says for each message where it comes from.
     pub fn new(
         transcript: &'c Transcript<'c>,
         conversation: &'c Conversation,
@@ -54,46 +53,48 @@ impl<'c> Cutter<'c> {
             origins,
             counted,
             reach: reach(conversation),
-            gone: IdSet::default(),
+            pruned_blocks: IdSet::default(),
         }
     }
 
-    /// What each of its messages is to a later compaction.
+    /// Where each message comes from.
     pub fn origins(&self) -> &[MessageOrigin] {
         &self.origins
     }
 
-    /// The same conversation, to be pruned once it is cut: a pair that leaves moves no cut, as it would not once it has left.
+    /// A cutter for a conversation that is pruned afterwards: blocks that will be removed do not move a cut.
     pub fn pruned(&self) -> Cutter<'c> {
         Cutter {
             counted: self.counted.clone(),
             reach: self.reach.clone(),
-            gone: prunable(self.transcript, self.conversation),
+            pruned_blocks: prunable(self.transcript, self.conversation),
             origins: self.origins.clone(),
             ..*self
         }
     }
 
-    /// The cut that `keep` asks for; the rule that keeps most wins. `tokens` are those of each message.
+    /// The cut that `keep` asks for; the rule that keeps most wins. `tokens` has the tokens of each message.
     pub fn by_policy(&self, keep: &Summary, tokens: &[u64]) -> Cut {
         self.by_policy_at(self.conversation.messages.len(), keep, tokens)
     }
 
-    /// The cut that `keep` asked for when the conversation ended before the message `end`; what came later stays.
+    /// The cut that `keep` asked for when the conversation ended before the message `end`; later messages are kept.
     pub fn by_policy_at(&self, end: usize, keep: &Summary, tokens: &[u64]) -> Cut {
         self.by_rules(end, keep, tokens, |n| {
             self.conversation.messages[n].typed == Typed::Yes
         })
     }
 
-    /// The cut that `keep` asks for where the conversation is pruned: a user's words beside a result are a turn of their own
-    /// then.
+    /// The cut that `keep` asks for if the conversation is pruned: then a user's words in the message of a removed result begin
+    /// a turn.
     pub fn by_pruned(&self, keep: &Summary, tokens: &[u64]) -> Cut {
         let end = self.conversation.messages.len();
         self.by_rules(end, keep, tokens, |n| {
             let message = &self.conversation.messages[n];
             let stay = self.conversation.blocks(message).iter().copied();
-            let stay: Vec<u32> = stay.filter(|block| !self.gone.contains(block)).collect();
+            let stay: Vec<u32> = stay
+                .filter(|block| !self.pruned_blocks.contains(block))
+                .collect();
             let is_less = stay.len() < self.conversation.blocks(message).len();
             message.typed == Typed::Yes
                 || is_less && self.transcript.is_typed(message.role, &stay) == Typed::Yes
@@ -116,27 +117,27 @@ impl<'c> Cutter<'c> {
         self.at(requested.into_iter().flatten().min().unwrap_or(end))
     }
 
-    /// The cut that keeps the newest messages of so many tokens together, and the last one in any case.
+    /// The cut that keeps the newest messages up to `limit` tokens, and the last one in any case.
     pub fn within(&self, limit: u64, tokens: &[u64]) -> Cut {
         let requested = by_tokens(&self.counted, tokens, limit.max(1));
         self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
-    /// The cut that keeps least: from the last answer on; where there is none, the last message.
+    /// The cut that keeps least: the last answer and what follows, or the last message if there is no answer.
     pub fn least(&self) -> Cut {
         let last = self.counted.last().copied();
         let requested = self.last_answer(&self.counted).or(last);
         self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
-    /// The cut before what a person typed last, where nothing has followed it yet.
+    /// The cut before the last typed message, if no message follows it yet.
     pub fn pending(&self) -> Option<Cut> {
         let last = self.counted.last().copied()?;
         let is_typed = self.conversation.messages[last].typed == Typed::Yes;
         (is_typed && self.origins[last] == MessageOrigin::Session).then(|| self.at(last))
     }
 
-    /// The same cut, or the one before the last typed message where that keeps more.
+    /// `cut`, or the cut before the last typed message if that keeps more.
     pub fn with_last_words(&self, cut: Cut) -> Cut {
         let is_typed = |n: &&usize| {
             self.conversation.messages[**n].typed == Typed::Yes
@@ -148,14 +149,14 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    /// Whether there is anything before the cut that is not already a summary.
+    /// Whether any message before the cut is not a summary already.
     pub fn has_span(&self, cut: Cut) -> bool {
         let is_new = |n: &usize| *n < cut.first_kept && self.origins[*n] == MessageOrigin::Session;
         self.counted.iter().any(is_new)
     }
 
     fn at(&self, requested: usize) -> Cut {
-        let first_kept = self.whole(requested);
+        let first_kept = self.without_split(requested);
         let is_moved = |n: &&usize| (first_kept..requested).contains(*n);
         Cut {
             requested,
@@ -164,9 +165,9 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    /// From the n-th last typed message on; fewer turns all stay. Where one turn is to be kept and there is no more than
-    /// one: from its last answer on, since otherwise nothing could go. Where a summary stands in front, what went is told
-    /// there; and where the policy may leave one turn without a summary, it may have done so.
+    /// Keeps the last n turns, or all if there are fewer. If n is 1 and there is only one turn, keeps its last answer and what
+    /// follows: otherwise nothing could be summarised. That does not hold if an earlier run has already removed turns, with a
+    /// summary or, where the policy allows it, without one.
     fn by_turns(
         &self,
         there: &[usize],
@@ -179,12 +180,12 @@ impl<'c> Cutter<'c> {
         }
         let is_turn = |n: &usize| is_typed(*n) && self.origins[*n] == MessageOrigin::Session;
         let turns: Vec<usize> = there.iter().copied().filter(is_turn).collect();
-        let has_summary =
+        let may_be_compacted =
             self.origins.contains(&MessageOrigin::Summary) || policy.may_leave_last_turns();
         match turns[..] {
-            [] if keep == 1 && !has_summary => self.last_answer(there),
-            // It may not have been answered yet.
-            [turn] if keep == 1 && !has_summary => self.last_answer(there).max(Some(turn)),
+            [] if keep == 1 && !may_be_compacted => self.last_answer(there),
+            // The turn may have no answer yet.
+            [turn] if keep == 1 && !may_be_compacted => self.last_answer(there).max(Some(turn)),
             _ => match turns.len().checked_sub(keep) {
                 Some(at) => turns.get(at).copied(),
                 None => there.first().copied(),
@@ -197,10 +198,10 @@ impl<'c> Cutter<'c> {
         there.iter().copied().rfind(is_answer)
     }
 
-    /// The nearest place at or before `requested` that parts nothing.
-    fn whole(&self, requested: usize) -> usize {
+    /// The nearest place at or before `requested` where a cut splits nothing.
+    fn without_split(&self, requested: usize) -> usize {
         let first = self.counted.first().copied().unwrap_or(requested);
-        // The number of the message of each call; where an id comes twice, or none at all, of the last one before.
+        // The message of each call, by its id; if an id is missing or not unique, the last one before the result.
         let mut calls: IdMap<&[u8], usize> = IdMap::default();
         let mut needs: Vec<usize> = Vec::with_capacity(self.conversation.messages.len());
         for number in 0..self.conversation.messages.len() {
@@ -220,7 +221,7 @@ impl<'c> Cutter<'c> {
                 seen -= 1;
                 next = next.min(needs[seen]);
             }
-            if self.goes_on(next) {
+            if self.continues_previous(next) {
                 next = self.before(next);
             }
             if next >= first_kept || first_kept <= first {
@@ -230,8 +231,8 @@ impl<'c> Cutter<'c> {
         }
     }
 
-    /// Whether the message goes on what the one before it began: thinking of the same answer, or lines among its own.
-    fn goes_on(&self, number: usize) -> bool {
+    /// Whether a message belongs to the one before it: the same answer's thinking is there, or their lines are interleaved.
+    fn continues_previous(&self, number: usize) -> bool {
         let Some(message) = self.conversation.messages.get(number) else {
             return false;
         };
@@ -239,27 +240,27 @@ impl<'c> Cutter<'c> {
         if before == number {
             return false;
         }
-        let is_mixed = self.reach[number - 1].0 > self.reach[number].1;
+        let is_interleaved = self.reach[number - 1].0 > self.reach[number].1;
         let is_answer = |message: Role| message == Role::Assistant;
         let earlier = &self.conversation.messages[before];
         let thinks = |n: &u32| {
             let kind = self.transcript.block(*n).kind;
             let is_thinking = matches!(kind, BlockKind::Thinking | BlockKind::Redacted);
-            is_thinking && !self.gone.contains(n)
+            is_thinking && !self.pruned_blocks.contains(n)
         };
-        is_mixed
+        is_interleaved
             || is_answer(message.role)
                 && is_answer(earlier.role)
                 && self.conversation.blocks(earlier).iter().any(thinks)
     }
 
-    /// The message that counts before `number`, or that itself.
+    /// The last message before `number` that counts, or `number` itself.
     fn before(&self, number: usize) -> usize {
         let at = self.counted.partition_point(|n| *n < number);
         at.checked_sub(1).map_or(number, |at| self.counted[at])
     }
 
-    /// The ids of a message's blocks of these kinds; the older calls, which have none, go by "".
+    /// The call ids of a message's blocks of these kinds; "" for calls of an older form without ids.
     fn ids<'s>(
         &'s self,
         number: usize,
@@ -267,7 +268,7 @@ impl<'c> Cutter<'c> {
     ) -> impl Iterator<Item = &'c [u8]> + use<'c, 's> {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let blocks = conversation.blocks(&conversation.messages[number]).iter();
-        let blocks = blocks.filter(|b| !self.gone.contains(b));
+        let blocks = blocks.filter(|b| !self.pruned_blocks.contains(b));
         let blocks = blocks.map(|b| transcript.block(*b));
         blocks
             .filter(|block| kinds.contains(&block.kind))
@@ -275,13 +276,13 @@ impl<'c> Cutter<'c> {
     }
 }
 
-/// From the n-th last message on.
+/// Keeps the last `keep` messages.
 fn by_messages(there: &[usize], keep: u64) -> Option<usize> {
     let keep = usize::try_from(keep).ok().filter(|keep| *keep > 0)?;
     there.get(there.len().saturating_sub(keep)).copied()
 }
 
-/// The newest messages of so many tokens together, and the last one in any case.
+/// Keeps the newest messages up to `keep` tokens, and the last one in any case.
 fn by_tokens(there: &[usize], tokens: &[u64], keep: u64) -> Option<usize> {
     let (last, others) = there.split_last().filter(|_| keep > 0)?;
     let mut left = keep.saturating_sub(tokens[*last]);
@@ -296,8 +297,8 @@ fn by_tokens(there: &[usize], tokens: &[u64], keep: u64) -> Option<usize> {
     Some(first)
 }
 
-/// Of each message, the last place of a line up to it and the first place of a line from it on, in the order in which the
-/// lines hang together: messages of several lines may be mixed with others.
+/// For each message, the last place of a line of the messages up to it, and the first place of a line of the messages from it
+/// on, in the order in which lines are linked. Messages of several lines may be interleaved.
 fn reach(conversation: &Conversation) -> Vec<(usize, usize)> {
     let count = conversation.messages.len();
     let places: IdMap<u32, usize> = conversation.path.iter().copied().zip(0..).collect();

@@ -1,6 +1,6 @@
-//! Whether a conversation is summarised: over the trigger and worth it, or because something in it asks for it.
+//! Whether a summary is due: the conversation is over the trigger and a summary is worth it, or something asks for one.
 //!
-//! PURE. Counts are those after the free layers. The reason either way is for people.
+//! PURE. Token counts are those after the free layers. The reasons are for reports.
 
 use super::{Cut, Cutter, Goal};
 use crate::facts::{Asked, asked_for, request};
@@ -9,16 +9,16 @@ use crate::policy::{Compare, Layer, Policy, SummaryWhen};
 use crate::text::thousands;
 use crate::transcript::{Conversation, Transcript};
 
-/// Whether a conversation is summarised, and why.
+/// Whether a summary of a conversation is due, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// It is; the cut is the policy's.
+    /// It is due, with the policy's cut.
     Yes(Cut, String),
-    /// It is not.
+    /// It is not due.
     No(String),
 }
 
-/// What makes a conversation due below its trigger.
+/// What makes a summary due below the trigger.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Force {
     /// Nothing does.
@@ -26,13 +26,13 @@ pub enum Force {
     No,
     /// The agent asked for it.
     Asked(Asked),
-    /// The last answer broke off: the reason that it gives.
+    /// The last answer broke off, with the finish reason that it gives.
     Broke(String),
-    /// Somebody outside of the transcript wants it, and says why.
+    /// Something outside the transcript asks for it, and says why.
     Outside(String),
 }
 
-/// What makes a conversation due below the policy's trigger.
+/// Finds what makes a summary due below the trigger.
 pub fn forced(
     format: Format,
     policy: &Policy,
@@ -51,7 +51,7 @@ pub fn forced(
     }
 }
 
-/// The reason that the last answer gives for its end, where it is one that makes the conversation due.
+/// The finish reason of the last answer, if the policy says that it makes a summary due.
 pub fn broke_off(
     format: Format,
     policy: &Policy,
@@ -66,7 +66,7 @@ pub fn broke_off(
     reasons.contains(&reason).then_some(reason)
 }
 
-/// Whether a conversation is left alone as a request of an agent to itself.
+/// Whether a conversation is skipped because it is a request of the agent to itself.
 pub fn is_skipped(
     policy: &Policy,
     transcript: &Transcript<'_>,
@@ -76,7 +76,7 @@ pub fn is_skipped(
     !skip.is_empty() && request(transcript, conversation).is_some_and(|what| skip.contains(&what))
 }
 
-/// Whether a policy could summarise a conversation that has at most `total` tokens: what has to be looked at closely.
+/// Whether a summary could be due for a conversation of at most `total` tokens. A cheap test before [`due`].
 pub fn may_be_due(policy: &Policy, total: u64, force: &Force) -> bool {
     policy.has(Layer::Summarize)
         && match policy.summary.when {
@@ -86,7 +86,7 @@ pub fn may_be_due(policy: &Policy, total: u64, force: &Force) -> bool {
         }
 }
 
-/// Whether so many live tokens are over a policy's trigger.
+/// Whether `total` live tokens are over the policy's trigger.
 pub fn is_over(policy: &Policy, total: u64) -> bool {
     let threshold = policy.threshold();
     threshold.is_some_and(|threshold| policy.trigger.compare.holds(total, threshold))
@@ -95,17 +95,17 @@ pub fn is_over(policy: &Policy, total: u64) -> bool {
 /// The live tokens of a conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct Live<'t> {
-    /// Those of each message but system messages.
+    /// Those of each message; 0 for system messages.
     pub tokens: &'t [u64],
     /// All of them.
     pub total: u64,
-    /// Those of system messages, which nothing can save.
+    /// Those of system messages, which cannot be saved.
     pub system: u64,
-    /// How many there are to be.
+    /// The most that there should be afterwards.
     pub goal: Option<Goal>,
 }
 
-/// Whether a conversation is summarised.
+/// Whether a summary of a conversation is due.
 pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) -> Due {
     let Live {
         tokens,
@@ -135,7 +135,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
             ))
         }
         Some(threshold) if is_over(policy, total) => {
-            // As the published system counts it: what the policy keeps, before the cut is moved.
+            // Counted like the system that this trigger is taken from: before the cut is moved.
             let kept: u64 = tokens[cut.requested.min(tokens.len())..].iter().sum();
             let savings = total.saturating_sub(kept).saturating_sub(system);
             let least = policy.trigger.min_savings;
@@ -181,7 +181,7 @@ mod tests {
     use crate::format::{Format, Warnings};
     use crate::policy::{Compare, TargetKind, TriggerOn, preset};
 
-    /// What is said of four messages of these tokens under the default policy with some keys changed.
+    /// Whether a summary of four messages is due under the default policy with some keys changed, and the reason.
     fn said(keys: impl FnOnce(&mut Policy)) -> (bool, String) {
         let mut policy = preset("").unwrap();
         policy.summary.keep_messages = 1;

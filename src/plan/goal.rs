@@ -1,16 +1,16 @@
 //! The target of one conversation.
 //!
-//! PURE. Whether it may be missed for the user's words is said by its kind, and nowhere else.
+//! PURE. Whether it may be missed for the user's words depends on its kind alone.
 
 use crate::outcome::TargetOutcome;
 use crate::policy::{Target, TargetKind};
 
-/// How many live tokens a conversation is to have afterwards.
+/// The most live tokens that a conversation should have afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Goal {
-    /// The tokens that were asked for.
+    /// The tokens that the policy asks for.
     pub tokens: u64,
-    /// What may be given up for it.
+    /// Whether it may be missed.
     pub kind: TargetKind,
     /// The tokens of system messages.
     system: u64,
@@ -28,26 +28,27 @@ impl Goal {
         })
     }
 
-    /// The live tokens of the whole conversation that reach it: nothing can save those of system messages, and they count
-    /// only against a cap.
+    /// The most live tokens of the whole conversation that reach the goal. Tokens of system messages cannot be saved; they count
+    /// against a cap, not against an aim.
     pub fn cap(&self) -> u64 {
-        self.tokens + self.beside()
+        self.tokens + self.allowance()
     }
 
-    /// What a result of `total` live tokens means for it.
+    /// Whether a result of `total` live tokens reaches the goal.
     pub fn outcome(&self, total: u64) -> TargetOutcome {
         let target = TargetOutcome::new(self.tokens, total);
-        target.of_kind(self.kind, self.beside()).after(total)
+        target.of_kind(self.kind, self.allowance()).after(total)
     }
 
-    fn beside(&self) -> u64 {
+    /// The tokens that do not count.
+    fn allowance(&self) -> u64 {
         match self.kind {
             TargetKind::Aim => self.system,
             TargetKind::Cap => 0,
         }
     }
 
-    /// The live tokens without those of system messages, where they alone are held against it.
+    /// The live tokens that count against an aim: all but those of system messages. `None` for a cap.
     pub fn content(&self, total: u64) -> Option<u64> {
         let is_aim = self.kind == TargetKind::Aim;
         is_aim.then(|| total.saturating_sub(self.system))

@@ -1,11 +1,11 @@
-//! What leaves kept messages where no summary could be had: reasoning, calls and their results.
+//! What is removed from kept messages if no summary could be written: reasoning, calls and their results.
 //!
-//! PURE. The last answer stays as it is, with the results of its calls.
+//! PURE. The last answer and the results of its calls stay as they are.
 
 use crate::ids::IdSet;
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
-/// The blocks of a conversation that leave.
+/// The blocks of a conversation that pruning removes.
 pub fn prunable(transcript: &Transcript<'_>, conversation: &Conversation) -> IdSet<u32> {
     let messages = &conversation.messages;
     let last = messages.iter().rposition(|m| m.role == Role::Assistant);
@@ -21,8 +21,8 @@ pub fn prunable(transcript: &Transcript<'_>, conversation: &Conversation) -> IdS
     let leaves = |(message, number): &(usize, u32)| match block(*number).kind {
         BlockKind::Thinking | BlockKind::Redacted | BlockKind::Call => Some(*message) != last,
         BlockKind::Result => {
-            let is_behind = last.is_some_and(|last| *message > last);
-            !(is_behind && called.contains(id(*number)))
+            let is_after = last.is_some_and(|last| *message > last);
+            !(is_after && called.contains(id(*number)))
         }
         BlockKind::Text
         | BlockKind::Image
@@ -36,7 +36,7 @@ pub fn prunable(transcript: &Transcript<'_>, conversation: &Conversation) -> IdS
         .filter(leaves)
         .map(|(_, number)| number)
         .collect();
-    // What repeats a block would be sent in its place.
+    // A copy would be sent in the place of a removed block.
     let copies = conversation.copies.iter();
     let copies = copies.filter(|(_, of)| leaving.contains(of));
     let copies: Vec<u32> = copies.map(|(copy, _)| *copy).collect();

@@ -1,7 +1,7 @@
-//! The files that were read last, so that a summary need not cost the agent a second look at them.
+//! The files that were read last: their contents are restored after a summary, so that the agent need not read them again.
 //!
-//! Knows what a transcript says of a file and where it still shows it. No disk is looked at, and no content is guessed: a
-//! file whose content is not known exactly has none here.
+//! Everything here comes from the transcript; no disk is read. A content is never guessed: a file whose content is not known
+//! exactly has none.
 
 mod section;
 
@@ -18,30 +18,30 @@ use crate::transcript::{BlockKind, Conversation, Transcript};
 
 pub use section::{PutBack, Section};
 
-/// A file that was read.
+/// A file that was read, with what is known of its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recent {
     /// Its path as the last read writes it.
     pub path: String,
-    /// Its path in one spelling: without `.` and doubled slashes, from the root where the folder is recorded.
+    /// Its normalised path: without `.` and doubled slashes, and absolute if the working folder is recorded.
     pub full: String,
-    /// What it holds now, as far as that is known: whole, or the part that was read. Never that of a file of secrets.
+    /// Its content now, as far as known: all of it, or the part that was read. Always `None` for a file of secrets.
     pub content: Option<Content>,
     /// Where `content` comes from.
     pub source: RestoredFrom,
-    /// The result of the read, or the call of the write, from which on the transcript shows `content`.
+    /// The result of the read, or the call of the write, that first shows `content`.
     pub shown_by: Option<Place>,
 }
 
 impl Recent {
-    /// Whether the messages from `from` on still show the content: by themselves a read or a write of it, and every
-    /// change since. `is_replaced` says of a block whether a layer takes out what it shows.
+    /// Whether the messages from `from` on still show the content: a read or write of it, and every change since.
+    /// `is_replaced` says whether a layer replaces the content of a block.
     pub fn is_visible(&self, from: u32, is_replaced: impl Fn(u32) -> bool) -> bool {
         self.shown_by
             .is_some_and(|place| place.message >= from && !is_replaced(place.block))
     }
 
-    /// The same file with the content that a disk has. Where that is another one, the transcript does not show it.
+    /// The same file with the content that the disk has. If that differs, the transcript does not show it.
     #[must_use]
     pub fn with(self, content: Content) -> Self {
         let bare = |text: &str| text.strip_suffix('\n').unwrap_or(text).to_owned();
@@ -57,24 +57,23 @@ impl Recent {
     }
 }
 
-/// The files of a conversation that were read, the one that was read last first, each once.
+/// The files of a conversation that were read, each once, the most recently read first.
 ///
-/// Few of them come back, and what a file holds is dear to find out: that is done when somebody looks.
+/// Few of them are restored, and finding out a content is expensive: it is done on demand.
 #[derive(Debug)]
 pub struct Recents<'t> {
     transcript: &'t Transcript<'t>,
     placeholders: &'t Placeholders,
-    /// What was done to each, and what was found out about it.
+    /// The operations on each file, and its content once that was asked for.
     files: Vec<(File, OnceCell<Recent>)>,
-    /// What is left for finding out more.
+    /// The effort that is left for finding out contents.
     effort: Effort,
 }
 
-/// The files of a conversation that may come back.
+/// The files of a conversation that may be restored.
 ///
-/// Reads alone count: a file that was only written or edited is not among them, and one that was read and then changed
-/// stands where its last read puts it, with the content that it has now. A read counts that did not fail, even if a
-/// layer has replaced what it showed since.
+/// Only successful reads count, even if a layer has replaced their results since. A file that was only written or edited is
+/// not included. A file that was read and then changed is ordered by its last read, and has the changed content.
 pub fn recent<'t>(
     transcript: &'t Transcript<'t>,
     conversation: &Conversation,
@@ -110,8 +109,7 @@ impl Recents<'_> {
         files.map(|(file, known)| known.get_or_init(|| self.look(file)))
     }
 
-    /// Of the files in that order, the paths of those that secrets are kept under, as long as fewer than `most` others came
-    /// before.
+    /// The paths of files of secrets that come, in that order, before more than `most` others.
     pub fn secret(&self, most: u64) -> Vec<String> {
         let mut others = 0;
         let mut secret = Vec::new();
@@ -133,14 +131,14 @@ impl Recents<'_> {
         self.iter().nth(number).cloned()
     }
 
-    /// Puts something else in the place of the file `number`, which [`Recents::get`] has given.
+    /// Replaces the file `number`, which [`Recents::get`] returned.
     pub fn put(&mut self, number: usize, recent: Recent) {
         self.files[number].1 = OnceCell::from(recent);
     }
 
     fn look(&self, file: &File) -> Recent {
         let path = written(file).to_owned();
-        // What such a read showed is gone: nothing is learnt from it.
+        // The result was replaced: it shows nothing of the file any more.
         let is_gone =
             |o: &&Operation| is_read(o) && self.placeholders.stand_for(self.transcript, o);
         let operations = file.operations.iter().filter(|o| !is_gone(o));
@@ -149,7 +147,7 @@ impl Recents<'_> {
             operations: operations.cloned().collect(),
         };
         let known = match is_secret_file(&file.path) {
-            // It never comes back, whatever a transcript has of it.
+            // Never restored, whatever the transcript has of it.
             true => None,
             false => file.known(self.transcript, &self.effort),
         };
@@ -170,13 +168,13 @@ fn written(file: &File) -> &str {
     last.map_or(&file.path, |last| &last.written)
 }
 
-/// What compactions leave where a result was: the words of the policy at work, and of those that ship with the program,
-/// since an earlier run may have followed another one.
+/// The texts that compaction leaves in the place of results: those of this policy and of all presets, since an earlier run may
+/// have used another policy.
 #[derive(Debug, Clone)]
 pub struct Placeholders(Vec<Template>);
 
 impl Placeholders {
-    /// The words of `policy` and of the shipped policies.
+    /// The texts of `policy` and of all presets.
     ///
     /// # Errors
     /// None for a program that passes its tests.

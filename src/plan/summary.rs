@@ -1,6 +1,6 @@
-//! Summaries as data: which conversation, where it is cut, why, and what a model is asked for.
+//! Planned summaries as data: which conversation, where it is cut, why, and what a model is asked for.
 //!
-//! PURE. What a summary says, and whether it is worth it, is settled afterwards.
+//! PURE. The text of a summary, and whether it is worth it, is decided in `settle`.
 
 use super::{Cut, Cutter, Goal};
 use crate::facts::{Asked, Earlier};
@@ -12,7 +12,7 @@ use crate::policy::Policy;
 use crate::tokens::{Estimator, Size};
 use crate::transcript::{Conversation, ConversationId, Role, Transcript};
 
-/// What becomes of one conversation that the summary layer has looked at.
+/// The decision on one conversation that the summary layer considered.
 #[derive(Debug)]
 pub struct SummaryPlan<'t> {
     /// The conversation's id before it is summarised.
@@ -34,24 +34,24 @@ pub enum Decision<'t> {
         cut: Cut,
         /// Why.
         why: String,
-        /// What a model or a scripted answer is asked for; none where the summary is written here.
+        /// The request to a model or a scripted summariser; `None` for the built-in one.
         request: Option<SummaryRequest>,
     },
     /// The conversation is left as it is.
     Leave {
         /// Why.
         why: String,
-        /// The target, as far as one was asked for.
+        /// Whether the target is reached, if there is one.
         target: Option<TargetOutcome>,
     },
 }
 
-/// A summary that somebody else is to write.
+/// A summary to be written by a model or taken from scripted answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummaryRequest {
-    /// How many messages it covers, from the first one on.
+    /// It covers the messages before this one, from 0.
     pub first_kept: usize,
-    /// The tokens that it may have.
+    /// The most tokens that it may have.
     pub tokens: u64,
 }
 
@@ -60,15 +60,15 @@ pub struct SummaryRequest {
 pub struct Subject<'t> {
     /// Its number in the transcript as it is now.
     pub number: usize,
-    /// What the summary is made from: the input, with nothing cleared and offloaded results in their places.
+    /// The input, with nothing cleared and offloaded results restored: what the summary is made from.
     pub transcript: &'t Transcript<'t>,
-    /// The conversation there.
+    /// The conversation in that transcript.
     pub conversation: &'t Conversation,
     /// The transcript as it is now.
     pub current: &'t Transcript<'t>,
-    /// Where the conversation may be cut, and what of it earlier compactions have written.
+    /// Finds the cut, and knows which messages earlier compactions have written.
     pub cutter: Cutter<'t>,
-    /// What such messages look like.
+    /// Recognises messages written by earlier compactions.
     pub earlier: &'t Earlier,
     /// The number (from 1) of the transcript's first line in its file.
     pub first_line: u64,
@@ -76,9 +76,9 @@ pub struct Subject<'t> {
     pub sizes: Vec<Size>,
     /// The live tokens of the input.
     pub before: u64,
-    /// How many there are to be afterwards.
+    /// The most live tokens that it should have afterwards.
     pub goal: Option<Goal>,
-    /// The live tokens before anything was compacted, where the goal is a share of them.
+    /// The live tokens before the first compaction, if the goal is a share of them.
     pub original: Option<u64>,
     /// The results that a layer has replaced, by their blocks in the input.
     pub replaced: &'t IdSet<u32>,
@@ -86,21 +86,21 @@ pub struct Subject<'t> {
     pub summaries: Summaries,
     /// How tokens are counted.
     pub estimator: &'t Estimator,
-    /// What the summary must keep, in the words of whoever asked for it; "" = nothing special.
+    /// What the summary must keep, from the policy and from the agent that asked for it; "" = nothing special.
     pub instructions: String,
-    /// The name of the original in the store, for summaries that name it.
+    /// The name of the original in the store, for templates that use it.
     pub archive: &'t str,
     /// The policy.
     pub policy: &'t Policy,
 }
 
 impl Subject<'_> {
-    /// The live tokens as they are now.
+    /// The live tokens now.
     pub fn total(&self) -> u64 {
         self.estimator.total(self.sizes.iter().copied())
     }
 
-    /// The tokens of each message; none for system messages, which no cut concerns.
+    /// The tokens of each message; 0 for system messages, which cuts do not affect.
     pub fn tokens(&self) -> Vec<u64> {
         let tokens = |(n, size): (usize, &Size)| match self.is_system(n) {
             true => 0,
@@ -118,12 +118,12 @@ impl Subject<'_> {
             .sum()
     }
 
-    /// The tokens of the messages before a cut.
+    /// The tokens of the messages before a cut, without system messages.
     pub fn span(&self, cut: Cut) -> u64 {
         self.tokens()[..cut.first_kept].iter().sum()
     }
 
-    /// Whether a message is the system's.
+    /// Whether it is a system message.
     pub fn is_system(&self, number: usize) -> bool {
         self.conversation.messages[number].role == Role::System
     }
@@ -134,7 +134,7 @@ impl Subject<'_> {
     }
 }
 
-/// What a summary must keep: the policy's instructions and those of the agent that asked for it.
+/// The instructions of the policy and of the agent that asked for a summary.
 pub fn instructions(own: &str, force: &Force) -> String {
     match force {
         Force::Asked(Asked { focus, .. }) if own.is_empty() => focus.clone(),

@@ -1,39 +1,39 @@
-//! A text that is too long, without its middle: the start, a line that says about how much was left out, the end.
+//! Clips a long text: its start, a marker line that says about how much was omitted, and its end.
 //!
-//! PURE. A cut falls between lines where it can, else between words, and never within a character. What was clipped before
-//! loses more of its start and its end, and its line says so.
+//! PURE. Cuts fall between lines if possible, else between words, and never within a character. A text that was clipped
+//! before loses more of its start and end, and its marker is updated.
 
 use std::ops::Range;
 
 use crate::tokens::Estimator;
 
-/// What stands around the number of tokens that were left out. Readers of files know "omitted" for a hint that there is more.
+/// The marker around the number of omitted tokens. Agents that read files know "omitted" as a hint that there is more.
 const AROUND: (&str, &str) = ("[… ", " tokens omitted …]");
-/// How few and how many tokens are told: a rounded number, so that it passes for none of the text's.
+/// The amounts below and above the range of rounded numbers. They are rounded so that no one takes them for part of the text.
 const FEW: &str = "under 1k";
 const MANY: &str = "over 99k";
 
-/// How far from its place a cut may be, in bytes.
+/// How far a cut may be moved to reach a line or word boundary, in bytes.
 const LOOK: usize = 256;
 
-/// No method counts fewer than one token for so many bytes of a text that has something to say.
+/// The most bytes of meaningful text for one token, in any counting method.
 const BYTES: usize = 32;
 
-/// A text in two parts, between which something was left out.
+/// A text in two parts, between which something may be omitted.
 #[derive(Debug, PartialEq, Eq)]
 struct Parts<'t> {
     head: &'t str,
-    /// The tokens that were left out; `None` where nothing was, and both parts are the whole text.
+    /// The number of omitted tokens; `None` if nothing is omitted, and then both parts are the whole text.
     omitted: Option<u64>,
     tail: &'t str,
 }
 
-/// As much of the start and the end of `text`, which has `tokens` tokens, as `fits`; the line between them alone where nothing
-/// does.
+/// As much of the start and the end of `text` as `fits` allows; only the marker if nothing fits. `tokens` are those of `text`, of
+/// which at most `budget` may stay.
 pub(super) fn clipped(
     text: &str,
     tokens: u64,
-    most: u64,
+    budget: u64,
     estimator: &Estimator,
     fits: impl Fn(&str) -> bool,
 ) -> String {
@@ -45,16 +45,16 @@ pub(super) fn clipped(
     };
     let of = |bytes: usize| {
         let (head, tail) = parts.ends(bytes);
-        let left_out = all.saturating_sub(count(head) + count(tail));
-        [head, &marker(left_out), tail]
+        let omitted = all.saturating_sub(count(head) + count(tail));
+        [head, &marker(omitted), tail]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
             .join("\n")
     };
     let (mut best, mut low) = (of(0), 0);
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let mut high = text.len().min(most.saturating_mul(BYTES));
+    let budget = usize::try_from(budget).unwrap_or(usize::MAX);
+    let mut high = text.len().min(budget.saturating_mul(BYTES));
     while low < high {
         let middle = low + (high - low).div_ceil(2);
         let longer = of(middle);
@@ -67,7 +67,7 @@ pub(super) fn clipped(
     best
 }
 
-/// The line that says how much was left out of `text`, if anything was.
+/// The marker line of `text`, if it was clipped.
 pub(super) fn marker_of(text: &str) -> Option<&str> {
     marked(text).map(|(line, _)| &text[line])
 }
@@ -81,8 +81,8 @@ fn marker(tokens: u64) -> String {
     format!("{}{amount}{}", AROUND.0, AROUND.1)
 }
 
-/// About as many tokens as a marker tells.
-fn told(amount: &str) -> Option<u64> {
+/// The number of tokens that a marker states, about.
+fn stated(amount: &str) -> Option<u64> {
     match amount {
         FEW => Some(250),
         MANY => Some(100_000),
@@ -106,10 +106,10 @@ impl<'t> Parts<'t> {
         }
     }
 
-    /// About `bytes` bytes, a third of them from the end.
+    /// The start and the end with about `bytes` bytes together, a third of them from the end.
     fn ends(&self, bytes: usize) -> (&'t str, &'t str) {
         let head = before(self.head, bytes - bytes / 3);
-        let mut from = behind(self.tail, self.tail.len().saturating_sub(bytes / 3));
+        let mut from = after(self.tail, self.tail.len().saturating_sub(bytes / 3));
         if self.omitted.is_none() {
             from = from.max(head);
         }
@@ -117,55 +117,55 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// The first line that says how much was left out, and how much that is.
+/// The place of the first marker line, and the number of tokens that it states.
 fn marked(text: &str) -> Option<(Range<usize>, u64)> {
     text.match_indices(AROUND.0).find_map(|(start, _)| {
         let rest = &text[start..];
         let end = start + rest.find('\n').unwrap_or(rest.len());
         let says = text[start..end].strip_prefix(AROUND.0)?;
-        let number = told(says.strip_suffix(AROUND.1)?)?;
+        let number = stated(says.strip_suffix(AROUND.1)?)?;
         let is_line = start == 0 || text[..start].ends_with('\n');
         is_line.then_some((start..end, number))
     })
 }
 
-/// The end of the last line or word that ends at or before `most`.
-fn before(text: &str, most: usize) -> usize {
-    if most >= text.len() {
+/// The end of the last line or word that ends at or before `limit`.
+fn before(text: &str, limit: usize) -> usize {
+    if limit >= text.len() {
         return text.len();
     }
-    let most = floor(text, most);
-    let near = floor(text, most.saturating_sub(LOOK));
-    // What begins with a blank ends a word.
-    let next = text[most..].chars().next().map_or(0, char::len_utf8);
-    let seen = &text[near..most + next];
+    let limit = floor(text, limit);
+    let near = floor(text, limit.saturating_sub(LOOK));
+    // The next character counts too: if it is a blank, a word ends here.
+    let next = text[limit..].chars().next().map_or(0, char::len_utf8);
+    let seen = &text[near..limit + next];
     let line = seen.rfind('\n');
     let word = || seen.rfind(char::is_whitespace).filter(|at| *at > 0);
-    line.or_else(word).map_or(most, |at| near + at)
+    line.or_else(word).map_or(limit, |at| near + at)
 }
 
-/// The start of the first line or word that starts at or behind `least`.
-fn behind(text: &str, least: usize) -> usize {
-    let least = ceil(text, least);
-    if least == 0 {
+/// The start of the first line or word that starts at or after `limit`.
+fn after(text: &str, limit: usize) -> usize {
+    let limit = ceil(text, limit);
+    if limit == 0 {
         return 0;
     }
-    let near = ceil(text, least.saturating_add(LOOK));
-    let from = floor(text, least - 1);
+    let near = ceil(text, limit.saturating_add(LOOK));
+    let from = floor(text, limit - 1);
     let seen = &text[from..near];
     let ends = |at: usize| from + at + seen[at..].chars().next().map_or(0, char::len_utf8);
     let line = seen.find('\n');
     let word = || seen.find(char::is_whitespace);
-    line.or_else(word).map_or(least, ends)
+    line.or_else(word).map_or(limit, ends)
 }
 
-/// The last place at or before `at` that is between two characters.
+/// The last character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     let mut places = (0..=at.min(text.len())).rev();
     places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// The first place at or behind `at` that is between two characters.
+/// The first character boundary at or after `at`.
 fn ceil(text: &str, at: usize) -> usize {
     let mut places = at..text.len();
     places
@@ -186,7 +186,7 @@ mod tests {
         Estimator::new(&tokens).unwrap()
     }
 
-    /// Clipped to so many tokens of four characters.
+    /// `text` clipped to `most` tokens of four characters.
     fn to(text: &str, most: u64) -> String {
         let estimator = estimator();
         let count = |text: &str| estimator.tokens(estimator.text(text));
@@ -199,8 +199,8 @@ mod tests {
     fn the_start_and_the_end_stay_whole_lines() {
         // 100 lines of 8 characters: 200 tokens.
         let text: String = (0..100).map(|n| format!("line {n:02}\n")).collect();
-        // 31 characters are the marker's and two ends of lines; of the 68 that are left for 24 tokens, 16 are a third in
-        // whole lines, and 47 the start.
+        // 24 tokens are 99 characters. The marker and two line ends take 31; of the other 68, whole lines take 16 for the end
+        // (a third) and 47 for the start.
         let expected = "line 00\nline 01\nline 02\nline 03\nline 04\nline 05\n\
                         [… under 1k tokens omitted …]\nline 98\nline 99\n";
         assert_eq!(to(&text, 24), expected);
@@ -232,7 +232,7 @@ mod tests {
         let parts = Parts::of(&twice);
         let count = |text: &str| text.chars().count() as u64 / 4;
         let left = count(parts.head) + count(parts.tail);
-        // What is told is rounded: of 22 500 tokens all but some 100 are gone.
+        // The marker rounds: of 22 500 tokens all but some 100 are gone.
         assert_eq!((left / 100, parts.omitted), (0, Some(22_000)), "{twice}");
         assert!(text.starts_with(parts.head) && text.ends_with(parts.tail));
         assert_eq!(twice.matches("omitted").count(), 1);

@@ -1,25 +1,29 @@
-//! A summary in the making: the conversation, and what artifacts have gathered for it.
+//! What a summary is composed from: the conversation, and the artifacts gathered for it.
+//!
+//! The methods of [`Composer`] are in four more files: `summary.rs` decides whether there is a summary and finishes it,
+//! `draft.rs` writes drafts until one fits its budget, `words.rs` looks up which words of the user are in the result, and
+//! `room.rs` says how much room a summary leaves for large outputs.
 
 use crate::artifacts::{Answer, SummaryArtifacts};
 use crate::plan::{Recents, Subject, SummaryRequest};
 
-/// What a summary is composed from.
+/// Composes the summary of one conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct Composer<'s> {
     /// The conversation.
     pub(super) subject: &'s Subject<'s>,
-    /// The live tokens that count as those of the input.
+    /// The live tokens of the input.
     pub(super) before: u64,
-    /// What another summariser has answered, if one was asked.
+    /// The answer of a model or of a scripted summariser, if one was asked.
     pub(super) answer: Option<&'s Answer>,
-    /// What it was asked for.
+    /// The request that it answers.
     pub(super) request: Option<SummaryRequest>,
-    /// The files that may come back, if any.
+    /// The files that may be restored, if any.
     pub(super) recents: Option<&'s Recents<'s>>,
 }
 
 impl<'s> Composer<'s> {
-    /// A summary of which nothing is known but its conversation.
+    /// A composer that knows nothing but the conversation.
     pub fn new(subject: &'s Subject<'s>) -> Self {
         Composer {
             subject,
@@ -30,7 +34,7 @@ impl<'s> Composer<'s> {
         }
     }
 
-    /// The same with what artifacts have gathered for this request.
+    /// The same composer with the artifacts that were gathered for `request`.
     #[must_use]
     pub fn with(
         self,

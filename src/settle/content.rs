@@ -1,4 +1,4 @@
-//! New contents of results become changes of lines, with all that repeats these results elsewhere in the file.
+//! Turns new contents of results into changes of lines, copies of these results elsewhere in the file included.
 
 use super::Change;
 use crate::format::{MirrorCut, mirror_cuts};
@@ -18,7 +18,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
         for copy in copies.get(&change.block).into_iter().flatten() {
             let copy = transcript.block(*copy);
             let copied = Replace::content(copy, &change.text);
-            // A text that is about what was replaced does not fit a copy that says something else.
+            // A text made from the old content does not fit a copy whose content differs.
             let fits = !change.why.depends_on_old_text()
                 || transcript.bytes(copy.line, copy.content)
                     == transcript.bytes(block.line, block.content);
@@ -39,7 +39,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
     }
     for mirror in transcript.mirrors() {
         let change = if mirror.of.is_empty() {
-            // It repeats all results on its line, and changes when all of them do.
+            // It repeats all results on its line, so it changes only when all of them do.
             let blocks = transcript.blocks_of_line(mirror.line);
             let results = blocks.filter(|b| transcript.block(*b).kind == BlockKind::Result);
             let results = results.count();
@@ -60,7 +60,7 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
     replace.into_iter().collect()
 }
 
-/// The blocks that repeat what is changed, by what they repeat.
+/// The blocks that repeat changed results, by the block that they repeat.
 fn copies(transcript: &Transcript<'_>, changes: &[Change]) -> IdMap<u32, Vec<u32>> {
     let changed: IdSet<u32> = changes.iter().map(|change| change.block).collect();
     let mut copies: IdMap<u32, Vec<u32>> = IdMap::default();
@@ -74,7 +74,7 @@ fn copies(transcript: &Transcript<'_>, changes: &[Change]) -> IdMap<u32, Vec<u32
     copies
 }
 
-/// Shortens a mirror of a changed result: only one line of the new text goes into it.
+/// Shortens a mirror of a changed result to one line of the new text.
 fn mirrored(
     transcript: &Transcript<'_>,
     mirror: &Mirror,

@@ -1,6 +1,6 @@
-//! Ways to summarise a conversation, from the one that keeps most to the one that keeps least, until one fits.
+//! Drafts of a summary, from the one that keeps most to the one that keeps least, until one fits its budget.
 //!
-//! PURE.
+//! PURE. A [`Draft`] is a cut, the text of a summary, and the live tokens of the result.
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, note_of_original};
@@ -9,38 +9,39 @@ use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
 use crate::transcript::{Role, Typed};
 
-/// Of the room below a cap, this many hundredths are for kept messages: with more, a summary tells less of what will be
-/// needed than it would for the same tokens.
+/// The share of a cap for kept messages, in percent: beyond that, the same tokens are worth more in the summary.
 pub(super) const TAIL: u64 = 30;
 
-/// Kept messages have no more than so many hundredths of what the user's words leave; where the last answer alone takes more,
-/// nothing is kept.
+/// The share that kept messages may take of what the user's words leave of a cap, in percent. If the last answer alone takes
+/// more, no message is kept.
 const LEAST: u64 = 50;
 
-/// So often a summary is asked for again because it came out larger than the room for it.
+/// How often a summary is written again because it came out too large.
 pub(super) const ROUNDS: usize = 6;
 
-/// Sizes of the smallest summaries that say something.
+/// Sizes to try for the smallest summary that is not empty, in tokens.
 const SMALLEST: [u64; 9] = [8, 12, 16, 24, 32, 64, 128, 256, 512];
 
-/// One way to do it.
+/// A summary with its cut.
 pub(super) struct Draft {
     pub(super) cut: Cut,
-    /// Where the user's words count in it.
+    /// Whether the user's words count against the size of the summary.
     pub(super) words: UserWords,
     pub(super) summary: Summary,
     pub(super) writer: Writer,
+    /// The text of the summary's message.
     pub(super) text: String,
+    /// The live tokens of the result.
     pub(super) total: u64,
 }
 
 impl Draft {
-    /// Whether nothing is told.
+    /// Whether the summary says nothing.
     fn is_empty(&self) -> bool {
         self.summary.text.trim().is_empty()
     }
 
-    /// Whether there is anything in it besides what the user has written.
+    /// Whether the summary contains more than the user's words.
     pub(super) fn tells_more_than_words(&self) -> bool {
         let is_more = |row: &Row| row.section != Section::Requests;
         match self.writer {
@@ -53,13 +54,13 @@ impl Draft {
 /// Who wrote a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writer {
-    /// The one that is built in.
+    /// The built-in summariser.
     Extractive,
-    /// The one that was asked.
+    /// A model, or a scripted answer.
     Other,
 }
 
-/// What the messages before cuts have to tell: the most work there is in a summary, and several ways share it.
+/// The extracts of the messages before each cut. Extracting is most of the work for a summary, and several drafts share it.
 struct Extracts<'s> {
     composer: &'s Composer<'s>,
     known: Vec<(usize, Extract)>,
@@ -88,29 +89,29 @@ impl<'s> Extracts<'s> {
 }
 
 impl Composer<'_> {
-    /// The first draft that fits. Else the last one, of which nothing more could go; or the smallest, where a few words
-    /// that were kept take more as a summary. One that saves nothing does not fit: so a summary is as small as it has to
-    /// be, and what cannot be summarised now could not be later, when results are cleared.
+    /// The first draft that fits the budget. If none does, the last one, which gives up most; or the smallest one if the last
+    /// saves nothing (a few short messages can take more tokens as a summary). A draft that saves nothing never fits, so that
+    /// what cannot be summarised now cannot be summarised by a later run either, when results are cleared.
     pub(super) fn draft(&self, policy_cut: Cut, other: Option<&str>) -> Option<Draft> {
         let writers = match other {
             Some(text) if self.subject.goal.is_some() => vec![Some(text), None],
             Some(text) => vec![Some(text)],
             None => vec![None],
         };
-        let most = self.lenient_budget();
+        let budget = self.lenient_budget();
         let mut extracts = Extracts::of(self);
-        let ways = self.candidates(policy_cut);
+        let candidates = self.candidates(policy_cut);
         let mut tried = Vec::new();
         for writer in writers {
-            // What another one has written tells of the messages that it was given.
-            let told = writer.and(self.request).map(|request| request.first_kept);
-            let is_told = |cut: &Cut| told.is_none_or(|told| cut.first_kept == told);
-            for (cut, words) in ways.iter().copied().filter(|(cut, _)| is_told(cut)) {
+            // A model's summary covers the messages that were sent to it: it fits that cut alone.
+            let covered = writer.and(self.request).map(|request| request.first_kept);
+            let fits = |cut: &Cut| covered.is_none_or(|covered| cut.first_kept == covered);
+            for (cut, words) in candidates.iter().copied().filter(|(cut, _)| fits(cut)) {
                 let draft = self.write_draft(cut, words, writer, &mut extracts);
                 if draft.is_empty() {
                     continue;
                 }
-                if draft.total <= most {
+                if draft.total <= budget {
                     return Some(draft);
                 }
                 tried.push(draft);
@@ -126,25 +127,24 @@ impl Composer<'_> {
         )
     }
 
-    /// What another summariser is asked for, if there is anything to summarise: how many messages it tells, and in how many
-    /// tokens. The first way that leaves room for as much as the policy asks for, else the one that leaves most; `policy_cut` is
-    /// the policy's cut.
+    /// The request to a model, if there is anything to summarise: which messages, in how many tokens. The first candidate with
+    /// room for the size that the policy asks for; if there is none, the one with the most room.
     pub fn request(&self, policy_cut: Cut) -> Option<SummaryRequest> {
-        let limit = self.budget();
+        let budget = self.budget();
         let mut extracts = Extracts::of(self);
-        let mut most: Option<SummaryRequest> = None;
+        let mut largest: Option<SummaryRequest> = None;
         for (cut, words) in self.candidates(policy_cut) {
-            // Nothing is kept where there is no other way.
+            // A candidate that keeps nothing is the last resort.
             let keeps_nothing = cut.first_kept == self.subject.conversation.messages.len();
-            if keeps_nothing && most.is_some_and(|most| most.tokens > 0) {
+            if keeps_nothing && largest.is_some_and(|largest| largest.tokens > 0) {
                 continue;
             }
             let size = self.subject.policy.summary.size(self.subject.span(cut));
             let without = self.write_draft(cut, words, Some(""), &mut extracts);
-            let room = limit.saturating_sub(without.total);
+            let room = budget.saturating_sub(without.total);
             let room = room.max(self.min_size(cut)).min(size);
-            if most.is_none_or(|most| room > most.tokens) {
-                most = Some(SummaryRequest {
+            if largest.is_none_or(|largest| room > largest.tokens) {
+                largest = Some(SummaryRequest {
                     first_kept: cut.first_kept,
                     tokens: room,
                 });
@@ -153,36 +153,37 @@ impl Composer<'_> {
                 break;
             }
         }
-        most
+        largest
     }
 
-    /// What may be kept and what has to be told, from the most to the least; none where nothing new would go.
+    /// Where to cut and how to treat the user's words, from the candidate that keeps most to the one that keeps least. Empty if
+    /// no new message would be summarised.
     pub(super) fn candidates(&self, policy_cut: Cut) -> Vec<(Cut, UserWords)> {
         let words = self.subject.policy.summary.user_words;
-        let mut ways = match self.subject.goal {
+        let mut candidates = match self.subject.goal {
             Some(goal) if self.subject.total() > goal.cap() => {
                 self.candidates_for(policy_cut, goal)
             }
             Some(goal) if self.baseline() > goal.cap() => {
-                // The user's words and the last answer have room as they are; of those nothing stays only where the policy
-                // has it so, as it would in another run.
-                let mut ways = self.candidates_for(policy_cut, goal);
+                // There is room for the user's words and the last answer as they are, so drop the candidates that give these
+                // up, as a second run would.
+                let mut candidates = self.candidates_for(policy_cut, goal);
                 let end = self.subject.sizes.len().max(policy_cut.first_kept + 1);
-                ways.retain(|(cut, told)| *told == words && cut.first_kept < end);
-                if ways
+                candidates.retain(|(cut, own)| *own == words && cut.first_kept < end);
+                if candidates
                     .iter()
                     .any(|(cut, _)| self.subject.cutter.has_span(*cut))
                 {
-                    ways
+                    candidates
                 } else {
                     vec![(policy_cut, words)]
                 }
             }
-            // Less than the policy keeps is kept only where the cap asks for it: an earlier run has left it there.
+            // Only a cap can make less be kept than the policy asks for.
             Some(_) | None => vec![(policy_cut, words)],
         };
-        ways.retain(|(cut, _)| self.subject.cutter.has_span(*cut));
-        ways
+        candidates.retain(|(cut, _)| self.subject.cutter.has_span(*cut));
+        candidates
     }
 
     fn candidates_for(&self, policy_cut: Cut, goal: Goal) -> Vec<(Cut, UserWords)> {
@@ -202,11 +203,11 @@ impl Composer<'_> {
         let (share, half, least, nothing) = match goal.kind {
             TargetKind::Cap => {
                 let cap = goal.cap().saturating_sub(self.subject.system());
-                let beside_words = cap.saturating_sub(self.words(policy_cut, cap));
+                let beside_words = cap.saturating_sub(self.quoted_words(policy_cut, cap));
                 let half = beside_words * LEAST / 100;
                 (cap * TAIL / 100, half, self.subject.cutter.least(), none)
             }
-            // Nothing here depends on what was said before, so that a second run cuts where the first one did.
+            // Nothing here depends on the older messages, so that a second run cuts where the first one did.
             TargetKind::Aim => {
                 let (share, half) = (goal.tokens * TAIL / 100, goal.tokens * LEAST / 100);
                 let pending = self.subject.cutter.pending();
@@ -216,41 +217,41 @@ impl Composer<'_> {
         };
         let first = within(half.min(share));
         let cuts = match goal.kind {
-            // The summary tells the last messages, too, and of each no more than there is room for.
+            // The last messages are too large to be kept: the summary covers them too, each as far as there is room.
             _ if kept(least) > half => vec![nothing],
             TargetKind::Aim if kept(first) > half => vec![least],
-            // An earlier run has cut there, and the aim is missed as it was then.
+            // An earlier run has cut there; the aim is still missed, as it was then.
             TargetKind::Aim if !self.subject.cutter.has_span(first) => return Vec::new(),
             _ if least.first_kept > first.first_kept => vec![first, least],
             TargetKind::Cap | TargetKind::Aim => vec![first],
         };
-        let mut ways: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
+        let mut candidates: Vec<(Cut, UserWords)> = cuts.iter().map(|cut| (*cut, words)).collect();
         match goal.kind {
-            TargetKind::Aim => return ways,
+            TargetKind::Aim => return candidates,
             TargetKind::Cap => {}
         }
         if words == UserWords::Verbatim {
-            ways.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
+            candidates.extend(cuts.iter().map(|cut| (*cut, UserWords::Budget)));
         }
-        // Out of reach with a last answer: then without it.
+        // If the cap cannot be reached with the last answer, give that up too.
         if !cuts.contains(&nothing) {
-            ways.push((nothing, UserWords::Budget));
+            candidates.push((nothing, UserWords::Budget));
         }
-        ways
+        candidates
     }
 
-    /// The tokens of the user's words that a summary has to tell, where they could take a large part of a cap.
-    fn words(&self, cut: Cut, cap: u64) -> u64 {
+    /// The tokens of the user's words that a summary must quote; 0 if they are surely a small part of the cap.
+    fn quoted_words(&self, cut: Cut, cap: u64) -> u64 {
         let tokens = self.subject.tokens();
-        let may_tell = |n: &usize| {
+        let may_be_quoted = |n: &usize| {
             let is_typed = self.subject.conversation.messages[*n].typed == Typed::Yes;
             is_typed || self.subject.cutter.origins()[*n] == MessageOrigin::Summary
         };
-        let most: u64 = (0..cut.first_kept)
-            .filter(may_tell)
+        let upper: u64 = (0..cut.first_kept)
+            .filter(may_be_quoted)
             .map(|n| tokens[n])
             .sum();
-        if most < cap * TAIL / 100 {
+        if upper < cap * TAIL / 100 {
             return 0;
         }
         let words = self.subject.policy.summary.user_words;
@@ -258,7 +259,7 @@ impl Composer<'_> {
         extract.summary(0, words, self.subject.estimator).tokens
     }
 
-    /// What summaries are made of.
+    /// The source for the built-in summariser.
     fn source(&self) -> Source<'_, '_> {
         Source {
             transcript: self.subject.transcript,
@@ -280,7 +281,7 @@ impl Composer<'_> {
     ) -> Draft {
         let extract = extracts.before(cut);
         if let Some(other) = other {
-            // The words that have to be told stand behind what another summariser has written, unless it tells them.
+            // What the summary must quote is appended to the model's text, unless that contains it.
             let own = if self.subject.policy.summary.must_keep {
                 extract.completing(other, words, self.subject.estimator)
             } else {
@@ -292,15 +293,15 @@ impl Composer<'_> {
             };
             return self.to_draft((cut, words), Summary { text, ..own }, Writer::Other);
         }
-        let (limit, most) = (self.budget(), self.lenient_budget());
-        let least = self.min_size(cut);
-        let mut size = self.summary_size(cut, limit, || {
+        let (budget, lenient) = (self.budget(), self.lenient_budget());
+        let min_size = self.min_size(cut);
+        let mut size = self.summary_size(cut, budget, || {
             let least = extract.summary(0, words, self.subject.estimator);
             let counted = least.counted;
             let draft = self.to_draft((cut, words), least, Writer::Extractive);
             draft.total.saturating_sub(counted)
         });
-        size = size.max(least);
+        size = size.max(min_size);
         let draft = |size| {
             let summary = extract.summary(size, words, self.subject.estimator);
             self.to_draft((cut, words), summary, Writer::Extractive)
@@ -308,14 +309,14 @@ impl Composer<'_> {
         let mut rounds = ROUNDS;
         loop {
             let written = draft(size);
-            // Down to its least size a summary gives way to the goal; below that, only to what it would save.
-            let (down_to, fits) = match size > least {
-                true => (least, limit),
-                false => (0, most),
+            // Above its minimum size a summary shrinks to reach the goal; below it, only to be worth it.
+            let (down_to, fits) = match size > min_size {
+                true => (min_size, budget),
+                false => (0, lenient),
             };
             let excess = written.total.saturating_sub(fits);
             if written.is_empty() && (size == 0 || excess == 0) {
-                // It has to say something, or what it replaces would only be gone.
+                // An empty summary would just delete what it replaces.
                 let more = SMALLEST.into_iter().map(draft);
                 return more.into_iter().find(|d| !d.is_empty()).unwrap_or(written);
             }
@@ -323,7 +324,7 @@ impl Composer<'_> {
                 return written;
             }
             rounds -= 1;
-            // What it did not use of its size is nothing to be saved.
+            // Size that the summary did not use cannot be saved.
             let used = size.min(written.summary.counted);
             size = used.saturating_sub(excess).max(down_to);
             if rounds == 0 {
@@ -345,10 +346,10 @@ impl Composer<'_> {
         }
     }
 
-    /// The summary's message, without what is put back.
+    /// The text of the summary's message, without restored files.
     pub(super) fn rendered(&self, summary: &str) -> String {
         let template = &self.subject.policy.summary.text;
-        // What stands before the summary is not put there twice.
+        // A model may begin with the template's prefix already.
         let summary = summary
             .strip_prefix(template.prefix())
             .filter(|_| !template.holds(Slot::Name))
@@ -365,7 +366,7 @@ impl Composer<'_> {
         })
     }
 
-    /// The live tokens with this summary and what is kept beside it.
+    /// The live tokens of the conversation with this summary and the messages after the cut.
     pub(super) fn total(&self, cut: Cut, text: &str) -> u64 {
         let ack = self.acknowledgement(cut);
         let kept = self

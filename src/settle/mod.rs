@@ -1,6 +1,7 @@
-//! A plan and its artifacts become a change set, with an account of what it does.
+//! Turns a plan and its artifacts into a change set, with a record of what it does.
 //!
-//! PURE. Actual sizes decide here: what saves nothing is not done, and a summary is as large as there is room for it.
+//! PURE. Actual sizes decide here: a change that saves nothing is not made, and a summary is as large as its budget allows.
+//! [`Composer`] writes summaries; `composer.rs` says in which file each part of it is.
 
 mod change;
 mod clip;
@@ -27,44 +28,44 @@ pub use composer::Composer;
 pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult};
 pub use words::TypedMessages;
 
-/// What one step of a round does.
+/// What one step of a round changes.
 #[derive(Debug, Default)]
 pub struct Settlement {
     /// The changes of the transcript.
     pub changes: ChangeSet,
     /// The results that get new contents.
     pub results: Vec<Change>,
-    /// What becomes of each conversation that the plan has looked at for a summary, in its order.
+    /// The outcome for each conversation that the plan considered for a summary, in the plan's order.
     pub summaries: Vec<ConversationSettlement>,
 }
 
-/// What becomes of a conversation that may have been summarised.
+/// The outcome for one conversation that was considered for a summary.
 #[derive(Debug)]
 pub struct ConversationSettlement {
     /// Why it is summarised, or why not.
     pub why: String,
-    /// What becomes of it.
+    /// The summary, or why there is none.
     pub result: SummaryResult,
-    /// Where the summary stands, if there is one.
+    /// Where the summary was placed, if there is one.
     pub placement: Option<Placement>,
-    /// What users have to know of it.
+    /// Warnings for the user.
     pub warnings: Vec<Warning>,
     /// Why there is no summary where one was asked for.
     pub degraded: Option<Degraded>,
 }
 
-/// A conversation with its summary in it.
+/// A conversation after its summary was placed in it.
 #[derive(Debug)]
 pub struct Placement {
-    /// The conversation's number before.
+    /// The conversation's number before that.
     pub number: usize,
-    /// The messages that it has afterwards.
+    /// The number of messages that it has now.
     pub messages: usize,
-    /// The id of the line that it begins with afterwards, in formats whose lines have ids.
-    pub begins: Option<String>,
+    /// The id of its first line now, in formats whose lines have ids.
+    pub first_id: Option<String>,
 }
 
-/// Settles one step.
+/// Settles one step: decides which planned changes are made.
 pub fn settle(
     format: Format,
     transcript: &Transcript<'_>,
@@ -117,7 +118,7 @@ pub fn settle(
     }
 }
 
-/// A planned summary.
+/// A summary to be composed and placed.
 struct Planned<'p> {
     subject: &'p Subject<'p>,
     cut: Cut,
@@ -126,7 +127,7 @@ struct Planned<'p> {
 }
 
 impl Planned<'_> {
-    /// Composes the summary and puts it into its place.
+    /// Composes the summary and adds the changes that place it.
     fn place_summary(
         &self,
         format: Format,
@@ -171,7 +172,7 @@ impl Planned<'_> {
                 settlement.placement = Some(Placement {
                     number: subject.number,
                     messages: summarised.messages_after(conversation),
-                    begins,
+                    first_id: begins,
                 });
                 changes.extend(new);
             }

@@ -1,11 +1,11 @@
-//! What users have to know of a summary: that there is none, and what it does not hold.
+//! Notices about a summary: that there is none, or what it does not contain.
 
 use super::{LossReason, Summarised};
 use crate::artifacts::{ModelError, NotRead, SummaryArtifacts, UnreadFile};
 use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
 use crate::text::count;
 
-/// Why there is no summary where one was asked for.
+/// Why there is no summary although one was requested.
 pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     match &artifacts.answer.as_ref()?.reply.text {
         Err(ModelError::Failed(why)) => Some(Degraded {
@@ -16,7 +16,7 @@ pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     }
 }
 
-/// The rounds that a model was not given because they were too much for it.
+/// A warning about the rounds that were left out because the prompt was too long for the model.
 pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Vec<Warning> {
     let reply = artifacts.answer.as_ref().map(|answer| &answer.reply);
     let unread = reply.map_or(0, |reply| reply.unread);
@@ -31,7 +31,7 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
     warning.into_iter().collect()
 }
 
-/// Files that do not come back, typed messages that are not all there, and pictures that are not there.
+/// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are gone.
 pub(super) fn of_summary<'s>(
     first_line: u64,
     artifacts: &'s SummaryArtifacts<'_>,
@@ -63,7 +63,6 @@ pub(super) fn of_summary<'s>(
     unread.chain(words).chain(pictures)
 }
 
-/// What is said of pictures that are gone.
 const PICTURES: &str = "pictures or documents beside typed messages left with what was summarised";
 
 fn not_read((path, why): &UnreadFile) -> Warning {

@@ -1,4 +1,4 @@
-//! The room for an output that alone is larger than the target.
+//! How many tokens are left for outputs when one of them alone is larger than the target.
 //!
 //! PURE.
 
@@ -7,12 +7,11 @@ use super::draft::TAIL;
 use crate::plan::{Cut, Room};
 
 impl Composer<'_> {
-    /// The room for the newest outputs, those after the cut that keeps `least`, where one of them is larger than the target
-    /// and all else fits into it; `sizes` are their tokens. `None` where that is not so, or there is nothing to
-    /// summarise.
+    /// The room for the newest outputs (those after the cut `least`, with the token counts `sizes`) if one of them is larger
+    /// than the target and everything else fits into it. `None` otherwise, or if there is nothing to summarise.
     ///
-    /// Where more than that does not fit, the summary tells of the outputs as of what is older: measured, that leaves more
-    /// of what is needed next than their start and end do.
+    /// If more than one output does not fit, the summary covers the outputs too, like older messages: measurements showed
+    /// that this keeps more of what is needed next than the start and end of each output.
     pub fn overflow(&self, least: Cut, sizes: &[u64]) -> Option<Room> {
         let goal = self.subject.goal?;
         let target = goal.tokens;

@@ -1,10 +1,9 @@
-//! A summary that is as large as it may be: what is kept, what it tells and what is put back are weighed against each
-//! other until the result fits.
+//! Composes a summary that fits its budget, and decides whether it is worth placing.
 //!
-//! PURE. Where a cap binds, restored files give way first, then what the summary tells besides the user's words, then the
-//! kept messages down to the last answer, and that too where it alone takes half, then the user's words but for the last
-//! ones. What is still too large then is the smallest result there is, and the outcome says that the target was not
-//! reached.
+//! PURE. If a cap is too small for everything, these are given up in turn: restored files; what the summary says besides the
+//! user's words; kept messages, down to the last answer, and that too if it alone takes half of the room; the user's words
+//! but for the newest. If the result is still too large, it is the smallest one possible, and the outcome says that the target
+//! was missed.
 
 use std::ops::Range;
 
@@ -21,64 +20,64 @@ use crate::policy::{
 };
 use crate::transcript::{BlockKind, Conversation, Role, Typed};
 
-/// Of what a cap leaves to a summary, at most so many hundredths are for files that come back: they tell less of what will be
-/// needed than it does.
+/// The share of a summary's room that restored files may take, in percent. They contain less of what is needed next than the
+/// summary does.
 const FILES: u64 = 10;
 
-/// One part of so many of a cap stays free where tokens are estimated: a summary's text, which is all names, takes more of a
-/// model's tokens than what it was estimated by.
+/// 1/33 of a cap stays free if tokens are estimated: a summary is full of names, which take more tokens than the average text
+/// that the estimate is fitted to.
 const MARGIN: u64 = 33;
 
-/// A summary that misses an aim is not worth it where it saves less than one part of so many.
+/// A summary that misses its aim must save at least 1/20 of the live tokens.
 const WORTH_IT: u64 = 20;
 
-/// What came of it.
+/// The result of composing a summary.
 #[derive(Debug)]
 pub enum SummaryResult {
-    /// A summary takes the place of the messages before the cut.
+    /// The messages before the cut are replaced.
     Summarised(Box<Summarised>),
     /// The conversation stays as it is.
     Unchanged {
         /// Why.
         why: String,
-        /// What was tried.
+        /// The attempt that failed, if there was one.
         tried: Option<Box<SummaryOutcome>>,
-        /// The cap, as far as it was asked for.
+        /// Whether the target is reached, if there is one.
         target: Option<TargetOutcome>,
     },
 }
 
-/// A summary, or the lack of one, ready to be put into its conversation.
+/// What replaces old messages: a summary, or nothing.
 #[derive(Debug)]
 pub struct Summarised {
-    /// The first message that stays, from 0; the number of messages where none does.
+    /// The first message that stays, from 0; the number of messages if none stays.
     pub first_kept: usize,
-    /// What comes in the place of the others; none where they only leave.
+    /// The message that replaces the others; `None` if they are only removed.
     pub message: Option<SummaryMessage>,
-    /// What becomes of the messages that stay.
+    /// Whether the kept messages are pruned.
     pub kept: KeptMessages,
-    /// The tokens of the messages that leave.
+    /// The tokens of the messages that are removed.
     pub replaced: u64,
-    /// The live tokens before it, with what the free layers have cleared.
+    /// The live tokens before that, after the free layers.
     pub now: u64,
-    /// The live tokens that the result stays below: these, or those of the input.
+    /// The live tokens that the result must stay below: `now`, or those of the input.
     pub baseline: u64,
     /// The live tokens of the result.
     pub total: u64,
     /// For the report.
     pub outcome: SummaryOutcome,
-    /// The lines (from 0) of typed messages that are not there word for word, and why.
+    /// The lines (from 0) of typed messages that are not kept word for word, and why.
     pub lost: (Vec<u32>, LossReason),
-    /// The lines (from 0) of pictures and documents that left with typed messages.
+    /// The lines (from 0) of pictures and documents that were removed with typed messages.
     pub pictures: Vec<u32>,
-    /// What was put back.
+    /// The restored files.
     pub restored: Vec<Restored>,
-    /// The cap, if there is one.
+    /// The target, if there is one.
     pub target: Option<TargetOutcome>,
 }
 
 impl Summarised {
-    /// How many messages a conversation has with it.
+    /// The number of messages of the conversation afterwards.
     pub(super) fn messages_after(&self, conversation: &Conversation) -> usize {
         let messages = conversation.messages.iter().take(self.first_kept);
         let system = messages.filter(|message| message.role == Role::System);
@@ -91,45 +90,45 @@ impl Summarised {
     }
 }
 
-/// A summary's message, and what answers it.
+/// A summary as a message, and the answer to it.
 #[derive(Debug)]
 pub struct SummaryMessage {
-    /// The message.
+    /// The text of the message.
     pub text: String,
-    /// Who says it.
+    /// Its role.
     pub role: Role,
-    /// The answer to it; "" = none.
+    /// The text of the answer; "" = none.
     pub acknowledgement: String,
     /// The tokens of the message.
     pub tokens: u64,
 }
 
-/// Why words of the user are not all there.
+/// Why typed messages are not kept word for word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossReason {
-    /// They are longer than a message of theirs may be.
+    /// They are longer than `summary.user_message_max`.
     TooLong,
-    /// The target has no room for them.
+    /// The target leaves no room for them.
     Target,
-    /// The policy has no room of its own for them.
+    /// `summary.user_words` does not ask for it.
     Policy,
 }
 
-/// What becomes of the messages that stay.
+/// Whether kept messages are pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptMessages {
     /// They stay as they are.
     Whole,
-    /// Reasoning, calls and results leave them, but for the last answer's.
+    /// Reasoning, calls and results are removed from all but the last answer.
     Pruned,
 }
 
 impl Composer<'_> {
-    /// Settles the summary; `policy_cut` is the policy's cut.
+    /// Composes the summary. `policy_cut` is the cut that the policy asks for.
     pub fn compose(&self, policy_cut: Cut) -> SummaryResult {
         match self.compose_once(policy_cut) {
-            // Clearing has reached the goal, and nothing can tell what it cleared. Another run finds it reached before it
-            // begins, so that this one does then what that one would.
+            // Clearing has reached the goal, and no summary has room for what was cleared. A second run would find the goal
+            // reached from the start, so do what that run would do.
             SummaryResult::Unchanged { .. } if self.baseline() > self.subject.total() => {
                 let now = Composer {
                     before: self.subject.total(),
@@ -197,7 +196,7 @@ impl Composer<'_> {
         SummaryResult::Summarised(Box::new(summarised))
     }
 
-    /// Whether the policy has a result of so many tokens give way to the last turns.
+    /// Whether the policy keeps only the last turns instead of a result of `total` tokens.
     fn is_too_large(&self, total: u64) -> bool {
         let limit = self
             .subject
@@ -212,7 +211,7 @@ impl Composer<'_> {
         }
     }
 
-    /// No summary at all: what is older than the messages that the policy keeps only leaves. `None` where nothing does.
+    /// Removes the messages before those that the policy keeps, without a summary. `None` if there are none.
     fn last_turns(&self, policy_cut: Cut, kept: KeptMessages) -> Option<SummaryResult> {
         let count = self.subject.sizes.len();
         let pruned = self.subject.cutter.pruned();
@@ -224,7 +223,7 @@ impl Composer<'_> {
                 (&pruned, policy_cut)
             }
         };
-        // A policy that keeps nothing would leave nothing; and no summary tells the last words of the user.
+        // If the policy keeps nothing, keep the least; and the last typed message, since no summary quotes it.
         let cut = if policy_cut.first_kept < count {
             policy_cut
         } else {
@@ -268,7 +267,7 @@ impl Composer<'_> {
         })))
     }
 
-    /// Why nothing is summarised where nothing new stands before the kept messages.
+    /// Why there is no draft.
     fn why_nothing(&self, policy_cut: Cut) -> &'static str {
         if self.subject.cutter.has_span(policy_cut) && !self.candidates(policy_cut).is_empty() {
             return "a summary would be empty";
@@ -281,8 +280,9 @@ impl Composer<'_> {
         }
     }
 
-    /// The live tokens that a result has to stay below. Where a summary is asked for in any case and the input is over the cap,
-    /// those of the input: clearing outputs may have reached the cap alone, and what room there is is for what they said.
+    /// The live tokens that a result must stay below: those of now, or those of the input if `summary.when` is "always" and
+    /// the input is over the cap. Then clearing alone may have reached the cap, and the summary may use the room that is left
+    /// to say what was cleared.
     pub(super) fn baseline(&self) -> u64 {
         let is_over = |cap| self.before > cap;
         match self.subject.policy.summary.when {
@@ -298,29 +298,29 @@ impl Composer<'_> {
         self.subject.goal.map(|goal| goal.cap())
     }
 
-    /// Whether the conversation is over a goal that may be missed: for what the user typed and for the summary's least room.
+    /// Whether the conversation is over an aim: a goal that may be missed for what the user typed and for the smallest summary.
     pub(super) fn is_over_aim(&self) -> bool {
         let is_over =
             |goal: Goal| goal.kind == TargetKind::Aim && self.subject.total() > goal.cap();
         self.subject.goal.is_some_and(is_over)
     }
 
-    /// The most live tokens that a result may have: one that saves nothing does not fit.
+    /// The most live tokens that a result may have: within the goal, and fewer than the baseline.
     pub(super) fn budget(&self) -> u64 {
         let cap = self.cap().unwrap_or(u64::MAX);
         cap.min(self.baseline().saturating_sub(1))
     }
 
-    /// The same where a goal is missed rather than the user's words.
+    /// The same if an aim is missed rather than the user's words: the result must only be worth it.
     pub(super) fn lenient_budget(&self) -> u64 {
-        let bound = self.baseline();
+        let baseline = self.baseline();
         match self.is_over_aim() {
-            true => bound.saturating_sub((bound / WORTH_IT).max(1)),
+            true => baseline.saturating_sub((baseline / WORTH_IT).max(1)),
             false => self.budget(),
         }
     }
 
-    /// The room that a summary has whatever the goal is.
+    /// The size that a summary may have whatever the goal is, in tokens.
     pub(super) fn min_size(&self, cut: Cut) -> u64 {
         match self.is_over_aim() {
             true => self.subject.policy.summary.share_of(self.subject.span(cut)),
@@ -328,8 +328,8 @@ impl Composer<'_> {
         }
     }
 
-    /// How large the built-in summary shall be. Where the policy fits a summary to a cap and the cap binds, it has what is
-    /// left of it besides the files that may come back; `others` gives the live tokens that do not count as the summary's.
+    /// The wanted size of the built-in summary, in tokens. If the policy fits summaries to a cap and the cap is too small for
+    /// everything, that is what is left of `limit` after `others` (all other live tokens) and the restored files.
     pub(super) fn summary_size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
         let asked = self.subject.policy.summary.size(self.subject.span(cut));
         let is_fitted = self.subject.policy.summary.too_large == TooLarge::Shrink;
@@ -350,7 +350,7 @@ impl Composer<'_> {
         asked.min(room).max(room - files)
     }
 
-    /// What of a cap is to be filled.
+    /// `cap` less a margin if tokens are estimated.
     fn less_margin(&self, cap: u64) -> u64 {
         match self.subject.estimator.is_exact() {
             true => cap,
@@ -359,10 +359,10 @@ impl Composer<'_> {
     }
 
     fn finish(&self, draft: Draft) -> Summarised {
-        let told = draft.summary.tokens.saturating_sub(draft.summary.counted);
-        let words = told + self.typed(draft.cut.first_kept..self.subject.sizes.len());
+        let quoted = draft.summary.tokens.saturating_sub(draft.summary.counted);
+        let words = quoted + self.typed(draft.cut.first_kept..self.subject.sizes.len());
         let TypedMessages {
-            whole,
+            verbatim,
             lost,
             pictures,
         } = self.typed_messages(draft.cut.first_kept, &draft.text);
@@ -406,7 +406,7 @@ impl Composer<'_> {
                 .tokens(self.subject.estimator.text(&summary.text)),
             fallback,
             cut_moved: cut.moved,
-            user_verbatim: whole,
+            user_verbatim: verbatim,
             user_clipped: lost.len() as u64,
             ..self.base_outcome()
         };
@@ -434,19 +434,19 @@ impl Composer<'_> {
         }
     }
 
-    /// A draft with the files that come back, as far as there is room: they are paid from what the summary saves, and
-    /// never bring a conversation over its trigger again.
+    /// Adds restored files to a draft, as far as there is room. They use up what the summary saves, but never bring the
+    /// conversation over its trigger again.
     fn with_files(&self, draft: Draft) -> (Vec<Restored>, Draft) {
         if !self.subject.policy.has(Layer::Restore) {
             return (Vec::new(), draft);
         }
-        let bound = self.baseline();
+        let baseline = self.baseline();
         let below = match (
             self.subject.policy.summary.when,
             self.subject.policy.threshold(),
         ) {
-            (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(bound),
-            (SummaryWhen::Always, _) | (_, None) => bound,
+            (SummaryWhen::Auto | SummaryWhen::Never, Some(threshold)) => threshold.min(baseline),
+            (SummaryWhen::Always, _) | (_, None) => baseline,
         };
         let cap = self.cap().map_or(u64::MAX, |cap| self.less_margin(cap));
         let limit = cap.min(below.saturating_sub(1));
@@ -464,7 +464,7 @@ impl Composer<'_> {
             let recents = self.recents.into_iter().flat_map(Recents::iter);
             let back = section.put_back(recents.filter(|r| !is_visible(r)), settings);
             if draft.writer == Writer::Other {
-                // The built-in summary has them already.
+                // The built-in summary contains these already.
                 let from = draft.cut.first_kept as u32;
                 section.put_back_extras(
                     self.subject.transcript,
@@ -498,7 +498,7 @@ impl Composer<'_> {
         (Vec::new(), draft)
     }
 
-    /// What comes of the goal where no summary is written and `total` live tokens stay.
+    /// Whether the goal is reached if no summary is written and `total` live tokens stay.
     fn target_outcome(&self, total: u64) -> Option<TargetOutcome> {
         let goal = self.subject.goal?;
         let content = goal.content(total).unwrap_or(total);
@@ -510,7 +510,7 @@ impl Composer<'_> {
         Some(goal.outcome(total).because(missed))
     }
 
-    /// The tokens of the messages that a person typed.
+    /// The tokens of the typed messages in `span`.
     fn typed(&self, span: Range<usize>) -> u64 {
         let is_typed = |n: &usize| {
             self.subject.conversation.messages[*n].typed == Typed::Yes
@@ -522,11 +522,12 @@ impl Composer<'_> {
             .sum()
     }
 
-    /// The outcome of an attempt that led to nothing, if there was one.
+    /// The outcome of a request that led to no summary, if there was one.
     fn failed_outcome(&self) -> Option<Box<SummaryOutcome>> {
         self.answer.map(|_| Box::new(self.base_outcome()))
     }
 
+    /// The outcome of a failed attempt, for others to fill in.
     fn base_outcome(&self) -> SummaryOutcome {
         let reply = self.answer.map(|answer| &answer.reply);
         SummaryOutcome {
@@ -556,7 +557,7 @@ impl Composer<'_> {
         }
     }
 
-    /// The answer to the summary: none in a native record, nor before an answer that begins with thinking.
+    /// The assistant's answer to the summary; "" in a native record, and before an answer that begins with thinking.
     pub(super) fn acknowledgement(&self, cut: Cut) -> &str {
         let follows = self.subject.conversation.messages.get(cut.first_kept);
         let thinks = follows.is_some_and(|message| {

@@ -1,6 +1,6 @@
-//! Which words of the user a result still holds, looked up in the text of its summary.
+//! Which messages of the user are still there word for word, looked up in the text of the summary.
 //!
-//! PURE. Never asks who wrote the summary, nor what it was meant to tell.
+//! PURE. Looks at the text alone, whoever wrote it and whatever it was meant to contain.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -14,27 +14,27 @@ use crate::facts::{MessageOrigin, is_told_picture, picture, said};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};
 
-/// What became of the messages that a person typed and a summary replaced.
+/// What became of the typed messages that a summary replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TypedMessages {
-    /// How many are there word for word.
-    pub whole: u64,
-    /// The lines (from 0) of those that are there in part or not at all. What an earlier summary told of such messages counts,
-    /// too, with its line.
+    /// How many are in the summary word for word.
+    pub verbatim: u64,
+    /// The lines (from 0) of those that are there in part or not at all. Messages quoted by an earlier summary count too, with
+    /// the line of that summary.
     pub lost: Vec<u32>,
-    /// The lines of the pictures and documents beside them, which are gone.
+    /// The lines (from 0) of the pictures and documents in these messages; they are gone.
     pub pictures: Vec<u32>,
 }
 
 impl Composer<'_> {
-    /// Looks for the words of the messages before `tail` in `text`.
-    pub(super) fn typed_messages(&self, tail: usize, text: &str) -> TypedMessages {
+    /// Looks for the messages before `first_kept` in `text`.
+    pub(super) fn typed_messages(&self, first_kept: usize, text: &str) -> TypedMessages {
         let rows = parse(text).rows;
         let rows: BTreeSet<&str> = rows.iter().map(|row| row.text.trim()).collect();
         let text = Text::new(text);
         let is_there = |words: &str| {
             let words = words.trim();
-            rows.contains(words) || text.holds(words)
+            rows.contains(words) || text.contains(words)
         };
         let mut words = TypedMessages::default();
         let messages = self
@@ -43,18 +43,18 @@ impl Composer<'_> {
             .messages
             .iter()
             .zip(self.subject.cutter.origins())
-            .take(tail);
-        for (message, left) in messages {
+            .take(first_kept);
+        for (message, origin) in messages {
             let line = self.subject.conversation.first_line(message);
-            match (message.typed, left) {
+            match (message.typed, origin) {
                 (Typed::Yes, MessageOrigin::Session) => {
                     let pictures = self.pictures(message);
                     words.pictures.extend(std::iter::repeat_n(line, pictures));
                     let mut texts = self.texts(message).peekable();
                     if texts.peek().is_none() {
-                        // A picture alone.
+                        // The message is only a picture.
                     } else if texts.all(|said| is_there(&said)) {
-                        words.whole += 1;
+                        words.verbatim += 1;
                     } else {
                         words.lost.push(line);
                     }
@@ -74,7 +74,7 @@ impl Composer<'_> {
         words
     }
 
-    /// How many pictures and documents a message holds.
+    /// The number of pictures and documents in a message.
     fn pictures(&self, message: &Message) -> usize {
         let blocks = self.subject.conversation.blocks(message).iter();
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
@@ -82,7 +82,7 @@ impl Composer<'_> {
         pictures.count()
     }
 
-    /// The texts of a message without what an agent put beside them.
+    /// The texts of a message without those that the agent added.
     fn texts<'t>(&'t self, message: &'t Message) -> impl Iterator<Item = String> + 't {
         let blocks = self.subject.conversation.blocks(message).iter();
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
@@ -92,14 +92,14 @@ impl Composer<'_> {
     }
 }
 
-/// A text in which many others are looked for, most of which are not there.
+/// A text that is searched for many others, most of which it does not contain.
 struct Text<'t> {
     text: &'t str,
-    /// A bit for each hash of so many bytes in a row that are in it.
+    /// A Bloom filter of its byte sequences of the lengths in [`IN_A_ROW`].
     seen: OnceCell<Vec<u64>>,
 }
 
-/// So many bytes in a row are looked at: few, which short words have too, and as many as seldom come together by chance.
+/// The lengths of byte sequences in the filter: one short enough for short texts, and one long enough to be rare.
 const IN_A_ROW: [usize; 2] = [8, 32];
 
 impl<'t> Text<'t> {
@@ -110,11 +110,11 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// Whether it holds these words.
-    fn holds(&self, words: &str) -> bool {
+    /// Whether it contains `words`.
+    fn contains(&self, words: &str) -> bool {
         let (text, words) = (self.text.as_bytes(), words.as_bytes());
         let seen = self.seen.get_or_init(|| {
-            // Sixteen bits for each byte, of which two are set.
+            // 16 bits for each byte of the text, of which at most two are set.
             let mut seen = vec![0; (text.len() / 4).next_power_of_two()];
             for row in IN_A_ROW.iter().flat_map(|len| text.windows(*len)) {
                 let (at, bit) = bit_of(row, seen.len());
@@ -127,12 +127,12 @@ impl<'t> Text<'t> {
             seen[at] & bit != 0
         };
         let mut rows = IN_A_ROW.iter().flat_map(|len| words.chunks_exact(*len));
-        // Looking through all of the text for each would be quadratic.
+        // Searching the whole text each time would be quadratic.
         rows.all(is_seen) && memmem::find(text, words).is_some()
     }
 }
 
-/// The place among that many words, and the bit there, of bytes in a row.
+/// The index among `words` 64-bit words, and the bit in that word, for a byte sequence.
 fn bit_of(row: &[u8], words: usize) -> (usize, u64) {
     let hash = FixedState::default().hash_one(row);
     ((hash / 64) as usize & (words - 1), 1 << (hash % 64))
@@ -147,7 +147,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_holds_what_it_holds(text in "[ab]{0,40}", words in "[ab]{0,12}") {
-            prop_assert_eq!(Text::new(&text).holds(&words), text.contains(&words));
+            prop_assert_eq!(Text::new(&text).contains(&words), text.contains(&words));
         }
     }
 
@@ -158,8 +158,8 @@ mod tests {
             .collect();
         let all = Text::new(&text);
         for n in 0..5_000 {
-            assert!(all.holds(&format!("The gauge {n} is read.")));
-            assert!(!all.holds(&format!("The gauge {n} is lost.")));
+            assert!(all.contains(&format!("The gauge {n} is read.")));
+            assert!(!all.contains(&format!("The gauge {n} is lost.")));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What follows a summary: contents of files, the plan, the to-dos, within their limits.
+//! The section after a summary: restored files, the plan, the to-dos and skills, within their limits.
 //!
-//! Never invents a word: between its headers and marks stands what the transcript, or the file, says, from its beginning
-//! and without a gap. No content can pass for a header: each stands in a fence that is longer than any in it.
+//! An entry is a header and a content in a fence, exactly as the transcript or the file has it, from its beginning and without
+//! gaps. A content cannot imitate a header, because its fence is longer than any fence in it.
 
 use std::iter;
 
@@ -16,14 +16,14 @@ use crate::transcript::{Conversation, Shape, Transcript};
 
 use super::Recent;
 
-/// What stands behind a content that was cut.
+/// Follows a content that was cut.
 const CUT: &str = "[Cut here: there is more]";
-/// Between two entries.
+/// Separates two entries.
 const GAP: &str = "\n\n";
-/// A content is cut to what others leave of the limits only where that is as much, in tokens: less tells too little.
+/// A content is not cut below this many tokens to fit the limits: less is of little use.
 const USEFUL: u64 = 200;
 
-/// A text that grows entry by entry and keeps within a number of tokens.
+/// A text of entries within a number of tokens.
 #[derive(Debug)]
 pub struct Section<'e> {
     estimator: &'e Estimator,
@@ -38,13 +38,13 @@ pub struct PutBack {
     pub path: String,
     /// Its entry: a header, and the content in a fence.
     pub text: String,
-    /// Tokens of the content, as far as it is there; header and fence do not count.
+    /// Tokens of the restored content, without header and fence.
     pub tokens: u64,
     /// Where the content comes from.
     pub source: RestoredFrom,
 }
 
-/// A content as an entry shows it.
+/// The part of a content that an entry shows.
 struct Shown<'c> {
     text: &'c str,
     is_cut: bool,
@@ -52,8 +52,8 @@ struct Shown<'c> {
 }
 
 impl<'e> Section<'e> {
-    /// A section of at most `room` tokens: all of it counts there, headers, fences and the gaps between entries, as a part
-    /// of a message; what stands between the summary and the section does not.
+    /// A section of at most `room` tokens, counted as a part of a message: contents, headers, fences and the gaps between
+    /// entries count; the gap before the section does not.
     pub fn new(estimator: &'e Estimator, room: u64) -> Self {
         Section {
             estimator,
@@ -62,17 +62,17 @@ impl<'e> Section<'e> {
         }
     }
 
-    /// Everything so far; "" where nothing was put back.
+    /// The text so far; "" if nothing was restored.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Puts back the contents of files, in the order given, and says which.
+    /// Restores the contents of files in the given order, and returns which.
     ///
-    /// The limits hold for the contents alone: `tokens_per_file` for each, `tokens_total` for their sum. A content of
-    /// exactly so many tokens is not cut, a longer one is, at a line's end where there is one in the second half of what
-    /// fits. Where earlier files leave less than a file needs, it is cut to that, or passed over where that is not worth a
-    /// look; a smaller one may follow. Files whose content is unknown or blank are passed over and do not count.
+    /// The limits are for contents alone: `tokens_per_file` for each, `tokens_total` for their sum. A content over the limit is
+    /// cut, at a line's end if there is one in the second half of what fits. If earlier files leave too little room for a file
+    /// to be useful, it is skipped; a smaller one may follow. Files whose content is unknown or blank are skipped and do not
+    /// count.
     pub fn put_back<'r>(
         &mut self,
         recents: impl IntoIterator<Item = &'r Recent>,
@@ -112,9 +112,9 @@ impl<'e> Section<'e> {
         back
     }
 
-    /// Puts back what the policy names besides files, and says what: the plan that was shown last unless it was refused,
-    /// the to-dos that are open, and the skills that were loaded, the last one first; each cut as a file is. What the
-    /// messages from `from` on show themselves is left out where that holds for files.
+    /// Restores what the policy names besides files, and returns what: the last plan unless it was refused, the open to-dos, and
+    /// the loaded skills, the last one first. Each is cut like a file. With `restore.skip_visible`, what the messages from
+    /// `from` on show is left out.
     pub fn put_back_extras(
         &mut self,
         transcript: &Transcript<'_>,
@@ -158,8 +158,8 @@ impl<'e> Section<'e> {
         extras
     }
 
-    /// Adds the entry of a content, cut to `most` tokens and to what is `left` of all; says what was added, and the
-    /// tokens of the content in it. Nothing where too little of it would fit.
+    /// Adds the entry of a content, cut to `most` tokens and to what is `left` in total. Returns the entry and the tokens of its
+    /// content; `None` if too little would fit.
     fn add(
         &mut self,
         content: &str,
@@ -193,7 +193,7 @@ impl<'e> Section<'e> {
     }
 }
 
-/// The to-dos that are open, a line each.
+/// The open to-dos, one a line.
 fn open(todos: &Todos) -> String {
     let open = todos.items.iter().filter_map(|todo| {
         let state = match todo.state {
@@ -223,7 +223,7 @@ fn longest_run(text: &str) -> usize {
     runs.max().unwrap_or_default()
 }
 
-/// Which lines an entry shows, where it is not the whole file: the last one only where it is sure.
+/// Which lines of the file an entry shows, if not all; the last one only if it is known for sure.
 fn lines(content: &Content, shown: &Shown<'_>) -> String {
     let Lines { first, last } = content.lines;
     let number = |last: u64| last.saturating_sub(first).saturating_add(1);
@@ -238,7 +238,7 @@ fn lines(content: &Content, shown: &Shown<'_>) -> String {
     }
 }
 
-/// The beginning of a text that has at most so many tokens.
+/// The beginning of a text, of at most `most` tokens.
 fn cut<'c>(text: &'c str, most: u64, estimator: &Estimator) -> Shown<'c> {
     let tokens = |end: usize| estimator.tokens(estimator.text(&text[..end]));
     let character = |mut at: usize| {
@@ -247,7 +247,7 @@ fn cut<'c>(text: &'c str, most: u64, estimator: &Estimator) -> Shown<'c> {
         }
         at
     };
-    // A file may be far longer than what is wanted of it: no more than twice that is measured.
+    // A file may be far longer than what is wanted: at most twice that is counted.
     let (mut fits, mut over) = (0, 64);
     loop {
         let end = character(over.min(text.len()));
