@@ -1,6 +1,6 @@
-//! What was done to a transcript, told to its outcome: sizes afterwards, edits with their reasons, why.
+//! Records what was done in the outcome of each conversation: sizes, actions with their reasons, and why.
 //!
-//! Never decides anything.
+//! Decides nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl Pipeline<'_> {
             .to_owned();
             outcome
         };
-        // A line that holds no conversation (blank, broken) is none in the report.
+        // A line without a conversation (blank, broken) is not in the report.
         let counts = |c: &&Conversation| part == Part::File || !c.messages.is_empty();
         transcript
             .conversations
@@ -48,7 +48,7 @@ impl Pipeline<'_> {
             .collect()
     }
 
-    /// What the free layers do, each with its conversation.
+    /// The actions of a step, each with the number of its conversation.
     pub(super) fn actions(
         &self,
         work: &Work<'_, '_>,
@@ -59,7 +59,7 @@ impl Pipeline<'_> {
         let (transcript, first_line) = (&work.transcript, work.input.first_line);
         let input_lines = transcript.input_lines();
         let line_of = |line: u32| u64::from(input_lines[line as usize]) + first_line;
-        // What becomes dead by a summary is a part of what the summary replaces.
+        // Lines that a summary makes dead are part of what it replaces, and not counted again.
         let dead = match step {
             Step::Free => Some(&plan.removed.drop),
             Step::Offload { .. }
@@ -96,7 +96,7 @@ impl Pipeline<'_> {
         dropped.chain(changed).collect()
     }
 
-    /// Puts what came of it into the outcomes.
+    /// Completes the outcomes after a round.
     pub(super) fn after(
         &self,
         work: &mut Work<'_, '_>,
@@ -111,7 +111,7 @@ impl Pipeline<'_> {
             ..
         } = work;
         let results = &round.summaries.conversations;
-        // A conversation that left with the task that it belonged to has nothing any more.
+        // A sidechain that is gone with its task has nothing left.
         for outcome in outcomes.iter_mut() {
             (outcome.tokens_after, outcome.messages_after) = (0, 0);
         }

@@ -1,4 +1,4 @@
-//! What came of a transcript: the result, or why it is rejected and the input is kept.
+//! The result of compacting a transcript, or why it is rejected and the input is kept.
 
 use crate::artifacts::Content;
 use crate::outcome::{ConversationOutcome, Degraded, Rejection, Warning};
@@ -6,22 +6,22 @@ use crate::settle::Change;
 use crate::transcript::Transcript;
 use crate::verify::{Finding, Severity, new_findings};
 
-/// What came of a transcript.
+/// The result of compacting a transcript.
 #[derive(Debug)]
 pub struct Compacted<'a> {
     pub(super) transcript: Transcript<'a>,
     pub(super) changes: Vec<Change>,
-    /// How many lines have left.
+    /// How many lines were dropped.
     pub(super) dropped: usize,
     /// How many lines had secrets in them.
     pub(super) masked: usize,
     /// How many conversations were summarised.
     pub(super) summarised: usize,
-    /// What the output no longer names in the store, and the input did.
+    /// The names in the store that the input contains and the output does not.
     pub(super) released: Vec<String>,
-    /// What was asked for and failed.
+    /// What the policy asks for and could not be done.
     pub degraded: Vec<Degraded>,
-    /// What is odd about the result.
+    /// Warnings about the result.
     pub warnings: Vec<Warning>,
     /// Findings of the input.
     pub findings_before: u64,
@@ -38,9 +38,9 @@ pub struct Compacted<'a> {
 pub struct Rejected {
     /// The kind of reason.
     pub why: Rejection,
-    /// The reason for people.
+    /// The reason in words.
     pub message: String,
-    /// The line of the result that it is about, from 1.
+    /// The line of the result that is affected, from 1.
     pub line: Option<u64>,
 }
 
@@ -51,12 +51,12 @@ impl<'a> Compacted<'a> {
         self.masked > 0 || self.rejection.is_none() && some
     }
 
-    /// Whether a summary stands in the output.
+    /// Whether the output contains a new summary.
     pub fn is_summarised(&self) -> bool {
         self.rejection.is_none() && self.summarised > 0
     }
 
-    /// The output's bytes, in pieces; the input's where nothing changed or the result was rejected.
+    /// The output's bytes, in pieces; the input's if nothing changed or the result was rejected.
     pub fn pieces(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
         if self.is_changed() {
             Box::new(self.transcript.pieces())
@@ -65,7 +65,7 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// What the output names in the store: the name and the content of each.
+    /// The name and the content of everything that the output newly refers to in the store.
     pub fn offloads(&self) -> impl Iterator<Item = (&str, Content<'_>)> + '_ {
         let changes = if self.is_changed() {
             self.changes.as_slice()
@@ -79,7 +79,7 @@ impl<'a> Compacted<'a> {
         })
     }
 
-    /// What the input names in the store and the output does not, where the policy cleans up after a summary.
+    /// The names in the store that the input contains and the output does not, if the policy cleans up after a summary.
     pub fn released(&self) -> &[String] {
         if self.is_summarised() {
             &self.released
@@ -88,7 +88,7 @@ impl<'a> Compacted<'a> {
         }
     }
 
-    /// The transcript as it is now, for those who compare.
+    /// The transcript as it is now, for comparisons.
     pub fn transcript(&self) -> &Transcript<'a> {
         &self.transcript
     }

@@ -1,4 +1,4 @@
-//! A transcript as it comes in, and where things of it are kept.
+//! The input of a pipeline: a transcript, and what the store has of it.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use crate::format::Format;
 use crate::store::Store;
 use crate::transcript::{Conversation, ConversationId};
 
-/// One transcript as it comes in.
+/// One transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a, 's> {
-    /// How to read it.
+    /// Its format.
     pub format: Format,
     /// Its bytes.
     pub bytes: &'a [u8],
@@ -17,18 +17,18 @@ pub struct Input<'a, 's> {
     pub first_line: u64,
     /// Whether it is a whole file or one line of one.
     pub part: Part,
-    /// Where things of it are kept.
+    /// What the store has of it.
     pub place: Place<'s>,
 }
 
-/// Where things of a transcript are kept.
+/// What the store has of a transcript.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Place<'s> {
-    /// What holds the results that earlier runs have taken out of it, if there is one.
+    /// The store with the results that earlier runs moved out of it, if there is one.
     pub store: Option<&'s Store>,
-    /// The name that its original has there, for summaries that name it.
+    /// The name of its original in the store, for summaries that contain it.
     pub archive: Option<&'s str>,
-    /// The live tokens of its conversations before anything was compacted, by their ids in a report, where that is known.
+    /// The live tokens of its conversations before the first compaction, by their ids in a report, if known.
     pub originals: Option<&'s BTreeMap<String, u64>>,
 }
 

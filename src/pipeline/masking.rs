@@ -1,7 +1,7 @@
-//! Secrets leave a transcript before anything else is done with it, where the policy wants outputs without them.
+//! Masks the secrets of a transcript before anything else is done with it, if the policy says so.
 //!
-//! Every line is looked at, also those that no model sees, for whoever hands a file on hands all of it on. What only a
-//! provider can read (signatures, encrypted reasoning) and pictures stay as they are.
+//! Every line is searched, dead lines included, because a shared file is shared as a whole. Pictures, and what only a provider
+//! can read (signatures, encrypted reasoning), stay as they are.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,19 +16,20 @@ use crate::redact::{Kind, Redactor};
 use crate::scan::Span;
 use crate::transcript::{ChangeSet, Replace, Transcript};
 
-/// Keys of strings that nobody but a provider can read.
+/// Keys of strings that only a provider can read.
 const SEALED: [&[u8]; 4] = [
     b"\"signature\"",
     b"\"encrypted_content\"",
     b"\"thinkingSignature\"",
     b"\"thoughtSignature\"",
 ];
-/// The key of pictures, where its string is at least so long.
+/// The key of pictures.
 const DATA: &[u8] = b"\"data\"";
+/// The shortest string that counts as a picture, in bytes.
 const PICTURE: usize = 1_000;
 
 impl Pipeline<'_> {
-    /// Masks the secrets of a transcript, if the policy wants its outputs without them; a warning for each line that had some.
+    /// Masks the secrets of a transcript if the policy says so; returns a warning for each line that had any.
     pub(super) fn mask(
         &self,
         input: Input<'_, '_>,
@@ -66,7 +67,7 @@ fn warning(line: u64, counts: &BTreeMap<Kind, u64>) -> Warning {
     }
 }
 
-/// The parts of a line that hold secrets, each with its text without them.
+/// The parts of a line that contain secrets, each with its masked text.
 fn masked(
     redactor: &Redactor,
     line: &[u8],
@@ -74,7 +75,7 @@ fn masked(
 ) -> Vec<(Span, Vec<u8>)> {
     let mut masked = Vec::new();
     let mut mask = |mut at: usize, end: usize| {
-        // A secret is ASCII: what is not UTF-8 holds none.
+        // Secrets are ASCII, so there is none in bytes that are not UTF-8.
         for chunk in line[at..end].utf8_chunks() {
             let redacted = redactor.redact(chunk.valid());
             for (kind, count) in redacted.counts {
@@ -97,16 +98,16 @@ fn masked(
     masked
 }
 
-/// The strings that stay, between their quotes, in their order.
+/// The strings that stay as they are, without their quotes, in order.
 fn sealed(line: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for key in SEALED.into_iter().chain([DATA]) {
         for at in Finder::new(key).find_iter(line) {
-            // With a backslash before it, it is a word in a text.
+            // An escaped quote: the key is part of a text.
             if at > 0 && line[at - 1] == b'\\' {
                 continue;
             }
-            if let Some(string) = string_behind(line, at + key.len())
+            if let Some(string) = string_after(line, at + key.len())
                 && (key != DATA || string.len() >= PICTURE)
             {
                 found.push(string);
@@ -114,13 +115,13 @@ fn sealed(line: &[u8]) -> Vec<Range<usize>> {
         }
     }
     found.sort_by_key(|string| string.start);
-    // One that looks like a key within another one's string.
+    // A key can occur within another key's string.
     found.dedup_by(|later, earlier| later.start < earlier.end);
     found
 }
 
-/// The string that is the value of the key which ends at `at`.
-fn string_behind(line: &[u8], at: usize) -> Option<Range<usize>> {
+/// The string value of the key that ends at `at`.
+fn string_after(line: &[u8], at: usize) -> Option<Range<usize>> {
     let skip = |at: usize| {
         let blanks = line[at..].iter().take_while(|b| b.is_ascii_whitespace());
         at + blanks.count()

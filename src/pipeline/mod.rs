@@ -1,8 +1,7 @@
 //! One transcript through the stages: read, then plan, artifacts, settle and apply until nothing changes, then verify.
 //!
-//! Reads nothing but what artifacts need and writes nothing: the caller decides what becomes of the result. A result
-//! that breaks a rule which the input keeps, or that has more tokens than the input, is rejected here, and the input
-//! is kept.
+//! Reads only what artifacts need and writes nothing: the caller decides what to do with the result. A result that breaks a
+//! rule which the input keeps, or has more tokens than the input, is rejected, and the input is kept.
 
 mod account;
 mod compacted;
@@ -34,16 +33,16 @@ pub use input::{Input, Part, Place};
 pub use round::{Gates, Round, SummaryGate};
 pub use work::Work;
 
-/// What is the same for all transcripts of a run.
+/// What all transcripts of a run share.
 #[derive(Debug)]
 pub struct Pipeline<'p> {
     policy: &'p Policy,
     estimator: Estimator,
-    /// Counts all that a model reads, where the policy does not.
+    /// Counts everything that a model reads, if the policy's own estimator does not.
     whole: Option<Estimator>,
     keeping: Keeping,
     earlier: Earlier,
-    /// Where artifacts come from.
+    /// The sources of artifacts.
     sources: Sources<'p>,
 }
 
@@ -51,15 +50,15 @@ impl<'p> Pipeline<'p> {
     /// A pipeline for one policy.
     ///
     /// # Errors
-    /// Where the policy names a provider, or files below a folder that cannot be read.
+    /// If the policy names a provider, or a folder of files that cannot be read.
     pub fn new(policy: &'p Policy, keeping: Keeping) -> Result<Self> {
         Pipeline::asking(policy, keeping, None)
     }
 
-    /// A pipeline for one policy, which asks `server` for summaries where the policy names a provider.
+    /// A pipeline for one policy that asks `server` for summaries if the policy names a provider.
     ///
     /// # Errors
-    /// Those of [`Pipeline::new`], where there is no server.
+    /// Those of [`Pipeline::new`], the first only if there is no server.
     pub fn asking(
         policy: &'p Policy,
         keeping: Keeping,
@@ -172,7 +171,7 @@ impl<'p> Pipeline<'p> {
         compacted
     }
 
-    /// A rejected result: the input is kept, but for its secrets.
+    /// The result after a rejection: the input, with its secrets masked.
     fn kept<'a>(&self, input: Input<'a, '_>, rejected: Compacted<'a>) -> Compacted<'a> {
         let mut transcript = rejected.transcript;
         if rejected.masked > 0 {
@@ -193,7 +192,7 @@ impl<'p> Pipeline<'p> {
     }
 }
 
-/// Whether a policy has summaries written by a provider.
+/// Whether a policy has a provider write its summaries.
 pub fn asks_a_server(policy: &Policy) -> bool {
     let asks = match policy.summary.source {
         Source::Extractive | Source::Scripted => false,

@@ -10,7 +10,7 @@ use crate::format::Warnings;
 use crate::policy::Layer;
 use crate::transcript::{Conversation, ConversationId, Transcript};
 
-/// The input as it was read, without its secrets and with offloaded results back in their places.
+/// The input as it was read, with secrets masked and offloaded results restored.
 #[derive(Debug)]
 pub(super) struct Original<'a> {
     transcript: Transcript<'a>,
@@ -18,15 +18,17 @@ pub(super) struct Original<'a> {
 }
 
 impl Pipeline<'_> {
-    /// What summaries are made from, where that is not the transcript as it is now.
+    /// What summaries are made from, if not the transcript as it is now.
     pub(super) fn original<'a>(&self, view: View<'_, 'a, '_>) -> Option<Original<'a>> {
         match view.source {
             SummarySource::Current => return None,
             SummarySource::Input => {}
         }
         let input: Input<'a, '_> = view.input;
-        let mut said = Warnings::default();
-        let mut transcript = input.format.read(input.bytes, input.first_line, &mut said);
+        let mut ignored = Warnings::default();
+        let mut transcript = input
+            .format
+            .read(input.bytes, input.first_line, &mut ignored);
         let by_id = transcript.conversations.iter().map(|c| c.id.clone());
         let by_id = by_id.zip(0..).collect();
         self.mask(input, &mut transcript);
@@ -40,7 +42,7 @@ impl Pipeline<'_> {
 }
 
 impl<'a> Original<'a> {
-    /// A conversation as it was read; as it is now where lines that were broken make it another one.
+    /// A conversation as it was read; as it is now if the two differ because lines were broken.
     pub(super) fn of<'s>(
         &'s self,
         current: &'s Transcript<'a>,

@@ -1,6 +1,6 @@
 //! What each step of a round would do, as data.
 //!
-//! Decides from the transcript and the policy alone: nothing is read from outside, and nothing changes here.
+//! Decides from the transcript and the policy alone; reads nothing else and changes nothing.
 
 use std::cell::OnceCell;
 
@@ -18,7 +18,7 @@ use crate::settle::Composer;
 use crate::tokens::Sizes;
 use crate::transcript::{Conversation, Role};
 
-/// Why a conversation that is a request of the agent to itself is left alone.
+/// Why a conversation that is a request of the agent to itself is skipped.
 const REQUEST: &str = "a request of the agent to itself";
 
 impl Pipeline<'_> {
@@ -86,32 +86,32 @@ struct Planner<'f, 't, 'a, 's> {
     pipeline: &'t Pipeline<'t>,
     view: View<'t, 'a, 's>,
     original: &'t OnceCell<Option<Original<'a>>>,
-    /// The conversations whose outputs were fitted already, with the reason why a summary was due then.
+    /// The conversations whose outputs were fitted already, with the reason why a summary was due.
     fitted: &'f IdMap<usize, String>,
 }
 
-/// What is decided on one conversation.
+/// The decision on one conversation.
 enum Decided<'t> {
-    /// A summary, or none.
+    /// Whether it is summarised.
     Summary(Decision<'t>),
     /// A summary is due, and outputs leave no room for it.
     Overflow(OutputPlan),
 }
 
 impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
-    /// The summaries of a group. Where outputs leave no room for some of them, only these outputs.
+    /// The summaries of a group; or only the outputs to fit, if some leave no room for a summary.
     fn summaries(&self, sizes: &mut Sizes, group: Group, summaries: SummaryGate) -> Plan<'t> {
         let (policy, transcript) = (self.pipeline.policy, self.view.transcript);
         let mut plan = Plan::default();
         for (number, conversation) in transcript.conversations.iter().enumerate() {
-            if !group.holds(&conversation.id) {
+            if !group.contains(&conversation.id) {
                 continue;
             }
             let force = self.force(conversation, summaries);
             if summaries == SummaryGate::Asked && force == Force::No {
                 continue;
             }
-            // One that was due is looked at again once its outputs are smaller, though it may no longer be.
+            // After its outputs were fitted, a conversation is looked at again even if it is no longer over the trigger.
             let total = sizes.conversation(transcript, conversation);
             let was_due = self.fitted.contains_key(&number);
             if !was_due && !plan::may_be_due(policy, total, &force) {
@@ -140,7 +140,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         plan
     }
 
-    /// What makes a conversation due below the policy's trigger.
+    /// What makes a summary due below the policy's trigger.
     fn force(&self, conversation: &Conversation, summaries: SummaryGate) -> Force {
         match summaries {
             SummaryGate::Forced => Force::Outside("the last answer broke off".to_owned()),
@@ -191,7 +191,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         subject
     }
 
-    /// The live tokens of a conversation before anything was compacted, as far as its summaries or the store know.
+    /// The live tokens of a conversation before its first compaction, if its summaries or the store know them.
     fn original_tokens(&self, subject: &Subject<'_>) -> u64 {
         if !self.pipeline.policy.target.is_share() {
             return subject.before;
@@ -212,7 +212,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             .fold(subject.before, u64::max)
     }
 
-    /// Whether a conversation is summarised, and what that takes.
+    /// Decides whether a conversation is summarised, and prepares the request.
     fn decide(&self, subject: Subject<'t>, force: &Force) -> Decided<'t> {
         let policy = self.pipeline.policy;
         let fitted = self.fitted.get(&subject.number);
@@ -225,7 +225,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             goal,
         };
         let due = match (plan::due(policy, force, &subject.cutter, live), fitted) {
-            // What was due before its outputs were fitted still is, unless that has reached the target.
+            // A summary that was due before outputs were fitted still is, unless the target is reached now.
             (Due::No(_), Some(why)) if goal.is_some_and(|goal| total > goal.cap()) => {
                 let cut = subject.cutter.by_policy(&policy.summary, &tokens);
                 Due::Yes(cut, why.clone())
@@ -262,7 +262,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         })
     }
 
-    /// The newest outputs of a conversation, and the room for them, where they leave none for its summary.
+    /// The newest outputs of a conversation and the room for them, if they leave no room for a summary.
     fn overflow(&self, subject: &Subject<'_>) -> Option<(Vec<OutputCandidate>, Room)> {
         let (transcript, pipeline) = (subject.current, self.pipeline);
         let least = subject.cutter.least();

@@ -1,4 +1,4 @@
-//! What a transcript named in the store and does not any more, where the policy cleans up.
+//! Names in the store that a transcript no longer contains, for policies that clean up.
 
 use super::Pipeline;
 use crate::artifacts;
@@ -7,7 +7,7 @@ use crate::settle::Change;
 use crate::transcript::Transcript;
 
 impl Pipeline<'_> {
-    /// What results name in the store, where the policy cleans up.
+    /// The names in the store that results contain, if the policy cleans up.
     pub(super) fn named(&self, transcript: &Transcript<'_>) -> Vec<String> {
         if self.policy.has(Layer::Offload) && self.policy.offload.cleanup {
             artifacts::offloaded(transcript, self.policy)
@@ -17,7 +17,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// Whether the transcript names what a change has put into the store.
+/// Whether the transcript contains the name of what a change put into the store.
 pub(super) fn is_named(transcript: &Transcript<'_>, change: &Change) -> bool {
     change.stored.as_ref().is_some_and(|stored| {
         let line = transcript.block(change.block).line;
@@ -26,7 +26,7 @@ pub(super) fn is_named(transcript: &Transcript<'_>, change: &Change) -> bool {
     })
 }
 
-/// Those of `named` that no line holds any more.
+/// Those of `named` that no line contains any more.
 pub(super) fn released(transcript: &Transcript<'_>, named: Vec<String>) -> Vec<String> {
     let holds = |name: &str| {
         let finder = memchr::memmem::Finder::new(name);

@@ -1,4 +1,4 @@
-//! What a round of a policy's layers may do, and what it has done.
+//! What a round may do, and what it has done.
 
 use super::summaries::RoundSummaries;
 use super::{Pipeline, Work};
@@ -13,31 +13,31 @@ use crate::transcript::ConversationId;
 pub struct Gates {
     /// Whether anything may be summarised.
     pub summaries: SummaryGate,
-    /// Nothing is summarised where offloading has freed so many tokens in this round; `None`: whatever it has freed.
+    /// Nothing is summarised if offloading has freed this many tokens in this round; `None` = no such limit.
     pub freed: Option<u64>,
 }
 
 /// Whether anything may be summarised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryGate {
-    /// Where the policy says so.
+    /// If the policy's trigger says so.
     Due,
-    /// Even below the policy's trigger.
+    /// Yes, even below the policy's trigger.
     Forced,
-    /// Only where the transcript itself asks for it, whatever the policy's trigger.
+    /// Only if the transcript itself asks for it, even below the policy's trigger.
     Asked,
     /// Not now.
     Never,
 }
 
 impl Gates {
-    /// Nothing stands in the way of what the policy says.
+    /// The policy alone decides.
     pub const OPEN: Gates = Gates {
         summaries: SummaryGate::Due,
         freed: None,
     };
 
-    /// Whether anything may be summarised in a round in which offloading has freed so many tokens.
+    /// Whether anything may be summarised after offloading has freed `offloaded` tokens.
     pub(super) fn let_summarise(self, offloaded: u64) -> bool {
         let is_enough = self.freed.is_some_and(|freed| offloaded >= freed);
         self.summaries != SummaryGate::Never && !is_enough
@@ -49,21 +49,21 @@ impl Gates {
 pub struct Round {
     /// The results that were replaced.
     pub changes: Vec<Change>,
-    /// How many lines have left that no model saw any more.
+    /// The number of dead lines that were dropped.
     pub dropped: usize,
-    /// The tokens that offloading has freed before anything was summarised.
+    /// The tokens that offloading freed before anything was summarised.
     pub offloaded: u64,
-    /// What the transcript named in the store and does not any more.
+    /// The names in the store that the transcript no longer contains.
     pub released: Vec<String>,
-    /// What was done, for the report, by conversations.
+    /// What was done, for the report, with the number of the conversation.
     pub(super) actions: Vec<(u32, Action)>,
-    /// What came of summarising.
+    /// The outcomes of summarising.
     pub(super) summaries: RoundSummaries,
-    /// What was due and takes a store, where there is none.
+    /// What was not done because there is no store.
     pub(super) no_store: NoStore,
 }
 
-/// What was due and takes a store, where there is none.
+/// What was not done because there is no store.
 #[derive(Debug, Default)]
 pub(super) struct NoStore {
     /// Whether results were to be offloaded.
@@ -73,7 +73,7 @@ pub(super) struct NoStore {
 }
 
 impl NoStore {
-    /// What a policy asks for that cannot be had.
+    /// The step that had to be left out, if any.
     pub(super) fn degraded(&self) -> Option<Degraded> {
         self.offload.then(|| Degraded {
             kind: DegradedKind::NoStore,
@@ -81,7 +81,7 @@ impl NoStore {
         })
     }
 
-    /// What could be done in a better way.
+    /// A warning for each output that was not moved to the store.
     pub(super) fn warnings(&self, first_line: u64) -> impl Iterator<Item = Warning> + '_ {
         self.demote.iter().map(move |line| Warning {
             kind: WarningKind::NotDemoted,
@@ -93,11 +93,11 @@ impl NoStore {
 }
 
 impl Pipeline<'_> {
-    /// Whether a round could do anything to a transcript of one conversation, of `total` live tokens, that the round before
-    /// has left as it was, and to which nothing but words has been added since.
+    /// Whether a round could change a transcript of one conversation, with `total` live tokens, to which only text was added
+    /// since a round that changed nothing.
     ///
-    /// A live agent asks before each request. Without new results the layers that look at results find what they found, so
-    /// that only what counts tokens, or hears how an answer ended, can have changed its mind.
+    /// Called before each request of a live agent. Without new results, the layers that replace results would find nothing new;
+    /// only token counts or the end of the last answer can make a difference.
     pub fn may_act(&self, work: &Work<'_, '_>, total: u64, gates: Gates) -> bool {
         let is_broken = || {
             let conversation = work.transcript.conversations.first();
@@ -122,7 +122,7 @@ impl Pipeline<'_> {
         may_summarise || plan::may_offload(self.policy, total)
     }
 
-    /// Whether a round leaves any conversation alone because of what it is.
+    /// Whether a round skips any conversation because of its kind.
     pub fn skips(&self, work: &Work<'_, '_>) -> bool {
         let mut conversations = work.transcript.conversations.iter();
         conversations.any(|c| plan::is_skipped(self.policy, &work.transcript, c))
@@ -136,7 +136,7 @@ impl Round {
         !self.changes.is_empty() || self.dropped > 0 || is_summarised
     }
 
-    /// Notes changes, each with its action. What a target has made of a result that was changed before counts with that.
+    /// Records changes and their actions. If a target changes a result that was changed before, the two become one.
     pub(super) fn add(&mut self, changes: Vec<Change>, actions: Vec<(u32, Action)>) {
         let is_again = changes
             .first()
@@ -190,7 +190,7 @@ impl Round {
         }
     }
 
-    /// What came of summarising each conversation that was looked at, with the reason.
+    /// The outcome for each conversation that was considered for a summary, with the reason.
     pub fn tried(&self) -> impl Iterator<Item = (&ConversationId, &str, &SummaryResult)> {
         let results = self.summaries.conversations.iter();
         results.map(|result| (&result.id, result.why.as_str(), &result.summary))

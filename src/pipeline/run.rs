@@ -1,9 +1,8 @@
 //! One round of a policy's layers over a transcript, in place.
 //!
-//! A round is a list of steps, and every step goes the same way: what to do is planned as data, what that needs is gathered,
-//! what comes of it is settled, and the changes are applied. The layers that cost nothing come first; then what is due is
-//! summarised, from the input as it was before them; then what the summary has made old goes to the store, and outputs give
-//! way to a target that is still missed.
+//! A round is a list of steps, and each step is planned as data, its artifacts are gathered, it is settled, and its changes
+//! are applied. The free layers come first. Then summaries that are due are written, from the input as it was before the free
+//! layers. Then results that the summary has made old go to the store, and outputs are shortened if a target is still missed.
 
 use std::cell::OnceCell;
 
@@ -20,36 +19,36 @@ use crate::policy::{History, Layer};
 use crate::settle::{KeptMessages, Settlement, SummaryResult, settle};
 use crate::transcript::{ConversationId, Role};
 
-/// How often outputs are fitted to a target, because together they came out larger than the room for them.
+/// How often outputs are fitted to a target: one pass can come out too large.
 const TRIES: u32 = 6;
 
 /// A step of a round.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step<'s> {
-    /// Dead lines are dropped; the layers look at results one by one.
+    /// Dead lines are dropped, and the free layers replace results.
     Free,
     /// Old results go to the store.
     Offload {
         /// The live tokens of each conversation.
         totals: &'s [u64],
     },
-    /// Old messages become summaries. Where outputs leave no room for one, they are fitted into less room instead.
+    /// Old messages become summaries. If outputs leave no room for a summary, only these outputs are fitted.
     Summarise {
-        /// Of which conversations.
+        /// Which conversations.
         group: Group,
-        /// What a live agent has decided.
+        /// Whether anything may be summarised.
         summaries: SummaryGate,
-        /// The conversations whose outputs were fitted already, with the reason why a summary was due then.
+        /// The conversations whose outputs were fitted already, with the reason why a summary was due.
         fitted: &'s IdMap<usize, String>,
     },
-    /// Reasoning, calls and results leave what is kept of a conversation, where no summary could be had.
+    /// Reasoning, calls and results are removed from the kept messages, because no summary could be written.
     Prune {
         /// The conversation's number.
         number: usize,
     },
     /// Lines that summaries have made dead are dropped.
     DropDead,
-    /// Outputs become smaller where a conversation is over its target.
+    /// Outputs are shortened, because the conversation is over its target.
     Fit {
         /// The conversation's number.
         number: usize,
@@ -57,13 +56,13 @@ pub(super) enum Step<'s> {
         target: TargetOutcome,
         /// The live tokens of the conversation.
         total: u64,
-        /// How often they may be fitted again.
+        /// How many more times they may be fitted.
         tries_left: u32,
     },
 }
 
-/// Conversations that are summarised together. The main one comes first: a task that it no longer holds takes its sidechain
-/// along, which then needs no summary.
+/// Conversations that are summarised together. The main ones come first: if the call of a task is removed, its sidechain goes
+/// too and needs no summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
     /// All but sidechains.
@@ -73,8 +72,8 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// Whether a conversation is one of them.
-    pub(super) fn holds(self, id: &ConversationId) -> bool {
+    /// Whether a conversation belongs to the group.
+    pub(super) fn contains(self, id: &ConversationId) -> bool {
         match id {
             ConversationId::Sidechain(_) => self == Group::Sidechains,
             ConversationId::Main | ConversationId::Line(_) => self == Group::Main,
@@ -87,23 +86,23 @@ impl Group {
 struct Done {
     /// Whether the transcript has changed.
     is_changed: bool,
-    /// The conversations whose outputs were fitted for a summary, and why that is due.
+    /// The conversations whose outputs were fitted for a summary, and why that summary is due.
     fitted: Vec<(usize, String)>,
     /// The conversations that were summarised.
     placed: Vec<Placed>,
 }
 
-/// A round under way.
+/// A round in progress.
 struct Run<'r, 'a, 's> {
     pipeline: &'r Pipeline<'r>,
     work: &'r mut Work<'a, 's>,
-    /// What summaries are made from, once one may be due.
+    /// What summaries are made from; read when the first one may be due.
     original: OnceCell<Option<Original<'a>>>,
     round: Round,
 }
 
 impl Pipeline<'_> {
-    /// Runs the layers once, to where another run would change nothing.
+    /// Runs all layers once; another round would change nothing.
     pub fn round(&self, work: &mut Work<'_, '_>, gates: Gates) -> Round {
         let mut run = Run {
             pipeline: self,
@@ -122,7 +121,7 @@ impl Pipeline<'_> {
 }
 
 impl Run<'_, '_, '_> {
-    /// Plans a step, gathers what that needs, settles it and applies it.
+    /// Plans a step, gathers its artifacts, settles it and applies it.
     fn step(&mut self, step: Step<'_>) -> Done {
         let Run {
             pipeline,
@@ -185,7 +184,7 @@ impl Run<'_, '_, '_> {
         done
     }
 
-    /// Offloads what is old; gives the tokens that this has freed.
+    /// Offloads old results; returns the tokens that this freed.
     fn offload(&mut self) -> u64 {
         if !self.pipeline.policy.has(Layer::Offload) {
             return 0;
@@ -201,7 +200,7 @@ impl Run<'_, '_, '_> {
             .sum()
     }
 
-    /// Summarises what is due, and offloads what is old then.
+    /// Writes the summaries that are due, then offloads the results that are old now.
     fn summarise(&mut self, summaries: SummaryGate) {
         let conversations = self.work.transcript.conversations.iter();
         let counts: Vec<usize> = conversations.map(|c| c.messages.len()).collect();
@@ -219,7 +218,7 @@ impl Run<'_, '_, '_> {
                 }
                 fitted.extend(done.fitted);
             };
-            self.follow(placed);
+            self.finish_summaries(placed);
         }
         if self.work.source == SummarySource::Input {
             self.discard_replaced_changes();
@@ -232,9 +231,9 @@ impl Run<'_, '_, '_> {
         self.round.released = released(&self.work.transcript, named);
     }
 
-    /// Checks conversations that have been summarised, removes from them what their summaries leave over, and notes by which
-    /// ids they go now.
-    fn follow(&mut self, mut placed: Vec<Placed>) {
+    /// Checks the conversations that were summarised, prunes them and drops dead lines if that was decided, and notes their new
+    /// ids.
+    fn finish_summaries(&mut self, mut placed: Vec<Placed>) {
         if placed.is_empty() {
             return;
         }
@@ -249,7 +248,7 @@ impl Run<'_, '_, '_> {
         if self.pipeline.policy.history == History::Drop {
             self.step(Step::DropDead);
         }
-        // A sidechain takes its id from its first line, which may be gone.
+        // A sidechain has the id of its first line, which may be gone.
         let places = self.work.places();
         for mut placed in placed {
             if let Some(conversation) = places.find(&placed) {
@@ -259,7 +258,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Removes reasoning, calls and results from what is kept of a conversation, where that was settled.
+    /// Removes reasoning, calls and results from the kept messages of a conversation, if that was decided.
     fn prune(&mut self, placed: &mut Placed) {
         let is_pruned = |placed: &Placed| {
             let summarised = placed.result.summarised();
@@ -283,8 +282,8 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// What was cleared and then summarised was never there, unless its line is kept for another's sake. (A live agent has
-    /// sent it before.)
+    /// Discards the changes of results that were summarised afterwards, unless their lines are still there. (Not for a live
+    /// agent, which has sent them already.)
     fn discard_replaced_changes(&mut self) {
         let Round {
             changes,
@@ -302,7 +301,7 @@ impl Run<'_, '_, '_> {
         let tail_of = |number: u32| tails.get(&number).copied().unwrap_or(0);
         changes.retain(|change| {
             let is_kept = change.message as usize >= tail_of(change.conversation);
-            // What left with the task that it belonged to is gone in any case.
+            // A sidechain may be gone with its task.
             let is_there = transcript.is_there(transcript.block(change.block).line);
             is_there && (is_kept || is_named(transcript, change))
         });
@@ -311,10 +310,9 @@ impl Run<'_, '_, '_> {
         });
     }
 
-    /// Makes outputs smaller where a target is still missed. A conversation that waits for a summary, or was to have one and
-    /// has none, is left alone.
+    /// Shortens outputs where a target is still missed. A conversation whose summary is pending or failed is left alone.
     fn hold_targets(&mut self) {
-        // Smaller outputs change no conversation's id.
+        // Shorter outputs do not change a conversation's id.
         let mut numbers = IdMap::default();
         for (number, conversation) in self.work.transcript.conversations.iter().enumerate() {
             numbers.entry(conversation.id.to_string()).or_insert(number);
@@ -330,7 +328,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Makes the outputs of a conversation smaller until it is within `target`, as far as they can be; gives its live tokens.
+    /// Shortens the outputs of a conversation until it is within `target`, if possible; returns its live tokens.
     fn fit(&mut self, number: usize, target: TargetOutcome) -> u64 {
         for tries_left in (0..TRIES).rev() {
             let total = self.work.total(number);

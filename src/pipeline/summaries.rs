@@ -1,4 +1,4 @@
-//! What came of summarising, conversation by conversation.
+//! The outcomes of summarising, one for each conversation.
 
 use super::Rejected;
 use crate::outcome::{
@@ -9,7 +9,7 @@ use crate::settle::{ConversationSettlement, KeptMessages, Placement, Summarised,
 use crate::text::count;
 use crate::transcript::{Conversation, ConversationId};
 
-/// What came of summarising one conversation.
+/// The outcome of summarising one conversation.
 #[derive(Debug)]
 pub(super) struct ConversationResult {
     /// The conversation in the input.
@@ -18,35 +18,35 @@ pub(super) struct ConversationResult {
     pub(super) id_after: String,
     /// The line (from 0) and the number (from 0) of the first message that a summary replaces.
     pub(super) first: (u32, usize),
-    /// Why it was summarised; why not, where it was not.
+    /// Why it was summarised, or why not.
     pub(super) why: String,
-    /// What came of it.
+    /// The summary, or why there is none.
     pub(super) summary: SummaryResult,
 }
 
-/// What came of summarising a transcript.
+/// The outcomes of summarising a transcript.
 #[derive(Debug, Default)]
 pub(super) struct RoundSummaries {
-    /// The conversations that were looked at.
+    /// The conversations that were considered.
     pub(super) conversations: Vec<ConversationResult>,
-    /// What users have to know of the summaries.
+    /// Warnings about the summaries.
     pub(super) warnings: Vec<Warning>,
-    /// The summaries that were asked for and could not be had.
+    /// The summaries that were requested and failed.
     pub(super) degraded: Vec<Degraded>,
-    /// Why the result cannot be used, if it cannot.
+    /// Why the result is rejected, if it is.
     pub(super) rejected: Option<Rejected>,
 }
 
-/// A conversation with its summary in it.
+/// A conversation after its summary was placed in it.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub(super) result: ConversationResult,
-    /// Where the summary stands.
+    /// Where the summary was placed.
     pub(super) placement: Placement,
 }
 
 impl RoundSummaries {
-    /// Adds what came of a planned summary; gives it back where it has been placed, for its conversation to be followed.
+    /// Adds the outcome of a planned summary, or returns it if the summary was placed: then there is more to do.
     pub(super) fn add(
         &mut self,
         planned: &SummaryPlan<'_>,
@@ -70,7 +70,7 @@ impl RoundSummaries {
         }
     }
 
-    /// The summaries that were made, with the conversations that they were made of.
+    /// The summaries that were written, with their conversations.
     pub(super) fn summaries(&self) -> impl Iterator<Item = (&ConversationResult, &Summarised)> {
         let results = self.conversations.iter();
         results.filter_map(|result| Some((result, result.summarised()?)))
@@ -78,7 +78,7 @@ impl RoundSummaries {
 }
 
 impl ConversationResult {
-    /// The summary, if one was made.
+    /// The summary, if one was written.
     pub(super) fn summarised(&self) -> Option<&Summarised> {
         match &self.summary {
             SummaryResult::Summarised(summarised) => Some(summarised),
@@ -86,7 +86,7 @@ impl ConversationResult {
         }
     }
 
-    /// The target of a conversation that has its summary, or needs none.
+    /// The target of a conversation whose summary is written or not needed.
     pub(super) fn target(&mut self) -> Option<&mut TargetOutcome> {
         match &mut self.summary {
             SummaryResult::Summarised(summarised) => summarised.target.as_mut(),
@@ -99,7 +99,7 @@ impl ConversationResult {
         }
     }
 
-    /// Puts what came of it into the conversation's outcome.
+    /// Adds it to the conversation's outcome.
     pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
         let summarised = match &self.summary {
             SummaryResult::Unchanged { tried, target, .. } => {
@@ -132,7 +132,7 @@ impl ConversationResult {
         outcome.target = summarised.target;
     }
 
-    /// What came of it, for people.
+    /// It in words, for the report.
     pub(super) fn in_words(&self) -> String {
         match &self.summary {
             SummaryResult::Summarised(summarised) => {
@@ -150,8 +150,8 @@ impl ConversationResult {
 }
 
 impl Placed {
-    /// Why the result cannot be used: a kept message is missing. An agent that meets a missing link loses what is before it
-    /// without a word, and so would we.
+    /// Rejects a result in which kept messages are missing. An agent that meets a broken link silently loses what is before it,
+    /// and so does our reader.
     pub(super) fn check(&self, found: Option<&Conversation>) -> Option<Rejected> {
         let place = &self.placement;
         let messages = found.map_or(0, |conversation| conversation.messages.len());

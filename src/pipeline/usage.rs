@@ -1,8 +1,8 @@
-//! What a provider counted becomes what it would count now: an agent that believes its window to be full compacts again at
-//! once, and our summary with it.
+//! Corrects recorded usage figures to what a provider would count now: an agent that believes its window to be full compacts
+//! again at once, our summary included.
 //!
-//! One correction for all that a policy has done, by the share of the window that is left. A policy that counts only a part
-//! of what a model reads would see only a part of that: there the whole is counted besides.
+//! One correction for everything a policy has done, by the share of the window that is left. A policy that counts only a part
+//! of what a model reads cannot tell that share; for it, everything is counted separately.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::policy::{Scope, Tokens};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{ChangeSet, ConversationId};
 
-/// The tokens of each conversation, all of it.
+/// The tokens of each conversation, everything counted.
 pub(super) type Windows = BTreeMap<ConversationId, u64>;
 
-/// Counts all that a model reads, where a policy's own estimator does not.
+/// An estimator of everything that a model reads, if the policy's own estimator counts only a part.
 pub(super) fn whole(settings: &Tokens) -> Result<Option<Estimator>> {
     match settings.scope {
         Scope::Content | Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => Ok(None),
@@ -32,7 +32,7 @@ pub(super) fn whole(settings: &Tokens) -> Result<Option<Estimator>> {
 }
 
 impl Pipeline<'_> {
-    /// How large the conversations are.
+    /// The sizes of the conversations.
     pub(super) fn windows(&self, work: &mut Work<'_, '_>) -> Windows {
         if !work.input.format.dialect().acts_on_usage() {
             return Windows::new();
@@ -50,7 +50,7 @@ impl Pipeline<'_> {
         ids.zip(totals).collect()
     }
 
-    /// Corrects recorded figures that an agent would act on, after a round that began with windows of these sizes.
+    /// Corrects recorded figures that an agent would act on, after a round that began with the windows `before`.
     pub(super) fn correct(&self, work: &mut Work<'_, '_>, before: &Windows, round: &Round) {
         let after = self.windows(work);
         let results = round.summaries.conversations.iter();

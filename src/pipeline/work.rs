@@ -1,4 +1,4 @@
-//! A transcript on its way, with what is known of it as it was read.
+//! A transcript in progress, with what is known of the input.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use crate::settle::Change;
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{ChangeSet, Conversation, ConversationId, Transcript};
 
-/// A transcript on its way.
+/// A transcript in progress.
 #[derive(Debug)]
 pub struct Work<'a, 's> {
-    /// Where it comes from.
+    /// The input.
     pub(super) input: Input<'a, 's>,
-    /// As it is now.
+    /// The transcript as it is now.
     pub transcript: Transcript<'a>,
     /// The sizes of its blocks.
     pub sizes: Sizes,
     /// What summaries are made from.
     pub(super) source: SummarySource,
-    /// The conversations of the input, by number.
+    /// The numbers of the conversations of the input.
     pub(super) numbers: BTreeMap<ConversationId, u32>,
-    /// Their live tokens.
+    /// The live tokens of the conversations of the input.
     pub(super) before: BTreeMap<ConversationId, u64>,
-    /// The scripted answer that comes next.
+    /// The number of the next scripted answer.
     pub(super) next_reply: usize,
     /// The results that were replaced, by their blocks in the input.
     pub(super) replaced: IdSet<u32>,
-    /// Where each conversation was in the input.
+    /// For each conversation, where it was in the input.
     positions: Vec<InputPosition>,
-    /// The first block of lines that were edited, as they were read.
+    /// For each line that was edited, its first block in the input.
     first_blocks: BTreeMap<u32, u32>,
 }
 
@@ -51,8 +51,8 @@ pub(super) enum SummarySource {
 struct InputPosition {
     /// Its number there.
     number: u32,
-    /// How many more messages it had there.
-    longer: u32,
+    /// How many messages it has lost since.
+    removed: u32,
 }
 
 impl<'a, 's> Work<'a, 's> {
@@ -75,7 +75,7 @@ impl<'a, 's> Work<'a, 's> {
         work
     }
 
-    /// A transcript that is still to come: its lines are appended one by one, and summaries are made from what is there.
+    /// A transcript that is appended line by line. Summaries are made from what is there.
     pub fn live(input: Input<'a, 's>, estimator: Estimator) -> Self {
         let nothing = Input {
             bytes: &[],
@@ -90,7 +90,7 @@ impl<'a, 's> Work<'a, 's> {
 
     /// Appends the next lines of the input.
     pub fn append(&mut self, lines: impl IntoIterator<Item = RawLine>) {
-        // What is odd about a line is the business of those who read the whole.
+        // Whoever reads the whole file reports these.
         let mut warnings = Warnings::default();
         for line in lines {
             self.input
@@ -100,8 +100,8 @@ impl<'a, 's> Work<'a, 's> {
         self.input.format.extend(&mut self.transcript);
     }
 
-    /// Forgets what has left, as a file does that is written and read again: so a round of a long session costs what its
-    /// window has. Blocks get new numbers; gives that of each one that is left.
+    /// Forgets dropped lines, as if the file was written and read again, so that the cost of a round depends on the window and
+    /// not on the length of the session. Blocks get new numbers: returns the new number of each block that remains.
     pub fn forget_dropped(&mut self) -> Option<Vec<Option<u32>>> {
         if !self.transcript.has_dropped() {
             return None;
@@ -113,11 +113,11 @@ impl<'a, 's> Work<'a, 's> {
         Some(moved)
     }
 
-    /// From now on the transcript as it is counts as the input of the next round.
+    /// Makes the transcript as it is now the input of the next round.
     pub fn begin(&mut self) {
         let ids = || self.transcript.conversations.iter().map(|c| c.id.clone());
         self.numbers = ids().zip(0..).collect();
-        let position = |number| InputPosition { number, longer: 0 };
+        let position = |number| InputPosition { number, removed: 0 };
         self.positions = (0..self.transcript.conversations.len() as u32)
             .map(position)
             .collect();
@@ -145,7 +145,7 @@ impl<'a, 's> Work<'a, 's> {
             .collect()
     }
 
-    /// Changes of results, with conversations and messages numbered as in the input.
+    /// `results` with conversations and messages numbered as in the input.
     pub(super) fn renumbered(&self, mut results: Vec<Change>) -> Vec<Change> {
         for result in &mut results {
             (result.conversation, result.message) =
@@ -154,7 +154,7 @@ impl<'a, 's> Work<'a, 's> {
         results
     }
 
-    /// Notes which results are about to be replaced, and which lines are about to get new blocks.
+    /// Records which results will be replaced, and which lines will get new blocks.
     pub(super) fn note(&mut self, results: &[Change], changes: &ChangeSet) {
         let blocks = results.iter().map(|result| {
             let block = result.block;
@@ -171,15 +171,15 @@ impl<'a, 's> Work<'a, 's> {
         }
     }
 
-    /// Changes the transcript.
+    /// Applies changes to the transcript.
     pub(super) fn apply(&mut self, changes: ChangeSet) {
         apply(self.input.format, &mut self.transcript, changes);
     }
 
-    /// A conversation's number and that of one of its messages, as in the input.
+    /// The numbers of a conversation and one of its messages in the input.
     pub(super) fn numbered(&self, conversation: u32, message: u32) -> (u32, u32) {
         match self.positions.get(conversation as usize) {
-            Some(position) => (position.number, message + position.longer),
+            Some(position) => (position.number, message + position.removed),
             None => (conversation, message),
         }
     }
@@ -189,7 +189,7 @@ impl<'a, 's> Work<'a, 's> {
         self.numbers.get(id).copied()
     }
 
-    /// Notes where the conversations of the input are now, `counts` being the numbers of messages that they had there.
+    /// Records where the conversations of the input are now; `counts` are the numbers of messages that they had.
     pub(super) fn find(&mut self, results: &[ConversationResult], counts: &[usize]) {
         let renamed: BTreeMap<&str, &ConversationId> = results
             .iter()
@@ -205,16 +205,16 @@ impl<'a, 's> Work<'a, 's> {
                     .unwrap_or(&conversation.id);
                 let number = self.numbers.get(id).copied().unwrap_or(0);
                 let was = counts.get(number as usize).copied().unwrap_or(0);
-                let longer = was.saturating_sub(conversation.messages.len());
+                let removed = was.saturating_sub(conversation.messages.len());
                 InputPosition {
                     number,
-                    longer: longer as u32,
+                    removed: removed as u32,
                 }
             })
             .collect();
     }
 
-    /// The numbers of conversations in which summaries were placed.
+    /// Looks up the conversations in which summaries were placed.
     pub(super) fn places(&self) -> Places<'_> {
         let mut by_id = IdMap::default();
         for (number, conversation) in self.transcript.conversations.iter().enumerate() {
@@ -233,7 +233,7 @@ impl<'a, 's> Work<'a, 's> {
     }
 }
 
-/// A transcript as it is now, with what is known of it as it was read.
+/// A read-only view of a [`Work`].
 #[derive(Clone, Copy)]
 pub(super) struct View<'w, 'a, 's> {
     pub(super) input: Input<'a, 's>,
@@ -250,7 +250,7 @@ pub(super) struct Places<'w> {
 }
 
 impl<'w> Places<'w> {
-    /// The number of the conversation with that summary in it; the one it had before, where lines have no ids.
+    /// The number of the conversation with that summary; the number before, if lines have no ids.
     pub(super) fn number(&self, placed: &Placed) -> Option<usize> {
         let place = &placed.placement;
         let number = match &place.first_id {
@@ -260,7 +260,7 @@ impl<'w> Places<'w> {
         number.filter(|number| *number < self.conversations.len())
     }
 
-    /// The conversation with that summary in it.
+    /// The conversation with that summary.
     pub(super) fn find(&self, placed: &Placed) -> Option<&'w Conversation> {
         self.number(placed)
             .map(|number| &self.conversations[number])

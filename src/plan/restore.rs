@@ -109,7 +109,7 @@ impl Recents<'_> {
         files.map(|(file, known)| known.get_or_init(|| self.look(file)))
     }
 
-    /// The paths of files of secrets that come, in that order, before more than `most` others.
+    /// The paths of the files of secrets that come before the other file number `most`.
     pub fn secret(&self, most: u64) -> Vec<String> {
         let mut others = 0;
         let mut secret = Vec::new();
