@@ -1,7 +1,7 @@
 //! What happened to each transcript, as plain data that adds up: the `files` entries and the `totals` of a report.
 //!
 //! The fields are the report's JSON keys, in its order. Sums are computed when asked for, so that they cannot
-//! disagree with their parts. Pure; never holds a time, a host's name or anything else that changes from run to run.
+//! disagree with their parts. PURE. Contains no time, host name or anything else that differs between runs.
 
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path};
@@ -38,8 +38,8 @@ mod totals;
 
 /// What happened to one input: an entry of the report's `files`.
 ///
-/// An input that was read but not changed has every "after" equal to its "before"; one that was not read
-/// has neither, so that it adds nothing to the totals.
+/// If an input was read but not changed, every "after" is equal to its "before". If it was not read, all are 0 and add nothing
+/// to the totals.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -49,17 +49,17 @@ pub struct Outcome {
     pub output: Option<String>,
     /// The name of the detected format, if one was.
     pub format: Option<String>,
-    /// What became of the input.
+    /// The status of the input.
     pub status: Status,
-    /// Why it failed, was rejected, or was left alone.
+    /// Why it failed, was rejected or was skipped.
     pub error: Option<OutcomeError>,
-    /// What `undo` would go back to; nothing when the bytes were kept nowhere.
+    /// What `undo` would restore; `None` if the original bytes were kept nowhere.
     pub original: Option<Original>,
     /// Violations of the provider's rules in the input.
     pub findings_before: u64,
     /// Violations in the result.
     pub findings_after: u64,
-    /// `blake3:` and the hash of the input's bytes, unless it was not read.
+    /// `blake3:` and the hash of the input's bytes, if it was read.
     pub hash_before: Option<String>,
     /// `blake3:` and the hash of the result's bytes.
     pub hash_after: Option<String>,
@@ -67,9 +67,9 @@ pub struct Outcome {
     pub bytes_before: u64,
     /// The result's size in bytes.
     pub bytes_after: u64,
-    /// What was asked for and failed, though the input was done.
+    /// What was asked for and failed, although the input was processed.
     pub degraded: Vec<Degraded>,
-    /// What was odd about the input and harmed nothing.
+    /// What is worth knowing but not a failure.
     pub warnings: Vec<Warning>,
     /// One entry for each conversation in the transcript; the file's tokens and messages are their sums.
     pub conversations: Vec<ConversationOutcome>,
@@ -84,13 +84,13 @@ impl Outcome {
         }
     }
 
-    /// An input that was left for another run, or was done in an earlier one.
+    /// An input that is left to another run, or was processed by an earlier one.
     pub fn skipped(input: &Path) -> Self {
         Outcome::unread(input, Status::Skipped)
     }
 
-    /// An input that was left alone for a reason that is no fault, but is to be seen: another program writes to it, or the
-    /// user's own command said so.
+    /// An input that was skipped for a reason that is not a failure but should be seen: another program writes to it, or a
+    /// hook said so.
     pub fn left_alone(input: &Path, error: &Error) -> Self {
         Outcome {
             status: Status::Skipped,
@@ -98,7 +98,7 @@ impl Outcome {
         }
     }
 
-    /// An input of `bytes` bytes that stays as it is: the base from which the other outcomes are built.
+    /// An unchanged input of `bytes` bytes: the other outcomes are built from this one.
     pub fn unchanged(input: &Path, bytes: u64, hash: impl Into<String>) -> Self {
         let hash = Some(hash.into());
         Outcome {
@@ -110,7 +110,7 @@ impl Outcome {
         }
     }
 
-    /// An input that passes through because nothing here knows its format.
+    /// An input that is left as it is because its format is not supported.
     pub fn unsupported(input: &Path, bytes: u64, hash: impl Into<String>) -> Self {
         Outcome {
             status: Status::Unsupported,
@@ -118,7 +118,7 @@ impl Outcome {
         }
     }
 
-    /// The same input after its result was refused: the original stands, and nothing that was planned happened.
+    /// The same input after its result was rejected: the original is kept, and nothing that was planned happened.
     #[must_use]
     pub fn rejected(self, why: Rejection, message: impl Into<String>, line: Option<u64>) -> Self {
         Outcome {
@@ -181,14 +181,14 @@ impl Outcome {
         self.conversations.iter().map(|c| c.messages_after).sum()
     }
 
-    /// The first cap that could not be kept to, with the conversation that stays above it.
+    /// The first cap that was exceeded, with its conversation.
     pub fn missed_target(&self) -> Option<(&ConversationOutcome, TargetOutcome)> {
         self.conversations
             .iter()
             .find_map(|c| Some((c, c.target.filter(TargetOutcome::is_broken)?)))
     }
 
-    /// The exit code that this input alone calls for.
+    /// The exit code for this input alone.
     pub fn exit(&self) -> Exit {
         match self.status {
             Status::Failed => Exit::Partial,
@@ -231,18 +231,18 @@ impl Serialize for Outcome {
     }
 }
 
-/// What became of an input.
+/// The status of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
     /// The result is smaller.
     Compacted,
-    /// Nothing was worth doing.
+    /// Nothing was worth changing.
     Unchanged,
-    /// The result broke a promise, so the original was kept.
+    /// The result broke a rule, so the original was kept.
     Rejected,
-    /// The input could not be read, or its result not be written.
+    /// The input could not be read, or its result could not be written.
     Failed,
     /// The format is not one that can be compacted.
     Unsupported,
@@ -256,7 +256,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Why an input failed, was rejected, or was left alone.
+/// Why an input failed, was rejected or was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutcomeError {
@@ -264,17 +264,17 @@ pub struct OutcomeError {
     pub kind: FaultKind,
     /// One sentence.
     pub message: String,
-    /// The line of the input, from 1, where one is to blame.
+    /// The line of the input that caused it, from 1, if one did.
     pub line: Option<u64>,
-    /// What to do about it: for the one who sits there, not for the report.
+    /// What to do about it. For people at a terminal; not in the report.
     #[serde(skip)]
     pub hint: Option<String>,
 }
 
 impl OutcomeError {
-    /// Why the input could not be read, or its result not be written.
+    /// Why the input could not be read, or its result could not be written.
     pub fn new(input: &Path, error: &Error) -> Self {
-        // A fault in another file (the store, the output) names it; its line is not one of the input's.
+        // An error about another file (the store, the output) names that file; its line is not a line of the input.
         let (message, line) = match &error.path {
             Some(path) if path != input => (error.to_string(), None),
             _ => (error.message.clone(), error.line),
@@ -295,7 +295,7 @@ impl OutcomeError {
 pub enum FaultKind {
     /// The input failed.
     Error(ErrorKind),
-    /// The result was refused.
+    /// The result was rejected.
     Rejected(Rejection),
 }
 
@@ -305,7 +305,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// Why a result was refused before it was written.
+/// Why a result was rejected before it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -314,7 +314,7 @@ pub enum Rejection {
     NewFinding,
     /// It has more live tokens than the input.
     MoreTokens,
-    /// It lacks messages that were to stay.
+    /// Messages that should have been kept are missing.
     LostMessages,
 }
 
@@ -333,15 +333,15 @@ pub struct Original {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OriginalKind {
-    /// The input itself, which was not written to.
+    /// The input itself, which was not changed.
     Input,
     /// A copy in the store's archive.
     Archive,
 }
 
-/// The process's exit code, as far as the inputs decide it; signals are the binary's business.
+/// The process's exit code, as far as inputs decide it. (The binary has others for signals.)
 ///
-/// In ascending weight: a batch's code is the greatest that one of its inputs calls for.
+/// In ascending order of severity: a batch has the highest code of its inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 #[doc(hidden)]
@@ -350,9 +350,9 @@ pub enum Exit {
     Done = 0,
     /// A result was rejected, a target not reached, or a check failed.
     Check = 1,
-    /// The run never began or was stopped; no outcome calls for it.
+    /// The run did not begin or was stopped; no outcome gives this code.
     Usage = 2,
-    /// The run came to its end, and some inputs failed or are degraded.
+    /// The run was completed, and some inputs failed or are degraded.
     Partial = 3,
 }
 

@@ -1,8 +1,8 @@
-//! Files of the user's that a transcript names, read from below one folder and from nowhere else.
+//! Reads the user's files that a transcript names, from below one folder and from nowhere else.
 //!
-//! A path in a transcript is anybody's text. So none is opened as it stands: the folder is opened once, and from there on
-//! each step is one plain name below the folder before it. No link is followed and nothing goes up, so that no path, and
-//! nothing that changes while it is walked, leads out. Only reads; never waits for what is no regular file.
+//! A path in a transcript is untrusted, so it is never opened as it is: the folder is opened once, and each step from there is
+//! one plain name relative to the folder before it. No link is followed and no step goes up, so no path leads out, even if
+//! folders are renamed meanwhile. Only reads, and only regular files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,35 +14,35 @@ use crate::redact::is_secret_file;
 
 /// A folder that files are read from.
 ///
-/// A path is below it where it is relative, or begins with the folder's own path, as it was given or without links. An
-/// absolute path of another place is never mapped into it, not even where the session was recorded in a folder of the same
-/// name: the content of another project's file would be worse than none.
+/// A path is below the folder if it is relative, or begins with the folder's own path, as it was given or with links resolved.
+/// Another absolute path is never mapped into the folder, not even if the session was recorded in a folder of the same name:
+/// the content of another project's file would be worse than none.
 ///
-/// A hard link below the folder is below it: nothing tells it from the file. A folder that is moved out while a path is
-/// walked was below it when it was opened.
+/// A hard link below the folder counts as below it, since it is indistinguishable from a file. So does a folder that is moved
+/// out after it was opened.
 #[derive(Debug)]
 pub struct Root {
     folder: walk::Folder,
-    /// Its own paths, to be taken off the front of absolute ones.
+    /// Its own paths, which are stripped from absolute paths.
     own: [PathBuf; 2],
     /// The most bytes that are read of one file.
-    most: usize,
+    max_bytes: usize,
 }
 
 /// Why a file was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotRead {
-    /// Its path does not lie below the folder, or goes up on its way.
+    /// Its path is not below the folder, or a step of it goes up.
     Outside,
-    /// Secrets are kept under such names.
+    /// Files of that name contain secrets.
     Secret,
     /// It is not there.
     Missing,
-    /// It is no regular file, or a link stands on the way.
+    /// It is not a regular file, or its path contains a link.
     NoFile,
     /// It is not text in UTF-8.
     NoText,
-    /// The system refused.
+    /// The system refused it.
     Refused,
 }
 
@@ -60,17 +60,17 @@ impl NotRead {
     }
 }
 
-/// Bytes that are read of a file for each token that may be put back of it: enough for any text that is not mostly blanks.
+/// Bytes to read for each token that may be restored: enough for any text that is not mostly blanks.
 const BYTES_A_TOKEN: u64 = 32;
-/// The most bytes that are read of a file, however many tokens may be put back.
+/// The most bytes that are read of a file, however many tokens may be restored.
 const MOST_BYTES: u64 = 16 << 20;
 
 impl Root {
-    /// Opens the policy's folder; none where it has none.
+    /// Opens the policy's folder; `None` if it names none.
     ///
     /// # Errors
-    /// [`ErrorKind::Config`]: it is no folder, or holds the user's home (the root of the file system, the home folder, what
-    /// is above it), or the system has no way to read below a folder. The system's own, where it cannot be opened.
+    /// [`ErrorKind::Config`] if it is not a folder, or is or contains the user's home folder, or if the system has no way to read
+    /// below a folder. The system's error if it cannot be opened.
     pub fn open(settings: &Restore) -> Result<Option<Root>> {
         if settings.root.is_empty() {
             return Ok(None);
@@ -103,33 +103,32 @@ impl Root {
         if !plain.is_dir() {
             return Err(refused("this is no folder to read files from"));
         }
-        let most = settings
+        let max_bytes = settings
             .tokens_per_file
             .saturating_mul(BYTES_A_TOKEN)
             .min(MOST_BYTES);
         Ok(Root {
             folder: walk::open(&plain).map_err(failed)?,
             own: [std::path::absolute(given).map_err(failed)?, plain],
-            most: most as usize,
+            max_bytes: max_bytes as usize,
         })
     }
 
-    /// The text of the file that a transcript names: all of it, or its first lines where it is longer than what could be put
-    /// back.
+    /// The text of a file that a transcript names: all of it, or its first lines if it is longer than what could be restored.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it is not read.
     pub fn read(&self, path: &str) -> Result<Content, NotRead> {
         let names = self.below(path)?;
         if is_secret_file(&names.join("/")) {
             return Err(NotRead::Secret);
         }
-        // One byte more shows that there is more.
-        let bytes = walk::read(&self.folder, &names, self.most as u64 + 1)?;
-        content(bytes, self.most)
+        // One byte more shows whether the file is longer.
+        let bytes = walk::read(&self.folder, &names, self.max_bytes as u64 + 1)?;
+        content(bytes, self.max_bytes)
     }
 
-    /// The names on the way from the folder to a file.
+    /// The names on the path from the folder to a file.
     fn below<'p>(&self, path: &'p str) -> Result<Vec<&'p str>, NotRead> {
         let path = Path::new(path);
         let own = self.own.iter();
@@ -149,13 +148,13 @@ impl Root {
     }
 }
 
-/// The text of a file, given its bytes up to one more than `most`.
-fn content(mut bytes: Vec<u8>, most: usize) -> Result<Content, NotRead> {
-    let is_more = bytes.len() > most;
-    bytes.truncate(most);
+/// The text of a file, given its bytes up to one more than `max_bytes`.
+fn content(mut bytes: Vec<u8>, max_bytes: usize) -> Result<Content, NotRead> {
+    let is_more = bytes.len() > max_bytes;
+    bytes.truncate(max_bytes);
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        // The last character may have been cut.
+        // The last character may be incomplete.
         Err(error) if is_more && error.utf8_error().error_len().is_none() => {
             let whole = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
@@ -187,7 +186,7 @@ fn content(mut bytes: Vec<u8>, most: usize) -> Result<Content, NotRead> {
     })
 }
 
-/// One step below a folder at a time.
+/// Walks down from a folder, one name at a time.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod walk {
     use std::fs::File;
@@ -206,7 +205,7 @@ mod walk {
         .union(OFlags::DIRECTORY)
         .union(OFlags::NOFOLLOW)
         .union(OFlags::CLOEXEC);
-    /// Neither a pipe without a writer nor a device holds up the run.
+    /// Non-blocking, so that a pipe without a writer or a device does not stop the run.
     const FILE: OFlags = OFlags::RDONLY
         .union(OFlags::NOFOLLOW)
         .union(OFlags::NONBLOCK)
@@ -227,7 +226,7 @@ mod walk {
         }
         let folder = below.as_ref().unwrap_or(root);
         let is_file = |mode| FileType::from_raw_mode(mode) == FileType::RegularFile;
-        // Some devices act on being opened; what is opened in the end is looked at again, since names change hands.
+        // Opening some devices has an effect, so look before. Look again afterwards: the name may be another file by then.
         let named = statat(folder, *name, AtFlags::SYMLINK_NOFOLLOW).map_err(why)?;
         if !is_file(named.st_mode) {
             return Err(NotRead::NoFile);
@@ -251,7 +250,7 @@ mod walk {
     }
 }
 
-/// Elsewhere nothing is read: no system call is known here that keeps below a folder whatever happens to it meanwhile.
+/// Other systems read nothing: they have no known call that stays below a folder whatever happens to it meanwhile.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod walk {
     use std::io;

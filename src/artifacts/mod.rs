@@ -1,7 +1,7 @@
-//! What a plan needs from outside before it can be settled.
+//! Gathers what a plan needs from outside before it can be settled.
 //!
-//! Only reads. Here: the content of results that may be demoted, and the name that the store would give it; in `disk`,
-//! files that come back after a summary. Nothing is written until the result is verified.
+//! Only reads; nothing is written until the result is verified. Here: the contents of results that may go to the store, and
+//! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
 mod disk;
 mod model;
@@ -34,17 +34,17 @@ pub use summary::{Answer, SummaryArtifacts};
 use outputs::outputs;
 use recents::recents;
 
-/// A content up to this size, in bytes, is looked at as a whole: what an earlier run left is far smaller.
+/// A content up to this size, in bytes, is compared with the texts that earlier runs leave, which are far smaller.
 const WHOLE_BYTES: usize = 1 << 20;
 
 /// What was gathered for a plan.
 #[derive(Debug, Default)]
 pub struct Artifacts<'t> {
-    /// Of each result that may go to the store, by its block.
+    /// The results that may go to the store, by block.
     pub stored: BTreeMap<u32, StoredResult>,
-    /// What the results say that have to fit into a room, as the plan lists them.
+    /// The contents of outputs to fit, in the order of the plan.
     pub outputs: Vec<Vec<Output>>,
-    /// For each conversation that the plan has looked at for a summary.
+    /// The artifacts for each conversation that the plan considered for a summary.
     pub summaries: Vec<SummaryArtifacts<'t>>,
 }
 
@@ -62,12 +62,12 @@ pub struct StoredResult {
 pub struct Stored {
     /// Its name, relative to the store.
     pub name: String,
-    /// Its content, where the input's own line is no longer the one that it was read from.
+    /// Its content, if the line was edited since the input was read.
     pub content: Option<Vec<u8>>,
 }
 
 impl Sources<'_> {
-    /// Gathers what a plan needs; `next_reply` is the scripted answer that comes next.
+    /// Gathers the artifacts of a plan; `next_reply` is the number of the next scripted answer.
     pub fn gather<'t>(
         &'t self,
         transcript: &Transcript<'_>,
@@ -134,7 +134,7 @@ pub fn is_large_enough(
     candidate.over.tokens.is_none_or(|limit| tokens() > limit)
 }
 
-/// A result as the store would keep it, and how it begins; `None` where an earlier run has put something in its place.
+/// A result as the store would keep it, and its beginning; `None` if an earlier run has replaced it already.
 fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option<(Stored, String)> {
     let block = transcript.block(place.block);
     let mut hash = OffloadHash::default();
@@ -160,7 +160,7 @@ fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option
     Some((Stored { name, content }, text.into_owned()))
 }
 
-/// Whether an earlier run has left this in the place of a result of the tool.
+/// Whether `text` is what an earlier run puts in the place of a result of `tool`.
 fn is_already_replaced(text: &str, tool: &str, policy: &Policy) -> bool {
     let placeholders = [&policy.superseded.placeholder, &policy.clear.placeholder];
     let values = Substitutions {
@@ -173,10 +173,10 @@ fn is_already_replaced(text: &str, tool: &str, policy: &Policy) -> bool {
         || placeholders.iter().any(|p| p.render(&values) == text)
 }
 
-/// What a result says, as the store keeps it: its texts, a line each where there are several.
+/// The content of a result as the store keeps it: its texts, separated by line breaks.
 ///
-/// Read from the input, so that it can still be had after the result was replaced, and in pieces, because a result may be
-/// nearly all of a large file.
+/// Read from the input, so that it is available after the result was replaced, and in pieces, because one result may be nearly
+/// all of a large file.
 #[derive(Debug, Clone, Copy)]
 pub enum Content<'t> {
     /// Texts of a line.
@@ -186,12 +186,12 @@ pub enum Content<'t> {
         /// The texts on it.
         texts: &'t [Text],
     },
-    /// As it was kept aside.
+    /// A copy.
     Whole(&'t [u8]),
 }
 
 impl<'t> Content<'t> {
-    /// What was taken out as `stored`; the block is that of the change.
+    /// The content that was moved to the store as `stored`; `block` is that of the change.
     pub fn stored(stored: &'t Stored, transcript: &'t Transcript<'_>, block: u32) -> Self {
         let block = transcript.block(block);
         match &stored.content {
@@ -211,7 +211,7 @@ impl<'t> Content<'t> {
         }
     }
 
-    /// Gives it to `sink`, piece by piece.
+    /// Passes it to `sink` piece by piece.
     pub fn pieces(self, mut sink: impl FnMut(&[u8])) {
         match self {
             Content::Whole(content) => sink(content),
@@ -230,7 +230,7 @@ impl<'t> Content<'t> {
     ///
     /// # Errors
     ///
-    /// The first of `out`.
+    /// The first error of `out`.
     pub fn write_to(self, out: &mut dyn Write) -> io::Result<()> {
         let mut done = Ok(());
         self.pieces(|piece| {

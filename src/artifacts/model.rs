@@ -1,6 +1,6 @@
-//! The interface to a model outside of this program: what a summary is requested with, and what comes back.
+//! The interface to a model outside of this program: the request for a summary, and the reply.
 //!
-//! Data and a trait. Whoever sends requests implements the trait; nothing here knows how.
+//! Data and a trait, which is implemented where requests are sent.
 
 use std::fmt::Debug;
 

@@ -1,19 +1,19 @@
-//! What earlier runs have offloaded: its names in a transcript, and its contents in the store.
+//! Results that earlier runs have offloaded: their names in a transcript, and their contents in the store.
 //!
-//! Only names of our own form are looked up, and only inside the store. What cannot be read is said to be unavailable.
+//! Only names of our own form are looked up, and only inside the store. If a content cannot be read, a text says so.
 
 use crate::plan::tool_named_by;
 use crate::policy::{Policy, Substitutions};
 use crate::store::{Store, is_offload_name};
 use crate::transcript::{BlockKind, ChangeSet, Replace, Transcript};
 
-/// A result that names what it said.
+/// A result that contains the name of its offloaded content.
 struct Named {
     block: u32,
     name: String,
 }
 
-/// The names that results hold in the place of what they said, each once.
+/// The names of offloaded contents in a transcript, each once.
 pub fn offloaded(transcript: &Transcript<'_>, policy: &Policy) -> Vec<String> {
     let mut names: Vec<String> = named(transcript, policy)
         .into_iter()
@@ -24,7 +24,7 @@ pub fn offloaded(transcript: &Transcript<'_>, policy: &Policy) -> Vec<String> {
     names
 }
 
-/// Gives such results their contents back; the policy's text for it where the store does not have one.
+/// Restores offloaded results; where the store has no content, the policy's text says so.
 pub fn returned(transcript: &Transcript<'_>, policy: &Policy, store: Option<&Store>) -> ChangeSet {
     let said = |Named { block, name }: Named| {
         let content = store.and_then(|store| store.read_offload(&name).ok());

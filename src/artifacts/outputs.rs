@@ -1,7 +1,6 @@
-//! What recent results say, and how the store would keep them: for those that may become smaller for a target.
+//! The contents of outputs that may be shortened for a target, and how the store would keep them.
 //!
-//! Only reads. What an earlier run has put in the place of a result is known as such: a preview may still become shorter,
-//! a placeholder has nothing to lose.
+//! Only reads. Recognises what an earlier run has left: a preview may still be shortened, a placeholder may not.
 
 use super::{Stored, is_already_replaced, stored};
 use crate::facts;
@@ -10,35 +9,35 @@ use crate::policy::Policy;
 use crate::store::is_offload_name;
 use crate::transcript::Transcript;
 
-/// A result that may become smaller.
+/// An output that may be shortened.
 #[derive(Debug)]
 pub struct Output {
     /// Which one.
     pub place: Place,
-    /// What it says.
+    /// Its content.
     pub content: OutputContent,
 }
 
-/// What a result says.
+/// The content of an output.
 #[derive(Debug)]
 pub enum OutputContent {
-    /// What its tool has said, or what is left of that.
+    /// The output of the tool, or what is left of it.
     Text {
-        /// The words.
+        /// The text.
         text: String,
-        /// How the store would keep them, if it may.
+        /// How the store would keep it, if it may go there.
         stored: Option<Stored>,
     },
-    /// Where to find what its tool has said.
+    /// The name of the output in the store.
     Name {
         /// The name in the store.
         name: String,
-        /// The first words.
+        /// The beginning of the output.
         preview: String,
     },
 }
 
-/// What `results` say; those that hold a placeholder are left out.
+/// The contents of `results`, without those that are placeholders.
 pub(super) fn outputs(
     transcript: &Transcript<'_>,
     results: &[OutputCandidate],

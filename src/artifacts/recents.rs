@@ -1,6 +1,6 @@
-//! The files that come back after a summary, as the transcript shows them or as the user's folder has them.
+//! The files to restore after a summary, with their contents from the transcript or from the user's folder.
 //!
-//! Nothing is read from a disk unless the policy names a folder, and then only what was read in the session.
+//! Reads no disk unless the policy names a folder, and then only files that were read in the session.
 
 use super::{NotRead, Root};
 use crate::plan::{Placeholders, Recent, Recents, recent};
@@ -8,14 +8,14 @@ use crate::policy::{Layer, Policy};
 use crate::redact::is_secret_file;
 use crate::transcript::{Conversation, Transcript};
 
-/// A file that does not come back although it was among the last ones: its path, and why.
+/// A recent file that is not restored: its path, and why.
 pub type UnreadFile = (String, NotRead);
 
-/// The files that may come back, the newest first; none where the policy has none come back. `root` is the folder that they
-/// are read from, if any.
+/// The files that may be restored, the newest first; `None` if the policy restores none. `root` is the folder to read them from,
+/// if there is one.
 ///
-/// A file that secrets are kept in never comes back, from wherever. What a folder does not have any more does not come back; where it may not be read for any other reason, the transcript's
-/// own content stands. Only as many are read as may come back.
+/// Files of secrets are never restored. A file that is missing in the folder is not restored; if it cannot be read for another
+/// reason, the transcript's content is used. No more files are read than may be restored.
 pub(super) fn recents<'t>(
     transcript: &'t Transcript<'t>,
     conversation: &Conversation,
@@ -38,7 +38,7 @@ pub(super) fn recents<'t>(
         && let Some(recent) = recents.get(number)
     {
         number += 1;
-        // Said already.
+        // Reported above.
         if is_secret_file(&recent.full) {
             continue;
         }

@@ -1,7 +1,7 @@
-//! Summaries that were written beforehand: the answers of a summariser, failures included, one a line.
+//! Scripted summaries: prepared answers and failures of a summariser, one a line.
 //!
-//! `{"text": "…"}` is an answer, `{"error": "…"}` a failure. Every transcript is answered from the first line on, so that
-//! what comes of it does not depend on those done before. No file is read here: the text is handed in.
+//! `{"text": "…"}` is an answer, `{"error": "…"}` a failure. Each transcript starts with the first line, so that its result does
+//! not depend on other transcripts. Reads no file: it is given the text.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::outcome::Spent;
 use crate::policy::Summary;
 use crate::summarizer::retry::{Backoff, Failed, retry};
 
-/// The answers, in their order.
+/// The answers in order.
 #[derive(Debug, Clone, Default)]
 pub struct Replies(Vec<std::result::Result<String, String>>);
 
@@ -51,7 +51,7 @@ impl Replies {
         Ok(Replies(replies))
     }
 
-    /// Takes answers from number `next` on, which is moved on, until one is a summary or the policy allows no more.
+    /// Takes answers from number `next` on until one is a summary or the policy allows no more, and advances `next`.
     pub fn ask(&self, next: &mut usize, policy: &Summary) -> ModelReply {
         let mut attempts = 0;
         let mut why = "no answer is left".to_owned();
@@ -78,7 +78,7 @@ impl Replies {
     }
 }
 
-/// What was written beforehand needs no waiting.
+/// Scripted answers need no waiting.
 struct Immediate;
 
 impl Backoff<String> for Immediate {
@@ -118,7 +118,7 @@ mod tests {
             replies.ask(&mut next, &policy).text,
             failed("no answer is left")
         );
-        // Where the answers run out, the last failure is the reason, and the attempt counts.
+        // If the answers run out, the last failure is the reason, and the attempt counts.
         let (mut next, empty) = (0, Replies::parse("{\"text\":\" \"}").unwrap());
         policy.tries = 3;
         let reply = empty.ask(&mut next, &policy);

@@ -1,4 +1,4 @@
-//! Where artifacts come from.
+//! The sources of artifacts.
 
 use super::{Replies, Root, SummaryModel};
 use crate::format::Format;
@@ -7,28 +7,28 @@ use crate::policy::Policy;
 use crate::redact::Redactor;
 use crate::store::Store;
 
-/// What artifacts are gathered from, for all transcripts of a run.
+/// The sources of artifacts, the same for all transcripts of a run.
 #[derive(Debug)]
 pub struct Sources<'p> {
     /// The policy.
     pub policy: &'p Policy,
-    /// Who is asked for summaries, where the policy names a provider.
+    /// The server for summaries, if the policy names a provider.
     pub server: Option<&'p dyn SummaryModel>,
     /// The answers of a scripted summariser.
     pub replies: Replies,
-    /// Where files are read from, if anywhere.
+    /// The folder that files are read from, if there is one.
     pub root: Option<Root>,
-    /// Finds secrets, where any are to be masked.
+    /// Finds secrets, if any are to be masked.
     pub redactor: Option<Redactor>,
-    /// What stands where results were replaced.
+    /// The texts that take the place of results.
     pub placeholders: Placeholders,
 }
 
-/// What artifacts of one transcript are gathered with.
+/// What gathering needs to know of one transcript.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'s> {
     /// Its format.
     pub format: Format,
-    /// What holds the results that earlier runs have taken out of it, and the answers to earlier requests, if anything does.
+    /// The store with results that earlier runs moved there, and answers to earlier requests, if there is one.
     pub store: Option<&'s Store>,
 }

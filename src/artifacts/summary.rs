@@ -1,7 +1,7 @@
-//! What a planned summary needs: somebody else's answer, and the files that come back after it.
+//! The artifacts of a planned summary: a model's answer, and the files to restore after it.
 //!
-//! A provider is given what the layers before have left, with offloaded results back in their places; secrets are masked.
-//! An answer that names what it was not given is refused.
+//! A provider is sent the conversation as the free layers have left it, with offloaded results restored and secrets masked.
+//! An answer with too many invented names is rejected.
 
 use std::borrow::Cow;
 
@@ -12,33 +12,33 @@ use crate::summarizer::gate::invented;
 use crate::summarizer::prompt::prompt;
 use crate::summarizer::reading::rounds;
 
-/// The least tokens that are asked for: nobody can summarise anything in fewer.
+/// The smallest summary that is requested, in tokens: fewer are no use.
 const LEAST: u64 = 64;
-/// How many of the invented names are shown.
+/// How many invented names an error shows.
 const SHOWN: usize = 3;
 
-/// What was gathered for one summary.
+/// The artifacts of one summary.
 #[derive(Debug, Default)]
 pub struct SummaryArtifacts<'t> {
-    /// The answer of whoever was asked, if anybody was.
+    /// The answer, if a summary was requested.
     pub answer: Option<Answer>,
-    /// The files that may come back, if any.
+    /// The files that may be restored, if any.
     pub recents: Option<Recents<'t>>,
-    /// Files that do not come back although they were among the last ones.
+    /// Recent files that are not restored.
     pub unread: Vec<UnreadFile>,
 }
 
 /// The answer to a request for a summary.
 #[derive(Debug)]
 pub struct Answer {
-    /// What came of asking.
+    /// The reply.
     pub reply: ModelReply,
-    /// How many names and figures in it were made up.
+    /// The number of names and figures in it that are invented.
     pub invented: u64,
 }
 
 impl Sources<'_> {
-    /// Gathers what one summary needs.
+    /// Gathers the artifacts of one summary.
     pub(super) fn summary<'t>(
         &'t self,
         context: Context<'_>,
@@ -61,7 +61,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Asks for a summary; `None` where it is not for others to write.
+    /// Requests a summary; `None` if the built-in summariser writes it.
     fn ask(
         &self,
         context: Context<'_>,
@@ -104,7 +104,7 @@ impl Sources<'_> {
         Some(self.checked(reply, given, &subject.instructions))
     }
 
-    /// What is sent, with secrets masked unless the policy says never.
+    /// The rounds to send, with secrets masked unless the policy says never.
     fn without_secrets(&self, rounds: Vec<String>) -> Vec<String> {
         match &self.redactor {
             Some(redactor) => {
@@ -115,7 +115,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The answer, unless it names more than the policy allows of what its writer was not given.
+    /// The answer, or a failure if it has more invented names than the policy allows.
     fn checked(&self, reply: ModelReply, given: Vec<String>, instructions: &str) -> Answer {
         let Ok(text) = &reply.text else {
             return Answer { reply, invented: 0 };

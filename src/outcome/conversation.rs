@@ -1,6 +1,6 @@
 //! What happened to one conversation: its sizes, the edits with their reasons, the summary, the restored files.
 //!
-//! Plain data; never decides anything.
+//! Plain data; decides nothing.
 
 use std::ops::AddAssign;
 
@@ -17,7 +17,7 @@ pub struct ConversationOutcome {
     pub id: String,
     /// The name of the estimator that counted the tokens.
     pub estimator: String,
-    /// What the provider counted, where the transcript recorded it.
+    /// What the provider counted, if the transcript recorded it.
     pub usage: Option<Usage>,
     /// Tokens before.
     pub tokens_before: u64,
@@ -29,7 +29,7 @@ pub struct ConversationOutcome {
     pub messages_after: u64,
     /// The tokens above which the policy summarises, if it does at all.
     pub threshold: Option<u64>,
-    /// The cap that was asked for, if one was.
+    /// The target, if there is one.
     pub target: Option<TargetOutcome>,
     /// Why it was summarised, or why not.
     pub reason: String,
@@ -37,14 +37,14 @@ pub struct ConversationOutcome {
     pub actions: Vec<Action>,
     /// The summary, if one was tried.
     pub summary: Option<SummaryOutcome>,
-    /// Files whose content was put back after the summary.
+    /// Files whose content was restored after the summary.
     pub restored: Vec<Restored>,
-    /// Offloads of our own that no kept message names any more, cleaned up.
+    /// Offloads of ours that were deleted because no kept message refers to them any more.
     pub deleted_files: Vec<String>,
 }
 
 impl ConversationOutcome {
-    /// A conversation to which nothing was done.
+    /// A conversation that is left as it is.
     pub fn unchanged(
         id: impl Into<String>,
         estimator: impl Into<String>,
@@ -69,7 +69,7 @@ impl ConversationOutcome {
         }
     }
 
-    /// The same conversation with what is true of the input, and without what was done to it.
+    /// The same conversation as it was in the input, without anything done to it.
     #[must_use]
     pub fn left_alone(self) -> Self {
         ConversationOutcome {
@@ -87,20 +87,20 @@ impl ConversationOutcome {
     }
 }
 
-/// How many live tokens a conversation was to have, and whether it has no more.
+/// The target of a conversation in live tokens, and whether the result is within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct TargetOutcome {
-    /// What was asked for, in tokens.
+    /// The target, in tokens.
     pub tokens: u64,
     /// Whether it may be missed for the sake of the user's words.
     pub kind: TargetKind,
     /// Whether the result is within it.
     pub reached: bool,
-    /// Why it is not, where it may be missed.
+    /// Why an aim was missed, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Missed>,
-    /// The tokens that do not count in it: those of system messages, where it is an aim.
+    /// The tokens that do not count: those of system messages for an aim, else 0.
     #[serde(skip)]
     beside: u64,
 }
@@ -110,11 +110,11 @@ pub struct TargetOutcome {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Missed {
-    /// What the user typed stays.
+    /// The words that the user typed are kept.
     UserWords,
-    /// A summary has its least room.
+    /// A summary has its smallest size.
     SummaryRoom,
-    /// The newest messages stay, or nothing may be summarised.
+    /// The newest messages are kept, or nothing may be summarised.
     KeptMessages,
 }
 
@@ -136,7 +136,7 @@ impl Missed {
 }
 
 impl TargetOutcome {
-    /// What a result of `tokens_after` live tokens means for a cap of `tokens`.
+    /// The outcome of a cap of `tokens` for a result of `tokens_after` live tokens.
     pub fn new(tokens: u64, tokens_after: u64) -> Self {
         TargetOutcome {
             tokens,
@@ -147,7 +147,7 @@ impl TargetOutcome {
         }
     }
 
-    /// The same for a target of this kind, in which so many tokens of the result do not count.
+    /// The same for a target of this kind, if `beside` tokens of the result do not count.
     #[must_use]
     pub fn of_kind(self, kind: TargetKind, beside: u64) -> Self {
         TargetOutcome {
@@ -168,7 +168,7 @@ impl TargetOutcome {
         }
     }
 
-    /// The same, with the reason why it was missed, if it is an aim and was.
+    /// The same with the reason for missing it, if it is an aim and was missed.
     #[must_use]
     pub fn because(self, reason: Missed) -> Self {
         let is_missed = self.kind == TargetKind::Aim && !self.reached;
@@ -178,12 +178,12 @@ impl TargetOutcome {
         }
     }
 
-    /// The live tokens of the whole conversation that are within it.
+    /// The most live tokens of the whole conversation that are within it.
     pub fn cap(&self) -> u64 {
         self.tokens + self.beside
     }
 
-    /// Whether somebody has to be told by the exit code: a cap is not kept to.
+    /// Whether the exit code reports it: a cap was exceeded.
     pub fn is_broken(&self) -> bool {
         self.kind == TargetKind::Cap && !self.reached
     }
@@ -199,13 +199,13 @@ pub struct Action {
     pub line: u64,
     /// The message in the conversation, from 1.
     pub message: u64,
-    /// The tool's name in the transcript, where the edit concerns a call or a result.
+    /// The tool's name in the transcript, if the edit concerns a call or a result.
     pub tool: Option<String>,
     /// Why.
     pub reason: String,
-    /// Tokens of what was edited, before.
+    /// Tokens of the edited content, before.
     pub tokens_before: u64,
-    /// Tokens of what stands there now.
+    /// Tokens of the new content.
     pub tokens_after: u64,
 }
 
@@ -214,7 +214,7 @@ pub struct Action {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActionKind {
-    /// Lines outside the live window left the output.
+    /// Lines outside the live window were removed.
     Drop,
     /// An oversize output was written to the store; a preview stays.
     Demote,
@@ -224,7 +224,7 @@ pub enum ActionKind {
     Offload,
     /// A span of messages became a summary.
     Summarize,
-    /// A file's content was put back.
+    /// A file's content was restored.
     Restore,
     /// Reasoning, calls or empty messages were removed because the summary failed.
     Prune,
@@ -262,21 +262,21 @@ impl std::fmt::Display for ActionKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct SummaryOutcome {
-    /// The name of the summariser that wrote it.
+    /// The name of the summariser that the policy asks for.
     pub source: String,
-    /// The model, where one was asked.
+    /// The model, if one was asked.
     pub model: Option<String>,
-    /// Whether a summary by `source` stands in the result.
+    /// Whether the result contains a summary by `source`.
     pub success: bool,
     /// Messages that it replaces.
     pub messages: u64,
-    /// Messages that stay behind it.
+    /// Messages that are kept after it.
     pub preserved_messages: u64,
     /// Its tokens.
     pub tokens: u64,
-    /// How often a summary was asked for.
+    /// How many requests were made for it.
     pub attempts: u64,
-    /// What was done instead, when it failed.
+    /// What was done instead, if it failed.
     pub fallback: Option<String>,
     /// Names and figures in it that the transcript does not have.
     pub invented: u64,
@@ -286,22 +286,22 @@ pub struct SummaryOutcome {
     pub user_verbatim: u64,
     /// Typed messages that were clipped.
     pub user_clipped: u64,
-    /// What asking a server took, where one was asked.
+    /// What the requests cost, if a server was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }
 
-/// What asking took.
+/// What requests to a server cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[non_exhaustive]
 pub struct Spent {
     /// Requests that were sent.
     pub requests: u64,
-    /// Answers that an earlier run had left in the store.
+    /// Answers that were found in the store.
     pub cached: u64,
-    /// Tokens that the provider counted in what it was sent.
+    /// Input tokens as the provider counted them.
     pub input_tokens: u64,
-    /// Tokens that the provider counted in its answers.
+    /// Output tokens as the provider counted them.
     pub output_tokens: u64,
 }
 
@@ -314,13 +314,13 @@ impl AddAssign for Spent {
     }
 }
 
-/// A file whose content was put back.
+/// A file whose content was restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Restored {
     /// Its path as the transcript names it.
     pub path: String,
-    /// Tokens that it takes.
+    /// Tokens of the restored content.
     pub tokens: u64,
     /// Where the content came from.
     pub source: RestoredFrom,

@@ -1,18 +1,18 @@
-//! What was asked for and not done, and what is odd about an input: closed lists of kinds.
+//! What was asked for and not done, and warnings: closed lists of kinds.
 //!
-//! Each kind says here whether it is told at the end of a run without being asked. Never decides when one holds.
+//! Each kind says here whether the end of a run shows it without `-v`. Others decide when one applies.
 
 use serde::{Serialize, Serializer};
 
 use crate::format;
 
-/// Something that was asked for and failed, though the input was done. The exit code is 3.
+/// Something that was asked for and failed, although the input was processed. The exit code is 3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Degraded {
-    /// What.
+    /// Its kind.
     pub kind: DegradedKind,
-    /// One sentence; the same for all inputs with the same reason, so that they can be told as one.
+    /// One sentence; the same for all inputs with the same reason, so that they share a notice.
     pub message: String,
 }
 
@@ -20,7 +20,7 @@ pub struct Degraded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum DegradedKind {
-    /// The summariser that the policy names gave no summary.
+    /// The summariser that the policy names wrote no summary.
     SummaryFailed,
     /// The policy's offload step was due, and there was no store.
     NoStore,
@@ -50,15 +50,15 @@ impl Serialize for DegradedKind {
     }
 }
 
-/// Something about the input or the result that is worth knowing, and no failure.
+/// Something about the input or the result that is worth knowing but not a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Warning {
-    /// What.
+    /// Its kind.
     pub kind: WarningKind,
-    /// The line, from 1; none when the whole file is meant.
+    /// The line, from 1; `None` for the whole file.
     pub line: Option<u64>,
-    /// One sentence; without names or figures of its own where the kind is told at the end of a run.
+    /// One sentence; without names or figures of this input if the end of a run shows this kind.
     pub message: String,
 }
 
@@ -68,27 +68,27 @@ pub struct Warning {
 pub enum WarningKind {
     /// A line is odd, and passed through.
     Line(format::WarningKind),
-    /// The file is left alone for what it holds, which no reader knows.
+    /// The file is left as it is, because something in it is not supported.
     Unsupported,
-    /// Words of the user that the policy keeps are not all there.
+    /// Typed messages are not kept in full.
     UserWords,
-    /// A picture or a document that the user put beside words is not there any more.
+    /// A picture or a document in a typed message is gone.
     Pictures,
-    /// The model was not given all that its summary stands for.
+    /// The model was not sent everything that its summary replaces.
     NotSummarised,
-    /// A file was not put back from below the files' folder.
+    /// A file could not be read from the files' folder.
     FileNotRead,
-    /// A file was not put back: secrets are kept under such names.
+    /// A file was not restored, because files of that name contain secrets.
     FileWithheld,
-    /// A line had secrets, which are masked.
+    /// A line contained secrets, which are masked now.
     Redacted,
-    /// A command of the user's own did not do well.
+    /// A hook failed.
     Hook,
-    /// An offload that nothing names any more stays in the store.
+    /// An offload that nothing refers to any more could not be deleted.
     NotCleanedUp,
-    /// A file that was replaced had what the new one could not be given.
+    /// A replaced file had attributes that the new one could not be given.
     AttributesLost,
-    /// An oversize result was not moved to the store, for there is none.
+    /// An oversize result was not moved to the store, because there is none.
     NotDemoted,
 }
 
@@ -111,7 +111,7 @@ impl WarningKind {
         }
     }
 
-    /// Whether the end of a run tells of it without `-v`.
+    /// Whether the end of a run shows it without `-v`.
     pub fn is_always_said(self) -> bool {
         match self {
             // The first with what became of the file.

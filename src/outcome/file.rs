@@ -1,6 +1,6 @@
-//! What reports on inputs that are only examined (`stats`, `eval`, `replay`, `verify`) say about each of them.
+//! The entry for each input in reports of commands that only examine (`stats`, `eval`, `replay`, `verify`).
 //!
-//! Plain data; never decides anything.
+//! Plain data; decides nothing.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::{OutcomeError, path_text};
 use crate::error::Error;
 use crate::format::Unsupported;
 
-/// An input that was examined, or was to be: an entry of a report's `files`.
+/// One input: an entry of a report's `files`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileRecord<T> {
     /// The input's path as given, with `/`; `-` for stdin.
@@ -25,18 +25,18 @@ pub struct FileRecord<T> {
     pub found: T,
 }
 
-/// What became of an input.
+/// The status of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileStatus {
     /// It was examined.
     Examined,
-    /// No reader knows its format.
+    /// Its format is not supported.
     Unsupported(Unsupported),
     /// It could not be read.
     Failed,
 }
 
-/// What a command looks for in its inputs.
+/// What a command finds in an input.
 pub trait Find: Default {
     /// Nothing yet, in an input of `bytes` bytes.
     fn in_bytes(_bytes: u64) -> Self {
@@ -47,12 +47,12 @@ pub trait Find: Default {
     fn status(&self) -> &'static str;
 }
 
-/// How many inputs there are, by what became of them.
+/// The numbers of inputs by status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FileCounts {
     /// Those that were examined.
     pub examined: u64,
-    /// Those whose format no reader knows.
+    /// Those whose format is not supported.
     pub unsupported: u64,
     /// Those that could not be read.
     pub failed: u64,
@@ -70,7 +70,7 @@ impl<T: Find> FileRecord<T> {
         }
     }
 
-    /// An input that no reader knows.
+    /// An input whose format is not supported.
     pub fn unsupported(path: &Path, why: Unsupported, bytes: u64) -> Self {
         FileRecord {
             format: Some(why.name.to_owned()),

@@ -1,25 +1,25 @@
-//! What the end of a run says besides the totals: one entry a reason, with the inputs that it concerns.
+//! The notices at the end of a run: one for each reason, with the inputs concerned.
 //!
-//! Only groups and counts. Never renders, and never decides what is worth saying: each kind does.
+//! Only groups and counts. Does not render; each kind decides for itself whether it is shown.
 
 use std::collections::BTreeMap;
 
 use super::{Degraded, Outcome, Status, Warning, WarningKind};
 use crate::format;
 
-/// How much a notice weighs.
+/// How serious a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// It was asked for and failed: the exit code is 3.
+    /// Something that was asked for failed: the exit code is 3.
     Failed,
-    /// It is worth knowing: a warning.
+    /// A warning.
     Warning,
 }
 
-/// One reason, and the inputs that it concerns.
+/// One reason, with the inputs concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// How much it weighs.
+    /// How serious it is.
     pub weight: Weight,
     /// The stable name that scripts branch on.
     pub kind: &'static str,
@@ -31,9 +31,9 @@ pub struct Notice {
     pub files: u64,
     /// The first of them, up to [`NAMED`].
     pub names: Vec<String>,
-    /// The lines of the first input, from 1, up to [`LINES`], where lines are to blame.
+    /// The lines of the first input that caused it, from 1, up to [`LINES`].
     pub lines: Vec<u64>,
-    /// How many lines, in all inputs.
+    /// The number of such lines in all inputs.
     pub places: u64,
 }
 
@@ -41,10 +41,10 @@ pub struct Notice {
 pub const NAMED: usize = 3;
 /// How many lines a notice names.
 pub const LINES: usize = 10;
-/// How many reasons of one kind are told apart; the others become one notice.
+/// How many reasons of one kind get notices of their own; the others share one.
 const REASONS: usize = 5;
 
-/// Notices, while the inputs are gone over.
+/// Collects notices, input by input.
 #[derive(Debug, Clone, Default)]
 pub struct Notices {
     groups: BTreeMap<(Weight, &'static str), BTreeMap<String, Group>>,
@@ -55,14 +55,14 @@ struct Group {
     hint: Option<&'static str>,
     files: u64,
     names: Vec<String>,
-    /// The input that was added last: what it adds again is another line of it.
+    /// The input that was added last: if it is added again, that is another line of it.
     last: String,
     lines: Vec<u64>,
     places: u64,
 }
 
 impl Notices {
-    /// The notices on a run of `compact`.
+    /// The notices of a run of `compact`.
     pub fn of(outcomes: &[Outcome]) -> Self {
         let mut notices = Notices::default();
         let mut unread: BTreeMap<&str, u64> = BTreeMap::new();
@@ -110,7 +110,7 @@ impl Notices {
                 let format = format_of(outcome);
                 let mut told = outcome.warnings.iter();
                 let told = told.find(|w| w.kind == WarningKind::Unsupported);
-                // What each of many has, their entries in the report tell.
+                // With many kinds of reasons, the report's entries say which input has which.
                 let is_one = unread.get(format) == Some(&1);
                 match told.filter(|_| is_one) {
                     Some(told) => notices.unsupported(input, &told.message, "left as it is"),
@@ -133,7 +133,7 @@ impl Notices {
         }
     }
 
-    /// An input whose format is not supported, why that is so, and what became of it.
+    /// Adds an input whose format is not supported, why that is so, and what was done with it.
     pub fn unsupported(&mut self, input: &str, why: &str, left: &str) {
         let message = format!("{why}; {left}");
         self.add(
@@ -145,7 +145,7 @@ impl Notices {
         );
     }
 
-    /// Something about an input, at one of its lines where one is to blame. Inputs come one after the other.
+    /// Adds something about an input, with the line that caused it, if one did. Inputs must be added one after the other.
     pub fn add(
         &mut self,
         weight: Weight,
@@ -177,7 +177,7 @@ impl Notices {
         }
     }
 
-    /// What failed first, then by kind; of one kind, what concerns most inputs first.
+    /// The notices: failures first, then by kind, and within a kind those with most inputs first.
     pub fn into_list(self) -> Vec<Notice> {
         let of_kind =
             |((weight, kind), groups): ((Weight, &'static str), BTreeMap<String, Group>)| {
@@ -203,7 +203,7 @@ impl Notices {
     }
 }
 
-/// What the notice says that takes the place of further reasons of a kind.
+/// The message of the notice for further reasons of a kind.
 const OTHERS: &str = "other reasons; the report has them";
 
 fn format_of(outcome: &Outcome) -> &str {

@@ -1,6 +1,6 @@
 //! Sums over outcomes, and the ratio that is derived from them.
 //!
-//! Stores only what adds up; what is derived is computed when it is shown.
+//! Stores only what can be added; derived figures are computed when they are shown.
 
 use std::ops::AddAssign;
 
@@ -12,21 +12,21 @@ use super::{Outcome, Spent, Status};
 /// Sums over many outcomes. Adding is associative, so that threads may fold in any grouping.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Inputs in all.
+    /// All inputs.
     pub files: u64,
-    /// Of these compacted.
+    /// Of these, compacted.
     pub compacted: u64,
-    /// Of these unchanged.
+    /// Of these, unchanged.
     pub unchanged: u64,
-    /// Of these failed.
+    /// Of these, failed.
     pub failed: u64,
-    /// Of these unsupported.
+    /// Of these, unsupported.
     pub unsupported: u64,
-    /// Of these skipped.
+    /// Of these, skipped.
     pub skipped: u64,
-    /// Of these rejected.
+    /// Of these, rejected.
     pub rejected: u64,
-    /// Of all of these, those for which something failed that was asked for.
+    /// Of all, those for which something that was asked for failed.
     pub degraded: u64,
     /// Bytes of the inputs that were read.
     pub bytes_before: u64,
@@ -40,7 +40,7 @@ pub struct Totals {
     pub tokens_before: u64,
     /// Live tokens after.
     pub tokens_after: u64,
-    /// What asking servers for summaries took, where any was asked.
+    /// What requests for summaries cost, if a server was asked.
     pub spent: Option<Spent>,
 }
 
@@ -54,7 +54,7 @@ impl Totals {
         totals
     }
 
-    /// Tokens that left the live windows.
+    /// Tokens that were removed from the live windows.
     pub fn tokens_saved(&self) -> u64 {
         self.tokens_before.saturating_sub(self.tokens_after)
     }
@@ -139,9 +139,9 @@ impl Serialize for Totals {
     }
 }
 
-/// `after / before` to 4 decimals, halves upward; 1 where there was nothing before.
+/// `after / before` to 4 decimals, rounding halves up; 1 if `before` is 0.
 ///
-/// In whole numbers until the last step, so that no platform rounds differently.
+/// Computed in integers until the last step, so that all platforms round alike.
 pub fn ratio(before: u64, after: u64) -> f64 {
     if before == 0 {
         return 1.0;

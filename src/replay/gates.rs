@@ -1,8 +1,8 @@
-//! What a policy still allows in a session: what depends on the turns before.
+//! Limits that depend on what happened earlier in the session.
 //!
-//! `trigger.max_compactions` bounds the compactions that were made, `summary.breaker` the failures in a row; where a failure
-//! has something in its place, that goes on. An aim that a summary has missed (what a person typed stays, whatever the aim)
-//! is tried for again when the window has grown by an eighth: until then every request would summarise the same words again.
+//! `trigger.max_compactions` limits compactions, `summary.breaker` failures in a row; what replaces a failed summary goes on. If
+//! a summary misses an aim (typed messages are kept whatever the aim), the next attempt is made when the window has grown by an
+//! eighth: until then every request would summarise the same words again.
 
 use super::round::Asked;
 use crate::policy::{OnFailure, Policy, TargetKind};
@@ -14,11 +14,11 @@ pub(super) struct Gates<'p> {
     policy: &'p Policy,
     compactions: u64,
     breaker: Breaker,
-    /// Nothing over the trigger is summarised below so many live tokens.
+    /// Nothing is summarised below this many live tokens, even over the trigger.
     resume: u64,
 }
 
-/// A missed aim is tried for again when the window has grown by one part in so many.
+/// After a missed aim, the window must grow by 1/8 before the next attempt.
 const GROWTH: u64 = 8;
 
 impl<'p> Gates<'p> {
@@ -32,7 +32,7 @@ impl<'p> Gates<'p> {
         }
     }
 
-    /// The gate that holds a summary back, if one does.
+    /// The gate that prevents a summary, if one does.
     pub(super) fn closed(&self) -> Option<String> {
         let most = self.policy.trigger.max_compactions;
         if most > 0 && self.compactions >= most {
@@ -46,13 +46,14 @@ impl<'p> Gates<'p> {
         is_held.then(|| format!("summary.breaker = {}", summary.breaker))
     }
 
-    /// The aim that holds a summary of so many live tokens back, if one does; not one that the session itself asks for.
+    /// The missed aim that prevents a summary of `total` live tokens, if one does. Does not apply to a summary that the
+    /// session asks for.
     pub(super) fn waits(&self, total: u64) -> Option<String> {
         let aim = self.policy.target.tokens;
         (total < self.resume).then(|| format!("target.tokens = {aim}, an aim that was missed"))
     }
 
-    /// A summary was tried, and so many live tokens are left.
+    /// Records an attempt, and the live tokens after it.
     pub(super) fn left(&mut self, total: u64) {
         let target = &self.policy.target;
         let is_missed =
@@ -64,12 +65,12 @@ impl<'p> Gates<'p> {
         };
     }
 
-    /// A compaction was made.
+    /// Records a compaction.
     pub(super) fn made(&mut self) {
         self.compactions += 1;
     }
 
-    /// A summary was asked for, or not.
+    /// Records whether a summary was requested, and whether that failed.
     pub(super) fn asked(&mut self, asked: Asked) {
         match asked {
             Asked::Nobody => {}

@@ -1,30 +1,29 @@
-//! A policy, turn by turn over a recorded session, as the live agent would have run it.
+//! Runs a policy step by step over a recorded session, as a live agent would have.
 //!
-//! A *step* is a model request: what came before the next recorded answer is appended, the policy's layers run once, and
-//! what is there then is sent; the recorded answer is appended afterwards, whatever the model would have said to a shorter
-//! history. What follows the last answer is appended, and the layers run on it, but nobody is known to have sent it. An
-//! answer that the agent made up itself is no request.
+//! A *step* is a model request. The messages before the next recorded answer are appended, the policy's layers run once, and
+//! the window is sent. Then the recorded answer is appended, whatever a model would have said to the shorter history. Messages
+//! after the last answer are appended and the layers run, but that is not counted as a request. An answer that the agent made
+//! up itself is not a request either.
 //!
-//! Gates that look back are kept for the whole session: `trigger.offload_freed_below` (against what this step's offload
-//! freed), `trigger.max_compactions` (summaries that were made, and messages that left without one) and `summary.breaker`
-//! (failures in a row; a success begins anew; an attempt that comes to nothing is a failure). An answer that broke off and a
-//! call for a compaction force a summary as in `compact`, behind the same gates. Summaries are scripted or extractive: no
-//! request is ever made.
+//! Some gates look back over the session: `trigger.offload_freed_below` (what this step's offloading freed),
+//! `trigger.max_compactions` (summaries, and messages removed without one) and `summary.breaker` (failures in a row; a success
+//! resets it; an attempt without a result is a failure). An answer that broke off and a call for a compaction force a summary
+//! as in `compact`, within the same gates. Summaries are scripted or extractive: no request is ever sent.
 //!
 //! # Figures
 //!
-//! Policies count in their own ways, and a policy that counts less has not sent less. So each figure is there twice: in
-//! `tokens` all are counted by the default policy's estimator, and can be compared; in `own`, in the timeline and in the
-//! reasons they are counted as the policy does, and can be held against its threshold.
+//! Policies count tokens in different ways, and one that counts fewer has not sent fewer. So each figure is given twice: in
+//! `tokens`, counted by the default policy's estimator for all, to compare policies; and in `own`, in the timeline and in the
+//! reasons, counted by the policy's own estimator, to compare with its threshold.
 //!
 //! | figure | what it is |
 //! | --- | --- |
 //! | `sent` | the tokens of all requests, added up |
-//! | `cache_lost` | of a request's tokens, those of messages that the request before held, too, and that stand at or behind the first message that differs from it: a prompt cache had them, and was no use |
+//! | `cache_lost` | tokens of messages that were also in the previous request, but at or after the first difference, so that a prompt cache held them in vain |
 //! | `peak` | the largest request |
-//! | `final` | what is there at the end |
+//! | `final` | the window at the end |
 //!
-//! PURE. The fields of what comes of it are the JSON's keys, in its order.
+//! PURE. The fields of the results are the JSON's keys, in its order.
 
 mod gates;
 mod play;
@@ -42,7 +41,7 @@ pub use play::{Player, Replaying};
 pub use recording::{Answers, Recorded, Recording, recordings};
 pub use totals::Totals;
 
-/// What came of one input.
+/// The result for one input.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileReplay {
     /// Its sessions, in the order of the transcript.
@@ -60,15 +59,15 @@ impl Find for FileReplay {
 pub struct SessionReplay {
     /// `main`, a sidechain's id, or `line:7`.
     pub id: String,
-    /// Messages that were recorded.
+    /// Recorded messages.
     pub messages: u64,
-    /// Of these, those that a person typed.
+    /// Of these, typed messages.
     pub turns: u64,
     /// Model requests.
     pub requests: u64,
-    /// What it comes to where nothing is taken out.
+    /// The cost without compaction.
     pub whole: Figures,
-    /// What comes of each policy, in the order in which they were given.
+    /// The result of each policy, in the given order.
     pub policies: Vec<PolicyReplay>,
 }
 
@@ -80,13 +79,13 @@ pub struct PolicyReplay {
     /// What was done.
     #[serde(flatten)]
     pub done: Done,
-    /// Tokens, counted alike for all policies.
+    /// Tokens by the estimator that is the same for all policies.
     pub tokens: Figures,
-    /// Tokens as the policy counts them.
+    /// Tokens by the policy's own estimator.
     pub own: Figures,
     /// The name of its estimator.
     pub estimator: &'static str,
-    /// The tokens above which it summarises, if it does at all.
+    /// The tokens above which it summarises, if it does.
     pub threshold: Option<u64>,
     /// The turns, as the policy counts.
     pub turns: Vec<TurnReplay>,
@@ -94,12 +93,12 @@ pub struct PolicyReplay {
     pub steps: Vec<Step>,
 }
 
-/// How often a policy did something.
+/// How often a policy acted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Done {
-    /// Summaries, and messages that left without one.
+    /// Summaries, and times that messages were removed without one.
     pub compactions: u64,
-    /// Times that no summary could be had.
+    /// Times that no summary could be written.
     pub failures: u64,
     /// Results that were cleared, demoted or offloaded.
     pub edits: u64,
@@ -110,7 +109,7 @@ pub struct Done {
 pub struct Figures {
     /// Tokens of all requests.
     pub sent: u64,
-    /// Tokens that a prompt cache had and could not give.
+    /// Tokens that a prompt cache held in vain.
     pub cache_lost: u64,
     /// Tokens of the largest request.
     pub peak: u64,
@@ -122,13 +121,13 @@ pub struct Figures {
 /// One turn: from a typed message to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct TurnReplay {
-    /// Its number, from 1; 0 is what stands before the first typed message.
+    /// Its number, from 1; 0 is what comes before the first typed message.
     pub turn: u64,
     /// The line on which it begins, from 1.
     pub line: u64,
     /// Model requests.
     pub requests: u64,
-    /// Tokens of these.
+    /// Tokens of these requests.
     pub sent: u64,
     /// Tokens at its end.
     pub context: u64,
@@ -137,9 +136,9 @@ pub struct TurnReplay {
 /// A step at which something happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// The model request, from 1; one more than there are for what follows the last answer.
+    /// The number of the model request, from 1; one more than the last for what follows the last answer.
     pub request: u64,
-    /// The turn that it is a part of.
+    /// The number of its turn.
     pub turn: u64,
     /// The line of the newest message in it, from 1.
     pub line: u64,
@@ -151,14 +150,14 @@ pub struct Step {
     pub events: Vec<Event>,
 }
 
-/// What a layer did, or did not.
+/// What a layer did or failed to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
     /// The layer.
     pub layer: Layer,
-    /// Whether it did.
+    /// Whether it did something.
     pub result: Verdict,
-    /// Results that were replaced, messages that were summarised, files that were put back.
+    /// The number of replaced results, summarised messages or restored files.
     pub count: u64,
     /// Tokens that this freed.
     pub freed: u64,
@@ -166,16 +165,16 @@ pub struct Event {
     pub reason: String,
 }
 
-/// Whether a layer did what it was to do.
+/// Whether a layer did what it was due to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It did.
     Made,
-    /// The messages left without a summary: none could be had, or it would have been too large.
+    /// Messages were removed without a summary, because none could be written or it would have been too large.
     LeftOut,
     /// It could not.
     Failed,
-    /// A gate held it back; said once for each gate.
+    /// A gate prevented it; reported once for each gate.
     Held,
 }

@@ -1,4 +1,4 @@
-//! Sessions, played step by step under one policy after the other.
+//! Plays sessions step by step, under one policy after the other.
 
 use rayon::prelude::*;
 
@@ -23,11 +23,11 @@ pub struct Player<'p> {
     estimator: Estimator,
 }
 
-/// Several policies, side by side.
+/// Several policies to compare.
 #[derive(Debug)]
 pub struct Replaying<'p> {
     players: Vec<Player<'p>>,
-    /// What counts for all of them.
+    /// The estimator for figures that are compared.
     alike: Estimator,
 }
 
@@ -35,7 +35,7 @@ impl<'p> Player<'p> {
     /// A policy with the answers of its scripted summariser.
     ///
     /// # Errors
-    /// Where the policy asks for what is not built in.
+    /// If the policy asks for something that is not built in.
     pub fn new(policy: &'p Policy, replies: Replies) -> Result<Self> {
         Ok(Player {
             policy,
@@ -44,7 +44,7 @@ impl<'p> Player<'p> {
         })
     }
 
-    /// The plain lines that it leaves of a session in the end.
+    /// The plain lines that are left of a session at its end.
     pub fn left(&self, recording: &Recording) -> Vec<u8> {
         let play = self.play(recording, &self.estimator);
         let transcript = &play.window.work.transcript;
@@ -55,7 +55,7 @@ impl<'p> Player<'p> {
             .collect()
     }
 
-    /// Plays one session; `alike` counts for all policies.
+    /// Plays one session; `alike` is the estimator for figures that are compared.
     fn play<'r>(&'p self, recording: &'r Recording, alike: &Estimator) -> Play<'r, 'p> {
         let mut play = Play {
             player: self,
@@ -82,12 +82,12 @@ impl<'p> Player<'p> {
     }
 }
 
-/// A session under way.
+/// A session in progress.
 struct Play<'r, 'p> {
     player: &'p Player<'p>,
     window: Window<'r>,
     gates: Gates<'p>,
-    /// The gate that was last said to be closed.
+    /// The closed gate that was last reported.
     held: Option<String>,
     /// Requests so far.
     request: u64,
@@ -135,7 +135,7 @@ impl Play<'_, '_> {
         }
     }
 
-    /// Runs the layers on what is there.
+    /// Runs the layers on the window.
     fn layers(&mut self) {
         let policy = self.player.policy;
         let before = self.window.total();
@@ -236,7 +236,7 @@ impl<'p> Replaying<'p> {
         Ok(Replaying { players, alike })
     }
 
-    /// The name of the estimator that counts for all.
+    /// The name of the estimator for figures that are compared.
     pub fn estimator(&self) -> &'static str {
         self.alike.name()
     }
@@ -257,7 +257,7 @@ impl<'p> Replaying<'p> {
         }
     }
 
-    /// What a session comes to where nothing is taken out.
+    /// The cost of a session without compaction.
     fn whole(&self, recording: &Recording) -> Figures {
         let format = recording.format;
         let mut said = crate::format::Warnings::default();

@@ -1,8 +1,8 @@
-//! A transcript becomes the sessions that it recorded: for each, its messages in order, a plain line each.
+//! The sessions that a transcript recorded: the messages of each in order, one plain line for each message.
 //!
-//! Recorded compactions are gone over: a policy that is replayed makes its own. Each message is written as a plain line by
-//! its dialect. Results of a request come before what the agent put beside them, as it sends them. Nothing is decided here,
-//! and nothing is counted.
+//! Recorded compactions are skipped: the replayed policy makes its own. The dialect writes each message as a plain line.
+//! Results come before other content of the same message, in the order in which the agent sends them. Decides and counts
+//! nothing.
 
 use crate::format::Format;
 use crate::scan::{RawLine, lines};
@@ -10,20 +10,20 @@ use crate::transcript::{
     Answer, BlockKind, Conversation, ConversationId, Message, Role, Transcript, Typed,
 };
 
-/// A session as it was recorded.
+/// A recorded session.
 #[derive(Debug)]
 pub struct Recording {
     /// `main`, a sidechain's id, or `line:7`.
     pub id: String,
     /// The format of the plain lines.
     pub format: Format,
-    /// The plain lines, a message each.
+    /// The plain lines, one a message.
     pub bytes: Vec<u8>,
-    /// The messages, in their order.
+    /// The messages in order.
     pub messages: Vec<Recorded>,
 }
 
-/// A message of a recording.
+/// A recorded message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// The line of the transcript on which it begins, from 1 in its file.
@@ -39,14 +39,14 @@ pub struct Recorded {
 /// Whether a message answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
-    /// A model gave it.
+    /// A model wrote it.
     Yes,
-    /// Nobody was asked: it is no answer, or the agent made it up.
+    /// No request was sent: it is not an answer, or the agent made it up.
     No,
 }
 
-/// The sessions of a transcript that have messages. `line` is its number (from 1) where it is one line of a
-/// conversation-per-line file, and `first_line` that of its first line in its file.
+/// The sessions of a transcript, without empty ones. `line` is its number (from 1) if it is one line of a
+/// conversation-per-line file; `first_line` is the number of its first line in the file.
 pub fn recordings(
     format: Format,
     transcript: &Transcript<'_>,
@@ -86,7 +86,7 @@ pub fn recordings(
 }
 
 impl Recording {
-    /// The numbers (from 0) of the answers that were asked for.
+    /// The numbers (from 0) of the messages that answer requests.
     pub(super) fn answers(&self) -> impl Iterator<Item = usize> + '_ {
         let messages = self.messages.iter().enumerate();
         messages
@@ -95,7 +95,7 @@ impl Recording {
     }
 }
 
-/// The messages in the order in which they were sent: results come before what the agent put beside them.
+/// The messages in the order in which they were sent: results come before other content.
 fn in_order(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<Message> {
     let all_are = |message: &Message, kind: BlockKind| {
         let mut blocks = conversation.blocks(message).iter();
@@ -130,8 +130,7 @@ mod tests {
     use super::*;
     use crate::format::Warnings;
 
-    /// The plain lines of each session, with the line of its first message and what is said about each message: `t`yped,
-    /// `a`nswer.
+    /// The plain lines of each session, with the line of its first message and a letter for each message: `t`yped, `a`nswer.
     fn plain(format: Format, text: &str, line: Option<u64>) -> Vec<(String, String, String)> {
         let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
         let recordings = recordings(format, &transcript, 1, line).into_iter();

@@ -1,22 +1,22 @@
-//! What a round of a policy's layers has done, told as events.
+//! The events of a round.
 
 use super::{Event, Verdict};
 use crate::pipeline::Round;
 use crate::policy::Layer;
 use crate::settle::{Change, KeptMessages, Summarised, SummaryResult};
 
-/// What came of asking for a summary.
+/// The outcome of a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nobody was asked.
+    /// None was requested.
     Nobody,
-    /// There is one.
+    /// It succeeded.
     Answered,
-    /// There is none by the one who was asked; what was done instead is an event.
+    /// It failed; what was done instead is an event.
     Failed,
 }
 
-/// The events of a round, in the order of the layers, and what came of asking for a summary.
+/// The events of a round, in the order of the layers, and the outcome of a request for a summary.
 pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
     let mut events = Vec::new();
     for layer in [
@@ -47,7 +47,7 @@ pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
                     &summarised.message,
                     summarised.kept,
                 ) {
-                    // One that was too large was there.
+                    // A summary that is too large is not a failure to write one.
                     (true, _, _) | (false, None, KeptMessages::Whole) => Asked::Answered,
                     (false, Some(_), _) | (false, None, KeptMessages::Pruned) => Asked::Failed,
                 };
@@ -73,7 +73,7 @@ pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
     (events, asked)
 }
 
-/// A summary, or messages that leave without one, and the files that came back.
+/// The events of a summary, or of messages removed without one, and of restored files.
 fn summary(summarised: &Summarised, why: &str) -> Vec<Event> {
     let outcome = &summarised.outcome;
     let (result, more) = match (&summarised.message, summarised.kept, &outcome.fallback) {

@@ -8,21 +8,21 @@ use crate::outcome::{FileCounts, FileRecord};
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Totals {
-    /// Inputs in all.
+    /// All inputs.
     pub files: u64,
-    /// Of these replayed.
+    /// Of these, replayed.
     pub replayed: u64,
-    /// Of these unsupported.
+    /// Of these, unsupported.
     pub unsupported: u64,
-    /// Of these failed.
+    /// Of these, failed.
     pub failed: u64,
     /// Sessions.
     pub sessions: u64,
     /// Model requests.
     pub requests: u64,
-    /// What all comes to where nothing is taken out.
+    /// The cost without compaction.
     pub whole: Figures,
-    /// What comes of each policy.
+    /// The sums for each policy.
     pub policies: Vec<PolicyTotals>,
 }
 
@@ -34,14 +34,14 @@ pub struct PolicyTotals {
     /// What was done.
     #[serde(flatten)]
     pub done: Done,
-    /// Tokens, counted alike for all policies.
+    /// Tokens by the estimator that is the same for all policies.
     pub tokens: Figures,
-    /// Tokens as the policy counts them.
+    /// Tokens by the policy's own estimator.
     pub own: Figures,
 }
 
 impl Totals {
-    /// The sums over `files` for policies of these names, in the order in which each session has them.
+    /// The sums over `files` for policies of these names, in the order of each session's results.
     pub fn of(
         files: &[FileRecord<FileReplay>],
         policies: impl IntoIterator<Item = String>,
@@ -84,7 +84,7 @@ impl Totals {
 }
 
 impl Figures {
-    /// Adds another session's; of the peaks the higher one counts.
+    /// Adds another session's cost; the higher of the two peaks counts.
     fn add(&mut self, other: &Figures) {
         self.sent += other.sent;
         self.cache_lost += other.cache_lost;

@@ -1,7 +1,7 @@
-//! A session in the hands of one policy: what is there now, and what each request costs.
+//! The window of a session under one policy, and the cost of each request.
 //!
-//! One transcript over the recording's bytes, into which lines are pushed as they come: a message keeps its place in these
-//! bytes as its name, whatever becomes of its content.
+//! A transcript over the recording's bytes, to which lines are appended. A message is identified by its place in these bytes,
+//! even if its content is replaced.
 
 use super::Figures;
 use super::recording::Recording;
@@ -10,40 +10,40 @@ use crate::pipeline::{Gates, Input, Part, Pipeline, Place, Round, Work};
 use crate::tokens::{Estimator, Growing, Size, Sizes};
 use crate::transcript::{BlockKind, Conversation, Presence, Transcript};
 
-/// The session as it is now.
+/// The window of a session.
 pub(super) struct Window<'r> {
     pub(super) recording: &'r Recording,
-    /// What the policy works on; its sizes are the policy's.
+    /// The transcript that the policy works on, with sizes by the policy's estimator.
     pub(super) work: Work<'r, 'static>,
-    /// As all are counted.
+    /// Sizes by the estimator for comparisons.
     alike: Sizes,
-    /// The first message that is not there yet.
+    /// The next message to append.
     pub(super) next: usize,
-    /// What is there, as the policy counts.
+    /// The size of the window by the policy's estimator.
     own: Growing,
-    /// The same, as all are counted.
+    /// The same by the estimator for comparisons.
     shared: Growing,
-    /// What came since a round that had nothing to do.
+    /// What was appended since a round that changed nothing.
     news: News,
-    /// The request before.
+    /// The previous request.
     sent: Vec<Message>,
-    /// What became of the messages of the request before.
+    /// Whether the messages of the previous request are unchanged.
     past: Past,
 }
 
-/// What came since the last round.
+/// What was appended since the last round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
-    /// Texts and reasoning, and the round had nothing to do.
+    /// Only texts and reasoning, and the round changed nothing.
     Words,
-    /// Anything else; or the round did something, or may do something the next time.
+    /// Something else; or the round changed something, or may do so the next time.
     More,
 }
 
-/// What became of the messages of the request before.
+/// Whether the messages of the previous request are unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Past {
-    /// They are all there, as they were sent.
+    /// All are there, as they were sent.
     Same,
     /// Some may have changed.
     Changed,
@@ -52,22 +52,22 @@ enum Past {
 /// A message of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Message {
-    /// What stays the same when its content is replaced.
+    /// Its identity, which stays the same when its content is replaced.
     name: Name,
-    /// The number of its first block: lines that are edited get new ones.
+    /// The number of its first block; it changes when the line is edited.
     says: u32,
 }
 
-/// What stays the same of a message when its content is replaced.
+/// The identity of a message, which stays the same when its content is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Name {
     /// Its place in the recording.
     Recorded(usize),
-    /// The number of its first block, for one that the policy has written: nothing is replaced in it.
+    /// The number of its first block, for a message that the policy wrote: its content is never replaced.
     Written(u32),
 }
 
-/// The same figure in both measures.
+/// A figure by both estimators.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Costs {
     pub(super) tokens: Figures,
@@ -124,13 +124,13 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// The messages that are there.
+    /// The messages in the window.
     fn count(&self) -> usize {
         let conversation = self.work.transcript.conversations.first();
         conversation.map_or(0, |conversation| conversation.messages.len())
     }
 
-    /// Adds the messages from that number on to the sums.
+    /// Adds the messages from number `from` on to the sums.
     fn measure(&mut self, from: usize) {
         let Work {
             transcript, sizes, ..
@@ -146,13 +146,12 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// The tokens that are there, as the policy counts.
+    /// The tokens in the window by the policy's estimator.
     pub(super) fn total(&self) -> u64 {
         self.work.sizes.estimator().grown(self.own)
     }
 
-    /// Runs a policy's layers on what is there, unless it is known that they would do nothing. A debug build looks whether
-    /// that was true.
+    /// Runs a policy's layers on the window, unless they are known to change nothing. A debug build checks that.
     pub(super) fn round(&mut self, pipeline: &Pipeline<'_>, gates: Gates) -> Round {
         if self.news == News::Words && !pipeline.may_act(&self.work, self.total(), gates) {
             debug_assert!(
@@ -180,7 +179,7 @@ impl<'r> Window<'r> {
         pipeline.round(&mut self.work, gates)
     }
 
-    /// Sends what is there.
+    /// Counts a request with the window as it is now.
     pub(super) fn send(&mut self, costs: &mut Costs) {
         let transcript = &self.work.transcript;
         let Some(conversation) = transcript.conversations.first() else {
@@ -207,7 +206,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// Forgets what has left.
+    /// Forgets dropped lines.
     fn forget_dropped(&mut self) {
         let Some(moved) = self.work.forget_dropped() else {
             return;
@@ -219,7 +218,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// Counts what a prompt cache had of the request before, and cannot give for these messages.
+    /// Counts the tokens of the previous request that a prompt cache held and cannot serve for these messages.
     fn lose(&mut self, messages: &[Message], costs: &mut Costs) {
         let first = self.sent.iter().zip(messages).take_while(|(a, b)| a == b);
         let first = first.count();
@@ -246,19 +245,19 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// What is there at the end.
+    /// The window at the end.
     pub(super) fn end(&mut self, costs: &mut Costs) {
         costs.own.last = self.total();
         costs.tokens.last = self.alike.estimator().grown(self.shared);
     }
 }
 
-/// Whether a round did nothing, and asked nobody for a summary.
+/// Whether a round changed nothing and requested no summary.
 fn is_idle(round: &Round) -> bool {
     !round.is_changed() && round.tried().next().is_none()
 }
 
-/// The messages of a request from that number on.
+/// The messages of a request from number `from` on.
 fn messages<'t>(
     transcript: &'t Transcript<'_>,
     conversation: &'t Conversation,
