@@ -1,0 +1,41 @@
+//! The layers that look at results one by one. A new one is a file with its candidates, and a row here.
+//!
+//! PURE. A candidate is found by its position (newest, oldest, kind of tool), and never by what another layer does.
+
+use super::results::{Found, ResultPlan, Results};
+use super::{Keeping, clear, demote, is_skipped, superseded};
+use crate::policy::{Layer, Policy};
+use crate::transcript::Transcript;
+
+/// The candidates that a layer finds in one conversation.
+type Candidates = for<'p> fn(&Results<'_, '_>, &'p Policy, Keeping) -> Vec<Found<'p>>;
+
+/// The layers that look at results whatever the size of their conversation, in the order in which they do.
+const LAYERS: [(Layer, Candidates); 3] = [
+    (Layer::Superseded, superseded::candidates),
+    (Layer::Demote, demote::candidates),
+    (Layer::Clear, clear::candidates),
+];
+
+/// The results of a transcript that layers would replace.
+pub(super) fn results<'p>(
+    transcript: &Transcript<'_>,
+    policy: &'p Policy,
+    keeping: Keeping,
+) -> Vec<ResultPlan<'p>> {
+    let mut plans = Vec::new();
+    let on = LAYERS.iter().filter(|(layer, _)| policy.has(*layer));
+    if on.clone().next().is_none() {
+        return plans;
+    }
+    for (number, conversation) in transcript.conversations.iter().enumerate() {
+        if is_skipped(policy, transcript, conversation) {
+            continue;
+        }
+        let results = Results::of(transcript, number);
+        let layers = on.clone();
+        let found = layers.flat_map(|(_, candidates)| candidates(&results, policy, keeping));
+        plans.extend(results.plans(found));
+    }
+    plans
+}
