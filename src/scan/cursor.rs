@@ -24,6 +24,21 @@ pub enum Kind {
     Null,
 }
 
+impl Kind {
+    /// Which value begins with a byte.
+    pub(super) fn of(first: u8) -> Option<Kind> {
+        match first {
+            b'{' => Some(Kind::Object),
+            b'[' => Some(Kind::Array),
+            b'"' => Some(Kind::String),
+            b'-' | b'0'..=b'9' => Some(Kind::Number),
+            b't' | b'f' => Some(Kind::Bool),
+            b'n' => Some(Kind::Null),
+            _ => None,
+        }
+    }
+}
+
 /// More digits than `u64::MAX` or an exact double has.
 const LONG_NUMBER_DIGITS: usize = 20;
 /// `serde_json`'s recursion limit.
@@ -55,6 +70,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// A cursor at the start of the value at `span`, which it does not leave; its spans are those of the line.
+    pub(super) fn within(line: &'a [u8], span: Span) -> Self {
+        Cursor {
+            line: &line[..span.end()],
+            at: span.start as usize,
+            ..Cursor::new(span.of(line))
+        }
+    }
+
     /// The whole line.
     pub fn line(&self) -> &'a [u8] {
         self.line
@@ -74,13 +98,7 @@ impl<'a> Cursor<'a> {
     pub fn kind(&mut self) -> Parse<Kind> {
         self.white();
         match self.line.get(self.at) {
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
-            Some(b't' | b'f') => Ok(Kind::Bool),
-            Some(b'n') => Ok(Kind::Null),
-            Some(_) => Err(self.bad("no JSON value")),
+            Some(first) => Kind::of(*first).ok_or_else(|| self.bad("no JSON value")),
             None => Err(self.bad("value missing")),
         }
     }

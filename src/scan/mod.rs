@@ -1,6 +1,7 @@
 //! Bytes to lines to spans: the hot path.
 //!
-//! [`lines()`] finds line boundaries, [`Cursor`] walks the JSON of one line and hands out spans into it.
+//! [`lines()`] finds line boundaries, [`Cursor`] walks the JSON of one line and hands out spans into it, and [`Value`] is for a
+//! second look at a few keys of it.
 //! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion
 //! and without building a tree: what nobody asks for costs no memory, whatever its size or depth.
 //!
@@ -8,11 +9,13 @@
 
 mod cursor;
 mod defects;
+mod fields;
 mod lines;
 mod string;
 
 pub use cursor::{Cursor, Kind};
 pub use defects::{Bad, Oddities, Parse};
+pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};
 pub use string::{Text, unescape, unescape_into};

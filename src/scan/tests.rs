@@ -181,6 +181,77 @@ fn objects_and_arrays_hand_out_spans() {
     );
 }
 
+#[test]
+fn fields_are_found_by_their_names() {
+    let line =
+        Value::of(br#" {"a":"x\n", "\u0062": -7, "c":{"d":[true,"e"]}, "f":null, "g":true} "#);
+    let [a, b, c, f, none] = line.fields(["a", "b", "c", "f", "none"]);
+    assert_eq!(line.kind(), Some(Kind::Object));
+    assert_eq!(
+        [a, b, c, f, none].map(Value::kind),
+        [
+            Some(Kind::String),
+            Some(Kind::Number),
+            Some(Kind::Object),
+            Some(Kind::Null),
+            None
+        ]
+    );
+    assert_eq!(a.string(), Some(&br"x\n"[..]));
+    assert_eq!(a.unescaped().as_deref(), Some(&b"x\n"[..]));
+    assert_eq!((b.number(), b.number::<u64>()), (Some(-7), None));
+    assert_eq!(b.span(), Span::new(23, 25));
+    assert_eq!((b.string(), c.string(), none.string()), (None, None, None));
+    assert_eq!(none.raw(), b"");
+    assert!(f.is_there() && !none.is_there());
+    let mut elements = Vec::new();
+    c.field("d").elements(|value| elements.push(value.raw()));
+    assert_eq!(elements, [&b"true"[..], b"\"e\""]);
+    c.elements(|_| panic!("an object has no elements"));
+}
+
+#[test]
+fn of_a_field_that_is_there_twice_the_last_one_counts() {
+    let line = Value::of(br#"{"a":1,"\u0061":2,"b":"x","b":3,"c":{"d":1,"e":1},"c":{"e":2}}"#);
+    let [a, b, c] = line.fields(["a", "b", "c"]);
+    assert_eq!((a.number(), b.string()), (Some(2), None));
+    assert_eq!(c.raw(), br#"{"e":2}"#);
+    assert!(!line.within(&["c", "d"]).is_there());
+    assert_eq!(line.within(&["c", "e"]).number(), Some(2));
+}
+
+#[test]
+fn a_path_leads_through_objects_alone() {
+    let line = Value::of(br#"{"a":{"b":{"c":5,"d":[6]}},"x":[{"a":1}]}"#);
+    assert_eq!(line.within(&["a", "b", "c"]).number(), Some(5));
+    assert_eq!(line.within(&["a", "b"]).field("d").raw(), b"[6]");
+    assert_eq!(line.within(&[]).fields(["x"])[0].raw(), br#"[{"a":1}]"#);
+    for path in [&["b"][..], &["a", "c"], &["a", "b", "c", "d"], &["x", "a"]] {
+        assert!(!line.within(path).is_there(), "{path:?}");
+    }
+}
+
+#[test]
+fn what_is_no_json_object_has_no_fields() {
+    let broken: [&[u8]; 6] = [
+        b"",
+        b"[1]",
+        b"{\"a\":1",
+        b"{\"a\":1,}",
+        b"{\"a\":1,\"b\":x}",
+        b"\"a\"",
+    ];
+    for line in broken {
+        assert!(!Value::of(line).field("a").is_there());
+        assert!(!Value::of(line).within(&["a"]).is_there());
+    }
+    // Not an error of the part: it does not look beyond its end.
+    let part = Value::part(b"[{\"a\":1} }", Span::new(1, 8));
+    assert_eq!(part.field("a").number(), Some(1));
+    assert_eq!(part.field("a").span(), Span::new(6, 7));
+    assert!(!part.field("a").field("a").is_there());
+}
+
 /// JSON text of any value, and the same with a byte or two changed.
 fn json_like() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
@@ -226,6 +297,26 @@ proptest! {
     }
 
     #[test]
+    fn fields_are_those_of_serde_json(
+        members in prop::collection::vec(("[ab]|\\\\u006[12]", json_like()), 0..5),
+        path in prop::collection::vec("[ab]", 0..3),
+    ) {
+        let members = members.iter().map(|(key, value)| format!("\"{key}\": {value}"));
+        let line = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+        // What it cannot hold (a lone surrogate) or does not take is not compared.
+        if let Ok(expected) = serde_json::from_str::<serde_json::Value>(&line) {
+            let json = |value: Value<'_>| serde_json::from_slice::<serde_json::Value>(value.raw()).ok();
+            let value = Value::of(line.as_bytes());
+            for (name, value) in ["a", "b"].into_iter().zip(value.fields(["a", "b"])) {
+                prop_assert_eq!(json(value), expected.get(name).cloned());
+            }
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            let at = path.iter().try_fold(&expected, |value, name| value.get(name));
+            prop_assert_eq!(json(value.within(&path)), at.cloned());
+        }
+    }
+
+    #[test]
     fn strings_say_what_serde_json_says(text in ".{0,60}", at in 0..9usize) {
         let line = format!("{}{}", " ".repeat(at), serde_json::to_string(&text).unwrap());
         let read = Cursor::new(line.as_bytes()).string().unwrap();
@@ -239,6 +330,8 @@ proptest! {
     fn no_bytes_at_all_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let mut cursor = Cursor::new(&bytes);
         let _ = cursor.skip();
+        let value = Value::of(&bytes).within(&["a"]);
+        prop_assert!(value.raw().len() <= bytes.len());
         for line in lines(&bytes) {
             prop_assert!(line.start <= line.end && line.end <= bytes.len());
         }
