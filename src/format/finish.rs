@@ -3,16 +3,11 @@
 //! A second look at answers: reading a transcript passes this by, since few ask for it.
 
 use super::Format;
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::scan::Value;
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
 /// The names that providers and agents give to the reason.
-const REASONS: [&[u8]; 4] = [
-    b"stop_reason",
-    b"finish_reason",
-    b"finishReason",
-    b"stopReason",
-];
+const REASONS: [&str; 4] = ["stop_reason", "finish_reason", "finishReason", "stopReason"];
 
 impl Format {
     /// The recorded reason why the last answer of a conversation ended; `None` where it is not recorded.
@@ -22,8 +17,10 @@ impl Format {
         conversation: &Conversation,
     ) -> Option<String> {
         let last = answers(conversation).next()?;
-        let dialect = self.dialect();
-        dialect.answer_value(transcript, conversation, last, &REASONS)
+        let answer = self.dialect().answer(transcript, conversation, last);
+        let reasons = answer.fields(REASONS).into_iter();
+        let reasons = reasons.filter(|reason| reason.is_there());
+        string_of(reasons.max_by_key(|reason| reason.span().start)?)
     }
 
     /// The recorded model of the last answer that a model gave; `None` where it is not recorded.
@@ -40,22 +37,10 @@ impl Format {
     }
 }
 
-/// The string under one of these keys of a message object.
-pub(super) fn string_of(object: &[u8], names: &[&[u8]]) -> Option<String> {
-    let mut value = None;
-    found(&mut Cursor::new(object), names, &mut value).ok()?;
-    Some(String::from_utf8_lossy(value?.of(object)).into_owned())
-}
-
-/// The string under one of these keys of the message on a line.
-pub(super) fn string_on(line: &[u8], names: &[&[u8]]) -> Option<String> {
-    let mut value = None;
-    let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
-        (b"message", Kind::Object) => found(c, names, &mut value),
-        _ => c.skip().map(drop),
-    });
-    let value = read.ok().and(value)?.of(line);
-    Some(String::from_utf8_lossy(value).into_owned())
+/// What a string says, as it is written: models and reasons have no escapes.
+pub(super) fn string_of(value: Value<'_>) -> Option<String> {
+    let string = String::from_utf8_lossy(value.string()?);
+    Some(string.into_owned())
 }
 
 /// The answers of a conversation, the newest first.
@@ -64,19 +49,6 @@ fn answers(conversation: &Conversation) -> impl Iterator<Item = &Message> {
     messages
         .rev()
         .filter(|message| message.role == Role::Assistant)
-}
-
-/// The string under one of these keys of a message.
-pub(super) fn found(c: &mut Cursor<'_>, names: &[&[u8]], value: &mut Option<Span>) -> Parse<()> {
-    c.object(|key, c| {
-        if names.contains(&key) {
-            *value = c.string_or_skip()?.map(|text| text.span);
-        } else {
-            c.skip()?;
-        }
-        Ok(())
-    })
-    .map(drop)
 }
 
 #[cfg(test)]

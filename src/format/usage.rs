@@ -3,17 +3,17 @@
 //! A second look at the lines that need it: reading a transcript passes the figures by, since few ask for them.
 
 use super::Format;
-use crate::scan::{Cursor, Kind, Parse};
+use crate::scan::Value;
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
 /// The figures that add up to a request's tokens, in Anthropic's words.
-pub(super) const ANTHROPIC: [&[u8]; 3] = [
-    b"input_tokens",
-    b"cache_creation_input_tokens",
-    b"cache_read_input_tokens",
+pub(super) const ANTHROPIC: [&str; 3] = [
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
 ];
 /// The figure that holds them all, in OpenAI's.
-const OPENAI: &[u8] = b"prompt_tokens";
+const OPENAI: &str = "prompt_tokens";
 
 /// What is left of a window: so much of it after a compaction as before.
 ///
@@ -56,76 +56,15 @@ impl Format {
     }
 }
 
-/// Reads one member of an object, if it is an object itself, and skips the others.
-pub(super) fn within(
-    c: &mut Cursor<'_>,
-    name: &[u8],
-    mut inside: impl FnMut(&mut Cursor<'_>) -> Parse<()>,
-) -> Parse<()> {
-    c.object(|key, c| {
-        if key == name && c.kind()? == Kind::Object {
-            inside(c)
-        } else {
-            c.skip().map(drop)
-        }
+/// The tokens that stand in a usage at the end of a path, the sum of `parts` where nothing says them all.
+pub(super) fn recorded(at: Value<'_>, path: &[&str], parts: [&str; 3]) -> Option<u64> {
+    // An object without the word is not looked into.
+    memchr::memmem::find(at.raw(), b"\"usage\"")?;
+    let usage = at.within(path);
+    usage.field(OPENAI).number().or_else(|| {
+        let parts = usage.fields(parts).into_iter();
+        parts.filter_map(Value::number).reduce(u64::saturating_add)
     })
-    .map(drop)
-}
-
-/// The usage of the message on a line.
-pub(super) fn in_message(line: &[u8], parts: &[&[u8]]) -> Option<u64> {
-    let mut tokens = None;
-    read(line, |key, c| match (key, c.kind()?) {
-        (b"message", Kind::Object) => {
-            tokens = None;
-            c.object(|key, c| of_usage(key, c, parts, &mut tokens))
-                .map(drop)
-        }
-        _ => c.skip().map(drop),
-    });
-    tokens
-}
-
-/// The usage of a message object.
-pub(super) fn of_message(object: &[u8]) -> Option<u64> {
-    let mut tokens = None;
-    read(object, |key, c| of_usage(key, c, &ANTHROPIC, &mut tokens));
-    tokens
-}
-
-/// Reads an object that was read before; one without the word is not looked into.
-fn read(object: &[u8], each: impl FnMut(&[u8], &mut Cursor<'_>) -> Parse<()>) {
-    if memchr::memmem::find(object, b"\"usage\"").is_some() {
-        // It was read before; should it fail all the same, what came first counts.
-        let _ = Cursor::new(object).object(each);
-    }
-}
-
-fn of_usage(
-    key: &[u8],
-    c: &mut Cursor<'_>,
-    names: &[&[u8]],
-    tokens: &mut Option<u64>,
-) -> Parse<()> {
-    if key != b"usage" || c.kind()? != Kind::Object {
-        return c.skip().map(drop);
-    }
-    let (mut parts, mut whole) = (None, None);
-    let line = c.line();
-    c.object(|key, c| {
-        let number = c.skip()?.of(line);
-        let number = || std::str::from_utf8(number).ok()?.parse::<u64>().ok();
-        if key == OPENAI {
-            whole = number();
-        } else if names.contains(&key) {
-            parts = number()
-                .map(|n| n.saturating_add(parts.unwrap_or(0)))
-                .or(parts);
-        }
-        Ok(())
-    })?;
-    *tokens = whole.or(parts);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::shapes::splice::{self, Splice, Summary};
 use super::usage::{self, Share};
 use super::{Format, Summaries, finish};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Parse};
+use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
     ChangeSet, Conversation, ConversationId, LineKind, Link, Message, Record, Replace, Transcript,
 };
@@ -121,19 +121,26 @@ pub(crate) trait Dialect: Sync {
         answer: &Message,
     ) -> Option<u64> {
         let mut lines = conversation.lines(answer).iter().rev();
-        lines.find_map(|line| usage::of_message(transcript.bytes(*line, answer.object)))
+        lines.find_map(|line| {
+            let message = Value::part(transcript.line(*line), answer.object);
+            usage::recorded(message, &["usage"], usage::ANTHROPIC)
+        })
     }
 
-    /// The string under one of these keys of an answer, the last of them that is there.
-    fn answer_value(
+    /// The message object of an answer, with its model and the like: of several lines, the last one's.
+    fn answer<'t>(
         &self,
-        transcript: &Transcript<'_>,
+        transcript: &'t Transcript<'_>,
         conversation: &Conversation,
         answer: &Message,
-        keys: &[&[u8]],
-    ) -> Option<String> {
-        let line = *conversation.lines(answer).last()?;
-        finish::string_of(transcript.bytes(line, answer.object), keys)
+    ) -> Value<'t> {
+        let Some(line) = conversation.lines(answer).last() else {
+            return Value::default();
+        };
+        match transcript.line(*line) {
+            line if answer.object.is_empty() => Value::of(line).field("message"),
+            line => Value::part(line, answer.object),
+        }
     }
 
     /// The model that gave an answer.
@@ -143,7 +150,7 @@ pub(crate) trait Dialect: Sync {
         conversation: &Conversation,
         answer: &Message,
     ) -> Option<String> {
-        self.answer_value(transcript, conversation, answer, &[b"model"])
+        finish::string_of(self.answer(transcript, conversation, answer).field("model"))
     }
 
     /// The model of the last answer before a conversation, where none of its own is left.

@@ -39,7 +39,7 @@ use crate::format::shapes::blocks;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish, usage as recorded};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Parse};
+use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
     Answer, ChangeSet, Conversation, LineKind, Link, Message, Record, Replace, Transcript,
 };
@@ -140,22 +140,15 @@ impl Dialect for ClaudeCode {
         let mut lines = conversation.lines(answer).iter().rev();
         lines.find_map(|line| {
             let link = transcript.links().get(*line as usize)?;
-            // An answer that the agent made up was no request.
-            let is_asked = link.answer == Answer::Given;
-            let line = || recorded::in_message(transcript.line(*line), &recorded::ANTHROPIC);
-            is_asked.then(line).flatten()
+            let line = Value::of(transcript.line(*line));
+            match link.answer {
+                Answer::Given => {
+                    recorded::recorded(line, &["message", "usage"], recorded::ANTHROPIC)
+                }
+                // An answer that the agent made up was no request.
+                Answer::Uncounted | Answer::ApiError => None,
+            }
         })
-    }
-
-    fn answer_value(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        answer: &Message,
-        keys: &[&[u8]],
-    ) -> Option<String> {
-        let line = *conversation.lines(answer).last()?;
-        finish::string_on(transcript.line(line), keys)
     }
 
     fn model_before(
@@ -164,7 +157,7 @@ impl Dialect for ClaudeCode {
         conversation: &Conversation,
     ) -> Option<String> {
         let line = answered::last_answer(transcript, conversation)?;
-        finish::string_on(transcript.line(line), &[b"model"])
+        finish::string_of(Value::of(transcript.line(line)).within(&["message", "model"]))
     }
 
     fn tools(&self) -> ToolNames {

@@ -3,15 +3,15 @@
 //! Agents compact again at once when this figure says that the window is full, and a compaction makes it wrong. It is
 //! lowered by the share that has left, first where it was read from a cache, then where it was written to one, then in the rest.
 
-use crate::format::usage::{Share, within};
-use crate::scan::{Cursor, Parse, Span};
+use crate::format::usage::Share;
+use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered.
-const PARTS: [&[u8]; 3] = [
-    b"cache_read_input_tokens",
-    b"cache_creation_input_tokens",
-    b"input_tokens",
+const PARTS: [&str; 3] = [
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "input_tokens",
 ];
 
 /// The figures of the last answer, where only this share of the window is left.
@@ -29,12 +29,8 @@ pub(super) fn corrected(
         .map(|message| conversation.lines(message))
         .unwrap_or_default()
     {
-        let bytes = transcript.line(*line);
-        let mut parts = [None; PARTS.len()];
-        // The line was read before; should it fail all the same, nothing is corrected.
-        if read(&mut Cursor::new(bytes), &mut parts).is_err() {
-            continue;
-        }
+        let usage = Value::of(transcript.line(*line)).within(&["message", "usage"]);
+        let parts = usage.fields(PARTS).map(Value::figure);
         let recorded = parts.iter().flatten().map(|(_, value)| *value);
         let mut left = share.saved(recorded.fold(0, u64::saturating_add));
         for (span, value) in parts.into_iter().flatten() {
@@ -46,24 +42,4 @@ pub(super) fn corrected(
         }
     }
     figures
-}
-
-/// Finds the parts of `message.usage`, a span and a value each.
-fn read(c: &mut Cursor<'_>, parts: &mut [Option<(Span, u64)>; PARTS.len()]) -> Parse<()> {
-    let line = c.line();
-    within(c, b"message", |c| {
-        within(c, b"usage", |c| {
-            c.object(|key, c| {
-                let span = c.skip()?;
-                if let Some(part) = PARTS.iter().position(|part| *part == key) {
-                    let number = std::str::from_utf8(span.of(line))
-                        .ok()
-                        .and_then(|number| number.parse().ok());
-                    parts[part] = number.map(|number| (span, number));
-                }
-                Ok(())
-            })
-            .map(drop)
-        })
-    })
 }

@@ -34,7 +34,7 @@ use crate::format::detect::{Line, Part, Sign};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::scan::{Cursor, Parse, Span, Value};
 use crate::transcript::{
     ChangeSet, Conversation, LineKind, Link, LinkKind, Message, Record, Replace, Transcript,
 };
@@ -144,15 +144,14 @@ impl Dialect for Codex {
         usage::recorded(transcript, conversation, answer)
     }
 
-    /// Nothing is recorded with an answer.
-    fn answer_value(
+    /// Nothing but itself: neither a model nor a reason.
+    fn answer<'t>(
         &self,
-        _transcript: &Transcript<'_>,
+        _transcript: &'t Transcript<'_>,
         _conversation: &Conversation,
         _answer: &Message,
-        _keys: &[&[u8]],
-    ) -> Option<String> {
-        None
+    ) -> Value<'t> {
+        Value::default()
     }
 
     fn model_of(
@@ -196,18 +195,9 @@ fn model_of_turn(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     let turn = |line: u32| {
         let bytes = transcript.line(line);
         memchr::memmem::find(bytes, b"\"turn_context\"")?;
-        let (mut is_turn, mut value) = (false, None);
-        let read = Cursor::new(bytes).object(|key, c| match (key, c.kind()?) {
-            (b"type", Kind::String) => {
-                let text = c.string_or_skip()?;
-                is_turn = text.is_some_and(|text| text.span.of(bytes) == b"turn_context");
-                Ok(())
-            }
-            (b"payload", Kind::Object) => finish::found(c, &[b"model"], &mut value),
-            _ => c.skip().map(drop),
-        });
-        let span = value.filter(|_| is_turn && read.is_ok())?;
-        Some(String::from_utf8_lossy(span.of(bytes)).into_owned())
+        let [kind, payload] = Value::of(bytes).fields(["type", "payload"]);
+        let is_turn = kind.string() == Some(b"turn_context");
+        finish::string_of(payload.field("model")).filter(|_| is_turn)
     };
     (0..line).rev().find_map(turn)
 }
@@ -222,15 +212,8 @@ fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {
     {
         return Ok(&rest[..end]);
     }
-    let mut kind: &[u8] = b"";
-    c.object(|key, c| {
-        match (key, c.kind()?) {
-            (b"type", Kind::String) => kind = c.string()?.span.of(line),
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    })?;
-    Ok(kind)
+    let [kind] = c.fields(["type"])?;
+    Ok(kind.string().unwrap_or_default())
 }
 
 /// The span of a string between its quotes; empty where there is none.

@@ -4,16 +4,8 @@
 //! it. Its sums over the whole session are never looked at.
 
 use crate::format::usage::Share;
-use crate::scan::{Cursor, Kind, Span};
+use crate::scan::{Span, Value};
 use crate::transcript::{Conversation, LinkKind, Message, Replace, Role, Transcript};
-
-/// The figures of a request. What was read from a cache is a part of the input, and that of the total.
-#[derive(Default)]
-struct Counted {
-    cached: Option<(Span, u64)>,
-    input: Option<(Span, u64)>,
-    total: Option<(Span, u64)>,
-}
 
 /// The last count, where only this share of the window is left.
 pub(super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replace> {
@@ -22,11 +14,7 @@ pub(super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replac
     let Some((line, link)) = counts.last() else {
         return Vec::new();
     };
-    let Counted {
-        cached,
-        input,
-        total,
-    } = counted(transcript.line(line), link.content);
+    let [cached, input, total] = counted(transcript.line(line), link.content);
     let whole = total.or(input).map_or(0, |(_, value)| value);
     let saved = share.saved(whole);
     let lowered = |(span, value): (Span, u64)| {
@@ -54,36 +42,14 @@ pub(super) fn recorded(
         link.is_some_and(|link| link.kind == LinkKind::Count)
     };
     let line = (last + 1..end).find(is_count)?;
-    let content = links[line as usize].content;
-    counted(transcript.line(line), content)
-        .input
-        .map(|(_, tokens)| tokens)
+    let [_, input, _] = counted(transcript.line(line), links[line as usize].content);
+    input.map(|(_, tokens)| tokens)
 }
 
-/// The figures of the last request in the `info` of a count.
-fn counted(line: &[u8], info: Span) -> Counted {
-    let mut counted = Counted::default();
-    let bytes = info.of(line);
-    let at = |span: Span| {
-        let number = std::str::from_utf8(span.of(bytes)).ok()?.parse().ok()?;
-        let start = span.start + info.start;
-        Some((Span { start, ..span }, number))
-    };
-    // The line was read before; should it fail all the same, nothing was counted.
-    let read = Cursor::new(bytes).object(|key, c| match (key, c.kind()?) {
-        (b"last_token_usage", Kind::Object) => c
-            .object(|key, c| {
-                let value = c.skip()?;
-                match key {
-                    b"cached_input_tokens" => counted.cached = at(value),
-                    b"input_tokens" => counted.input = at(value),
-                    b"total_tokens" => counted.total = at(value),
-                    _ => {}
-                }
-                Ok(())
-            })
-            .map(drop),
-        _ => c.skip().map(drop),
-    });
-    read.map(|_| counted).unwrap_or_default()
+/// The figures of the last request in the `info` of a count. What was read from a cache is a part of the input, and that of
+/// the total.
+fn counted(line: &[u8], info: Span) -> [Option<(Span, u64)>; 3] {
+    let usage = Value::part(line, info).field("last_token_usage");
+    let figures = usage.fields(["cached_input_tokens", "input_tokens", "total_tokens"]);
+    figures.map(Value::figure)
 }

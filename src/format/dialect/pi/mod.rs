@@ -26,16 +26,16 @@ mod usage;
 use super::{Dialect, ToolNames};
 use crate::format::detect::{Line, Part, Sign};
 use crate::format::shapes::splice::{Splice, Summary};
-use crate::format::{Share, Summaries, finish, usage as recorded};
+use crate::format::{Share, Summaries, usage as recorded};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Parse};
+use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
     ChangeSet, Conversation, LineKind, Link, Message, Record, Replace, Transcript,
 };
 use crate::verify::Findings;
 
 /// The figures that add up to a request's tokens.
-const USAGE: [&[u8]; 3] = [b"input", b"cacheRead", b"cacheWrite"];
+const USAGE: [&str; 3] = ["input", "cacheRead", "cacheWrite"];
 
 /// The dialect.
 pub(in crate::format) struct Pi;
@@ -125,18 +125,10 @@ impl Dialect for Pi {
         answer: &Message,
     ) -> Option<u64> {
         let mut lines = conversation.lines(answer).iter().rev();
-        lines.find_map(|line| recorded::in_message(transcript.line(*line), &USAGE))
-    }
-
-    fn answer_value(
-        &self,
-        transcript: &Transcript<'_>,
-        conversation: &Conversation,
-        answer: &Message,
-        keys: &[&[u8]],
-    ) -> Option<String> {
-        let line = *conversation.lines(answer).last()?;
-        finish::string_on(transcript.line(line), keys)
+        lines.find_map(|line| {
+            let line = Value::of(transcript.line(*line));
+            recorded::recorded(line, &["message", "usage"], USAGE)
+        })
     }
 
     fn tools(&self) -> ToolNames {

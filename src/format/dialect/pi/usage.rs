@@ -4,15 +4,12 @@
 //! lowered by the share that has left: first where it was read from a cache, then where it was written to one, then in the rest, and
 //! in the total. Costs are history and stay as they are written.
 
-use crate::format::usage::{Share, within};
-use crate::scan::{Cursor, Span};
+use crate::format::usage::Share;
+use crate::scan::{Span, Value};
 use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
-const NAMES: [&[u8]; 4] = [b"cacheRead", b"cacheWrite", b"input", b"totalTokens"];
-
-/// Where the numbers of a usage stand, and what they are.
-type Numbers = [Option<(Span, u64)>; NAMES.len()];
+const NAMES: [&str; 4] = ["cacheRead", "cacheWrite", "input", "totalTokens"];
 
 /// The figures of the last answer, and of those behind it that broke off, where only this share of the window is left.
 pub(super) fn corrected(
@@ -34,7 +31,8 @@ pub(super) fn corrected(
 
 /// Adds the figures of one answer.
 fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut Vec<Replace>) {
-    let [parts @ .., total] = numbers(transcript.line(line));
+    let usage = Value::of(transcript.line(line)).within(&["message", "usage"]);
+    let [parts @ .., total] = usage.fields(NAMES).map(Value::figure);
     let sum = || {
         let parts = parts.iter().flatten().map(|(_, value)| *value);
         parts.fold(0, u64::saturating_add)
@@ -53,26 +51,4 @@ fn lowered(transcript: &Transcript<'_>, line: u32, share: Share, figures: &mut V
     if let Some(total) = total {
         lower(total, saved);
     }
-}
-
-/// The whole numbers of `message.usage`; of a key that is there twice the last one counts.
-fn numbers(line: &[u8]) -> Numbers {
-    let mut numbers = Numbers::default();
-    let read = within(&mut Cursor::new(line), b"message", |c| {
-        within(c, b"usage", |c| {
-            numbers = Numbers::default();
-            c.object(|key, c| {
-                let span = c.skip()?;
-                if let Some(at) = NAMES.iter().position(|name| *name == key) {
-                    let number = std::str::from_utf8(span.of(line)).ok();
-                    let number = number.and_then(|number| number.parse().ok());
-                    numbers[at] = number.map(|number| (span, number));
-                }
-                Ok(())
-            })
-            .map(drop)
-        })
-    });
-    // The line was read before; should it fail all the same, nothing is corrected.
-    read.map_or(Numbers::default(), |()| numbers)
 }
