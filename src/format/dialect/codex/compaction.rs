@@ -7,11 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::is_blank;
 use super::link::{is_bare, live_messages};
-use super::{is_blank, string, type_of};
 use crate::format::shapes::splice::{Summary, cuts};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Kind, Span};
+use crate::scan::{Span, Value};
 use crate::text::push_json_string;
 use crate::transcript::{
     ChangeSet, Compaction, LineKind, LinkKind, Replace, Role, Transcript, Unit,
@@ -108,23 +108,8 @@ fn is_in_history(transcript: &Transcript<'_>, unit: &Unit) -> bool {
 /// The items of the history on a line.
 fn items_on(line: &[u8]) -> Vec<Span> {
     let mut items = Vec::new();
-    // The line was read before; should it fail all the same, what was found is there.
-    let _ = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
-        (b"payload", Kind::Object) => c
-            .object(|key, c| match (key, c.kind()?) {
-                (b"replacement_history", Kind::Array) => {
-                    items.clear();
-                    c.array(|c| {
-                        items.push(c.skip()?);
-                        Ok(())
-                    })
-                    .map(drop)
-                }
-                _ => c.skip().map(drop),
-            })
-            .map(drop),
-        _ => c.skip().map(drop),
-    });
+    let history = Value::of(line).within(&["payload", "replacement_history"]);
+    history.elements(|item| items.push(item.span()));
     items
 }
 
@@ -138,14 +123,8 @@ fn before_turn(transcript: &Transcript<'_>, line: u32) -> u32 {
 }
 
 fn begins_turn(line: &[u8]) -> bool {
-    let mut begins = false;
-    let read = Cursor::new(line).object(|key, c| {
-        if key == b"payload" && c.kind()? == Kind::Object {
-            begins = matches!(type_of(c)?, b"task_started" | b"turn_started");
-        }
-        c.skip().map(drop)
-    });
-    read.is_ok() && begins
+    let kind = Value::of(line).within(&["payload", "type"]).string();
+    matches!(kind, Some(b"task_started" | b"turn_started"))
 }
 
 /// A message of the user that says `text`.
@@ -186,19 +165,10 @@ fn record(
 /// The time of a line, or of the nearest one before it that has one.
 fn timestamp(transcript: &Transcript<'_>, line: u32) -> Vec<u8> {
     let times = (0..=line).rev().find_map(|line| {
-        let bytes = transcript.line(line);
-        let mut time = Span::default();
-        let read = Cursor::new(bytes).object(|key, c| {
-            if key == b"timestamp" {
-                time = string(c)?;
-            } else {
-                c.skip()?;
-            }
-            Ok(())
-        });
-        (read.is_ok() && !time.is_empty()).then(|| time.of(bytes).to_vec())
+        let time = Value::of(transcript.line(line)).field("timestamp").string();
+        time.filter(|time| !time.is_empty())
     });
-    times.unwrap_or_else(|| b"1970-01-01T00:00:00.000Z".to_vec())
+    times.unwrap_or(b"1970-01-01T00:00:00.000Z").to_vec()
 }
 
 /// Whether nothing comes behind a place.
@@ -214,15 +184,5 @@ fn ordinal(transcript: &Transcript<'_>) -> Option<u64> {
     let lines = (0..transcript.lines().len() as u32).rev();
     let mut there = lines.filter(|line| transcript.is_there(*line));
     let last = there.find(|line| !is_blank(transcript.line(*line)))?;
-    let bytes = transcript.line(last);
-    let mut ordinal = None;
-    let read = Cursor::new(bytes).object(|key, c| {
-        let value = c.skip()?;
-        if key == b"ordinal" {
-            let number = std::str::from_utf8(value.of(bytes)).ok();
-            ordinal = number.and_then(|number| number.parse().ok());
-        }
-        Ok(())
-    });
-    read.ok().and(ordinal)
+    Value::of(transcript.line(last)).field("ordinal").number()
 }

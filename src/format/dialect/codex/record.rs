@@ -78,16 +78,11 @@ fn envelope(
         b"event_msg" => event(&mut inner, record, link)?,
         b"compacted" => compacted(&mut inner, record, link, is_timed)?,
         b"session_meta" | b"turn_context" => {
-            inner.object(|key, c| {
-                match (key, c.kind()?) {
-                    (b"cwd", Kind::String) => {
-                        link.content = string(c)?;
-                        link.kind = LinkKind::Folder;
-                    }
-                    _ => drop(c.skip()?),
-                }
-                Ok(())
-            })?;
+            let [folder] = inner.fields(["cwd"])?;
+            if let Some(folder) = folder.inside() {
+                link.content = folder;
+                link.kind = LinkKind::Folder;
+            }
             LineKind::Session
         }
         b"world_state" => LineKind::Session,

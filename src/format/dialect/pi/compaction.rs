@@ -16,7 +16,7 @@ use super::tree::{Chaining, Tree};
 use crate::format::shapes::removal::{out_of_list, says};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Span};
+use crate::scan::{Span, Value};
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, Replace, Transcript};
 
@@ -191,18 +191,8 @@ pub(super) fn without(
 
 /// When an entry was written, as it stands with its quotes.
 fn timestamp<'t>(transcript: &'t Transcript<'_>, line: u32) -> Option<&'t [u8]> {
-    let bytes = transcript.line(line);
-    let mut time = None;
-    let read = Cursor::new(bytes).object(|key, c| {
-        let value = c.skip()?;
-        if key == b"timestamp" {
-            time = Some(value);
-        }
-        Ok(())
-    });
-    // The line was read before; should it fail all the same, it says nothing.
-    let time = read.ok().and(time)?.of(bytes);
-    time.starts_with(b"\"").then_some(time)
+    let time = Value::of(transcript.line(line)).field("timestamp");
+    time.string().map(|_| time.raw())
 }
 
 /// An id of the agent's form that no entry has, and that follows from what it stands for.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use super::tree::{Kept, Tree};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Kind};
+use crate::scan::{Kind, Value};
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Message, Role, Shape};
 use crate::verify::{Findings, Rule};
 
@@ -106,17 +106,7 @@ impl<'t> Open<'t> {
 
 /// Whether the message of a line has a usage.
 fn has_usage(line: &[u8]) -> bool {
-    let mut found = false;
-    let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
-        (b"message", Kind::Object) => c
-            .object(|key, c| {
-                found |= key == b"usage" && c.kind()? == Kind::Object;
-                c.skip().map(drop)
-            })
-            .map(drop),
-        _ => c.skip().map(drop),
-    });
-    read.is_ok() && found
+    Value::of(line).within(&["message", "usage"]).kind() == Some(Kind::Object)
 }
 
 /// Checks how the entries hang together.

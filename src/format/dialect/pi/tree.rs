@@ -6,7 +6,7 @@
 //! Never says what may leave: that is `history`.
 
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Cursor, Kind, Span};
+use crate::scan::{Span, Value};
 use crate::transcript::{Conversation, ConversationId, LineKind, Link, Role, Transcript, Typed};
 
 /// No line.
@@ -40,24 +40,13 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Reads `firstKeptEntryId` and `firstKeptEntryIndex`.
+    /// Reads a compaction's line.
     pub(super) fn read(line: &[u8]) -> Self {
-        let mut kept = Kept::default();
-        let read = Cursor::new(line).object(|key, c| {
-            match (key, c.kind()?) {
-                (b"firstKeptEntryId", Kind::String) => kept.id = Some(c.string()?.span),
-                (b"firstKeptEntryIndex", Kind::Number) => {
-                    let span = c.skip()?;
-                    let number = std::str::from_utf8(span.of(line)).ok();
-                    let number = number.and_then(|number| number.parse().ok());
-                    kept.index = number.map(|number| (span, number));
-                }
-                _ => drop(c.skip()?),
-            }
-            Ok(())
-        });
-        // The line was read before; should it fail all the same, nothing is kept.
-        read.map_or(Kept::default(), |_| kept)
+        let [id, index] = Value::of(line).fields(["firstKeptEntryId", "firstKeptEntryIndex"]);
+        Kept {
+            id: id.inside(),
+            index: index.figure(),
+        }
     }
 }
 
@@ -223,18 +212,9 @@ fn chaining(transcript: &Transcript<'_>, without_ids: bool) -> Chaining {
             Chaining::ById
         };
     };
-    let line = transcript.line(header);
-    let mut version = Span::default();
-    let read = Cursor::new(line).object(|key, c| {
-        let value = c.skip()?;
-        if key == b"version" {
-            version = value;
-        }
-        Ok(())
-    });
-    match (read, version.of(line)) {
-        (Ok(_), b"" | b"0" | b"1" | b"null") | (Err(_), _) => Chaining::ByPlace,
-        (Ok(_), _) => Chaining::ById,
+    match Value::of(transcript.line(header)).field("version").raw() {
+        b"" | b"0" | b"1" | b"null" => Chaining::ByPlace,
+        _ => Chaining::ById,
     }
 }
 
