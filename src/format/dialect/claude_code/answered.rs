@@ -5,7 +5,7 @@
 //! compaction. Calls and thinking alone would not do, and an empty list does.
 
 use super::tree::{NONE, Tree};
-use crate::scan::Cursor;
+use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Role, Transcript};
 
 /// The line of the last answer that a model gave in a conversation, or above it.
@@ -46,17 +46,12 @@ impl Tree<'_, '_> {
     /// An answer's line as the root `id`, with nothing said on it.
     pub(super) fn emptied(&self, line: u32, id: &str) -> Vec<u8> {
         let bytes = self.transcript.line(line);
-        let mut parts = vec![(self.link(line).content, b"[]".to_vec())];
-        // The line was read before; should it fail all the same, what was found is changed.
-        let _ = Cursor::new(bytes).object(|key, c| {
-            let value = c.skip()?;
-            match key {
-                b"parentUuid" => parts.push((value, b"null".to_vec())),
-                b"uuid" => parts.push((value, [b"\"", id.as_bytes(), b"\""].concat())),
-                _ => {}
-            }
-            Ok(())
-        });
+        let [parent, own] = Value::of(bytes).fields(["parentUuid", "uuid"]);
+        let mut parts = vec![
+            (self.link(line).content, b"[]".to_vec()),
+            (parent.span(), b"null".to_vec()),
+            (own.span(), [b"\"", id.as_bytes(), b"\""].concat()),
+        ];
         parts.retain(|(span, _)| !span.is_empty());
         parts.sort_by_key(|(span, _)| span.start);
         let mut out = Vec::new();

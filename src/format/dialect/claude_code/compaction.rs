@@ -10,20 +10,20 @@ use super::tree::Tree;
 use crate::format::shapes::removal::{out_of_list, says};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Span};
+use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, ConversationId, Replace, Transcript};
 
 /// What a new line takes over from the line that it follows: where and by whom the session is held.
-const IDENTITY: [&[u8]; 8] = [
-    b"userType",
-    b"entrypoint",
-    b"cwd",
-    b"sessionId",
-    b"version",
-    b"gitBranch",
-    b"slug",
-    b"agentId",
+const IDENTITY: [&str; 8] = [
+    "userType",
+    "entrypoint",
+    "cwd",
+    "sessionId",
+    "version",
+    "gitBranch",
+    "slug",
+    "agentId",
 ];
 
 /// Puts a summary into a session; `None` where the first line that stays has no link that could name it, or where a
@@ -208,25 +208,17 @@ fn records(tree: &Tree<'_, '_>, place: &Place<'_>, summary: Summary<'_>) -> Reco
     let model = place.model;
     let line = transcript.line(model);
     let link = &transcript.links()[model as usize];
+    // In the order in which they stand on the line, and its time.
+    let mut known: Vec<_> = IDENTITY
+        .into_iter()
+        .zip(Value::of(line).fields(IDENTITY))
+        .collect();
+    known.sort_by_key(|(_, value)| value.span().start);
+    known.push(("timestamp", Value::of(line).field("timestamp")));
+    known.retain(|(_, value)| value.is_there());
     let mut identity: Vec<u8> = Vec::new();
-    let mut timestamp = Span::default();
-    // The line was read before; should it fail all the same, the new ones say less.
-    let _ = Cursor::new(line).object(|key, c| {
-        let value = c.skip()?;
-        if key == b"timestamp" {
-            timestamp = value;
-        } else if IDENTITY.contains(&key) {
-            identity.push(b',');
-            identity.push(b'"');
-            identity.extend_from_slice(key);
-            identity.extend_from_slice(b"\":");
-            identity.extend_from_slice(value.of(line));
-        }
-        Ok(())
-    });
-    if !timestamp.is_empty() {
-        identity.extend_from_slice(b",\"timestamp\":");
-        identity.extend_from_slice(timestamp.of(line));
+    for (name, value) in known {
+        identity.extend([b",\"", name.as_bytes(), b"\":", value.raw()].concat());
     }
     let is_aside = link.is_aside.to_string();
     let id = link.id.of(line);

@@ -8,7 +8,7 @@
 use super::link::{Branch, Window, conversations};
 use super::tree::Tree;
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Kind, Span};
+use crate::scan::Value;
 use crate::transcript::{Conversation, Transcript};
 
 /// The whole conversations of a session: the main one, then inline sidechains in the order of their first
@@ -50,8 +50,9 @@ impl Tree<'_, '_> {
 
     /// The line that came before a compaction, unless the way has been there.
     fn before(&self, boundary: u32, lines: &[u32], seen: &IdSet<u32>) -> Option<u32> {
-        let line = self.transcript.line(boundary);
-        let named = self.named(logical_parent(line).of(line));
+        let line = Value::of(self.transcript.line(boundary));
+        let named = line.field("logicalParentUuid").string();
+        let named = named.and_then(|id| self.named(id));
         // What the compaction hangs on repeats an answer.
         let is_above = |line: &u32| {
             *line < boundary && self.link(*line).is_node() && *line != self.parent(boundary)
@@ -59,18 +60,4 @@ impl Tree<'_, '_> {
         let before = named.or_else(|| lines.iter().copied().rfind(is_above));
         before.filter(|line| !seen.contains(line))
     }
-}
-
-/// The id that a compaction gives for the line before it.
-fn logical_parent(line: &[u8]) -> Span {
-    let mut parent = Span::default();
-    let read = Cursor::new(line).object(|key, c| {
-        match (key, c.kind()?) {
-            (b"logicalParentUuid", Kind::String) => parent = c.string()?.span,
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    });
-    // The line was read before; should it fail all the same, nothing is named.
-    read.map_or(Span::default(), |_| parent)
 }

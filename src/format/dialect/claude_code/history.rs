@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::preserved::Preserved;
 use super::tree::{NONE, Tree};
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Cursor, Kind, unescape};
+use crate::scan::{Value, unescape};
 use crate::transcript::{
     BlockKind, ChangeSet, Conversation, ConversationId, LinkKind, Replace, Transcript,
 };
@@ -267,14 +267,5 @@ fn tasks<'t>(transcript: &'t Transcript<'_>, prompts: &BTreeMap<Vec<u8>, Vec<usi
 
 /// The `prompt` of a task's input.
 fn prompt(input: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
-    let mut prompt = None;
-    let read = Cursor::new(input).object(|key, c| {
-        match (key, c.kind()?) {
-            (b"prompt", Kind::String) => prompt = Some(c.string()?.span),
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    });
-    read.ok()?;
-    prompt.map(|span| unescape(span.of(input)))
+    Value::of(input).field("prompt").unescaped()
 }

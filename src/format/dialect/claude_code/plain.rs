@@ -3,7 +3,7 @@
 //! What the agent sent along by itself becomes a text in the reminder's tags that the agent puts around it. Never decides
 //! what is a message.
 
-use crate::scan::{Cursor, Kind, Span};
+use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{BlockKind, Conversation, Message, Role, Shape, Transcript, Typed};
 
@@ -24,10 +24,11 @@ pub(super) fn push(
     }
     let lines = conversation.lines(message);
     let last = lines.last().filter(|_| message.role == Role::Assistant);
-    let line = last.map_or(&b""[..], |line| transcript.line(*line));
-    let stop = stop_reason(line);
-    if !stop.is_empty() {
-        let stop = stop.of(line);
+    let stop = last.and_then(|line| {
+        let line = Value::of(transcript.line(*line));
+        line.within(&["message", "stop_reason"]).string()
+    });
+    if let Some(stop) = stop.filter(|stop| !stop.is_empty()) {
         out.extend_from_slice(&[br#","stop_reason":""#, stop, b"\""].concat());
     }
     out.push(b'}');
@@ -78,24 +79,4 @@ fn contents(
         }
     }
     out.push(b']');
-}
-
-/// Why the answer of a session line ended.
-fn stop_reason(line: &[u8]) -> Span {
-    let mut reason = Span::default();
-    let read = Cursor::new(line).object(|key, c| {
-        match (key, c.kind()?) {
-            (b"message", Kind::Object) => drop(c.object(|key, c| {
-                match (key, c.kind()?) {
-                    (b"stop_reason", Kind::String) => reason = c.string()?.span,
-                    _ => drop(c.skip()?),
-                }
-                Ok(())
-            })?),
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    });
-    // The line was read before; should it fail all the same, nothing is said.
-    read.map_or(Span::default(), |_| reason)
 }

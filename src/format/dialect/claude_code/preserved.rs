@@ -1,6 +1,6 @@
 //! What a recorded compaction says of the messages before it that stay in the window.
 
-use crate::scan::{Cursor, Kind};
+use crate::scan::Value;
 
 /// The lines that a compaction names, by their ids as they stand between quotes.
 #[derive(Default)]
@@ -21,21 +21,23 @@ impl Preserved {
     /// Reads `compactMetadata.preservedMessages` and `.preservedSegment` of a boundary line.
     pub(super) fn read(line: &[u8]) -> Self {
         let mut preserved = Preserved::default();
-        let mut c = Cursor::new(line);
-        // The line was read before; should it fail all the same, nothing is preserved.
-        let read = c.object(|key, c| match (key, c.kind()?) {
-            (b"compactMetadata", Kind::Object) => c
-                .object(|key, c| match (key, c.kind()?) {
-                    (b"preservedMessages" | b"preservedSegment", Kind::Object) => {
-                        c.object(|key, c| preserved.key(key, c)).map(drop)
-                    }
-                    _ => c.skip().map(drop),
-                })
-                .map(drop),
-            _ => c.skip().map(drop),
-        });
-        if read.is_err() {
-            return Preserved::default();
+        let metadata = Value::of(line).field("compactMetadata");
+        let mut parts = metadata.fields(["preservedMessages", "preservedSegment"]);
+        parts.sort_by_key(|part| part.span().start);
+        for part in parts {
+            let [anchor, head, tail] = part.fields(["anchorUuid", "headUuid", "tailUuid"]);
+            let ends = [
+                (anchor, &mut preserved.anchor),
+                (head, &mut preserved.head),
+                (tail, &mut preserved.tail),
+            ];
+            for (id, end) in ends {
+                *end = id.string().unwrap_or(end).to_vec();
+            }
+            let [ids, all] = part.fields(["uuids", "allUuids"]);
+            let id = |id: Value<'_>| id.string().unwrap_or_default().to_vec();
+            ids.elements(|value| preserved.ids.push(id(value)));
+            all.elements(|value| preserved.all.push(id(value)));
         }
         preserved
     }
@@ -50,31 +52,5 @@ impl Preserved {
         let ends = [&self.anchor, &self.head, &self.tail];
         let ids = self.ids.iter().chain(&self.all);
         ids.chain(ends).map(Vec::as_slice)
-    }
-
-    fn key(&mut self, key: &[u8], c: &mut Cursor<'_>) -> crate::scan::Parse<()> {
-        let line = c.line();
-        let id = |c: &mut Cursor<'_>| {
-            let text = c.string_or_skip()?;
-            Ok(text.map(|t| t.span.of(line).to_vec()).unwrap_or_default())
-        };
-        match (key, c.kind()?) {
-            (b"anchorUuid", Kind::String) => self.anchor = id(c)?,
-            (b"headUuid", Kind::String) => self.head = id(c)?,
-            (b"tailUuid", Kind::String) => self.tail = id(c)?,
-            (b"uuids" | b"allUuids", Kind::Array) => {
-                let ids = if key == b"uuids" {
-                    &mut self.ids
-                } else {
-                    &mut self.all
-                };
-                c.array(|c| {
-                    ids.push(id(c)?);
-                    Ok(())
-                })?;
-            }
-            _ => drop(c.skip()?),
-        }
-        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! What is on one line of a session file.
 
 use crate::format::shapes::blocks;
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::scan::{Cursor, Kind, Parse, Span, Value};
 use crate::transcript::{
     Answer, Block, BlockKind, Compaction, LineKind, Link, LinkKind, Record, Role,
 };
@@ -22,7 +22,7 @@ const MADE_UP: &[u8] = b"<synthetic>";
 
 /// What was read before the line's `type` was known.
 #[derive(Default)]
-struct Parts {
+struct Parts<'a> {
     kind: Span,
     subtype: Span,
     call: Span,
@@ -30,7 +30,7 @@ struct Parts {
     is_chosen: bool,
     tool_use_result: Option<Span>,
     data: Option<Span>,
-    attachment: Option<(Span, Span)>,
+    attachment: Option<(Span, Value<'a>)>,
     link: Link,
 }
 
@@ -63,15 +63,9 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             b"parentToolUseID" => parts.call = string(c)?,
             b"data" => parts.data = Some(c.skip()?),
             b"attachment" if c.kind()? == Kind::Object => {
-                let mut kind = Span::default();
-                let value = c.object(|key, c| {
-                    match key {
-                        b"type" => kind = string(c)?,
-                        _ => drop(c.skip()?),
-                    }
-                    Ok(())
-                })?;
-                parts.attachment = Some((value, kind));
+                let start = c.place()?;
+                let [kind] = c.fields(["type"])?;
+                parts.attachment = Some((Span::new(start, c.place_behind()), kind));
             }
             b"message" if c.kind()? == Kind::Object => {
                 record.forget(blocks, texts);
@@ -102,7 +96,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             match other {
                 b"attachment" => {
                     link.kind = LinkKind::Node;
-                    attachment(record, &mut link, parts.attachment, line)
+                    attachment(record, &mut link, parts.attachment)
                 }
                 b"progress" => {
                     if let Some(data) = parts.data.filter(|_| !parts.call.is_empty()) {
@@ -195,13 +189,12 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> 
 fn attachment(
     record: &mut Record<'_, '_>,
     link: &mut Link,
-    attachment: Option<(Span, Span)>,
-    line: &[u8],
+    attachment: Option<(Span, Value<'_>)>,
 ) -> LineKind {
     let Some((value, kind)) = attachment else {
         return LineKind::Control;
     };
-    if !SENT_ATTACHMENTS.contains(&kind.of(line)) {
+    if !SENT_ATTACHMENTS.contains(&kind.string().unwrap_or_default()) {
         return LineKind::Control;
     }
     link.kind = LinkKind::Attachment;

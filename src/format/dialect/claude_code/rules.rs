@@ -5,7 +5,7 @@
 //! what comes after the last compaction.
 
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Cursor, Kind, Parse, Span};
+use crate::scan::{Kind, Value};
 use crate::transcript::{ConversationId, LineKind, Link, Role, Transcript};
 use crate::verify::{Findings, Rule};
 
@@ -33,7 +33,7 @@ struct Chain<'t, 'a> {
     /// Lines that a model sees.
     live: IdSet<u32>,
     /// Compactions, in the order of the file, and the lines that each of them names.
-    boundaries: Vec<(u32, Vec<Named>)>,
+    boundaries: Vec<(u32, Vec<Named<'t>>)>,
     /// The last of them that is no sidechain's.
     last_boundary: Option<u32>,
     /// Lines that a compaction puts elsewhere: nothing is reached through their parents.
@@ -42,9 +42,9 @@ struct Chain<'t, 'a> {
     all_aside: bool,
 }
 
-/// A line that a compaction names, by the span of its uuid.
-struct Named {
-    id: Span,
+/// A line that a compaction names, by its uuid.
+struct Named<'t> {
+    id: &'t [u8],
     reach: Reach,
 }
 
@@ -88,10 +88,9 @@ impl<'t, 'a> Chain<'t, 'a> {
             .iter()
             .rfind(on_main)
             .map(|(line, _)| *line);
-        let moved = chain.boundaries.iter().flat_map(|(line, named)| {
-            let directly = named.iter().filter(|n| n.reach == Reach::Directly);
-            directly.filter_map(|n| chain.find(transcript.bytes(*line, n.id)))
-        });
+        let named = chain.boundaries.iter().flat_map(|(_, named)| named);
+        let directly = named.filter(|named| named.reach == Reach::Directly);
+        let moved = directly.filter_map(|named| chain.find(named.id));
         chain.moved = moved.collect();
         chain
     }
@@ -138,7 +137,6 @@ impl<'t, 'a> Chain<'t, 'a> {
         {
             let mut missing = IdSet::default();
             for Named { id, .. } in named {
-                let id = self.transcript.bytes(*line, *id);
                 if self.find(id).is_none() && missing.insert(id) {
                     f.error(Rule::PreservedMissing, *line, id);
                 }
@@ -212,57 +210,31 @@ impl<'t, 'a> Chain<'t, 'a> {
 }
 
 /// The uuids in `compactMetadata.preservedMessages` and `.preservedSegment` of a boundary line.
-fn named_by(line: &[u8]) -> Vec<Named> {
+fn named_by(line: &[u8]) -> Vec<Named<'_>> {
+    let metadata = Value::of(line).field("compactMetadata");
     let mut named = Vec::new();
-    // The line was read before; should it fail all the same, nothing is preserved.
-    let read = Cursor::new(line).object(|key, c| match (key, c.kind()?) {
-        (b"compactMetadata", Kind::Object) => c
-            .object(|key, c| match (key, c.kind()?) {
-                (b"preservedMessages" | b"preservedSegment", Kind::Object) => {
-                    c.object(|key, c| names(key, c, &mut named)).map(drop)
-                }
-                _ => c.skip().map(drop),
-            })
-            .map(drop),
-        _ => c.skip().map(drop),
+    for part in metadata.fields(["preservedMessages", "preservedSegment"]) {
+        let [ids, head, anchor, tail] =
+            part.fields(["uuids", "headUuid", "anchorUuid", "tailUuid"]);
+        let directly = [ids, head].map(|ids| (ids, Reach::Directly));
+        let by_chain = [anchor, tail].map(|ids| (ids, Reach::ByChain));
+        for (ids, reach) in directly.into_iter().chain(by_chain) {
+            match ids.kind() {
+                Some(Kind::Array) => ids.elements(|id| named.push((id, reach))),
+                _ => named.push((ids, reach)),
+            }
+        }
+    }
+    // In the order in which they stand on the line.
+    named.sort_by_key(|(id, _)| id.span().start);
+    let names = named.into_iter().filter_map(|(id, reach)| {
+        let id = id.string().filter(|id| !id.is_empty())?;
+        Some(Named { id, reach })
     });
-    if read.is_err() {
-        named.clear();
-    }
-    named
-}
-
-fn names(key: &[u8], c: &mut Cursor<'_>, named: &mut Vec<Named>) -> Parse<()> {
-    let reach = match key {
-        b"uuids" | b"headUuid" => Reach::Directly,
-        b"anchorUuid" | b"tailUuid" => Reach::ByChain,
-        _ => return c.skip().map(drop),
-    };
-    let mut name = |c: &mut Cursor<'_>| {
-        let text = c.string_or_skip()?.filter(|t| !t.span.is_empty());
-        named.extend(text.map(|t| Named { id: t.span, reach }));
-        Ok(())
-    };
-    if c.kind()? == Kind::Array {
-        c.array(name).map(drop)
-    } else {
-        name(c)
-    }
+    names.collect()
 }
 
 /// Whether the message of a line says that it is the user's.
 fn is_of_user(line: &[u8]) -> bool {
-    let mut found = false;
-    let read = Cursor::new(line).object(|key, c| {
-        if key != b"message" || c.kind()? != Kind::Object {
-            return c.skip().map(drop);
-        }
-        c.object(|key, c| {
-            let value = c.skip()?;
-            found |= key == b"role" && value.of(line) == b"\"user\"";
-            Ok(())
-        })
-        .map(drop)
-    });
-    read.is_ok() && found
+    Value::of(line).within(&["message", "role"]).string() == Some(b"user")
 }

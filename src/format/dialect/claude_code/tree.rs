@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Cursor, Kind};
+use crate::scan::Value;
 use crate::transcript::{BlockKind, Line, LineKind, Link, Transcript};
 
 /// No line.
@@ -82,17 +82,9 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 
     fn timestamp(&self, line: u32) -> Option<Timestamp> {
-        let bytes = self.transcript.line(line);
-        let mut timestamp = None;
-        let read = Cursor::new(bytes).object(|key, c| {
-            match (key, c.kind()?) {
-                (b"timestamp", Kind::String) => timestamp = Some(c.string()?.span),
-                _ => drop(c.skip()?),
-            }
-            Ok(())
-        });
-        read.ok()?;
-        std::str::from_utf8(timestamp?.of(bytes)).ok()?.parse().ok()
+        let line = Value::of(self.transcript.line(line));
+        let timestamp = std::str::from_utf8(line.field("timestamp").string()?);
+        timestamp.ok()?.parse().ok()
     }
 
     pub(super) fn link(&self, line: u32) -> &'t Link {
