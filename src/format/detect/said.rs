@@ -5,7 +5,7 @@
 //! result and is none of that is unread.
 
 use crate::format::Format;
-use crate::scan::{Cursor, Kind, Parse};
+use crate::scan::{Cursor, Kind, Parse, Value};
 
 /// A part of a message that a format's reader understands, or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -323,10 +323,6 @@ impl<'a> Said<'a> {
 
 /// Whether an element of `tool_calls` is written as the API has it.
 fn calls_a_function(c: &mut Cursor<'_>) -> Parse<bool> {
-    let mut is_function = false;
-    c.object(|key, c| {
-        is_function |= matches!(key, b"function" | b"custom") && c.kind()? == Kind::Object;
-        c.skip().map(drop)
-    })?;
-    Ok(is_function)
+    let called = c.fields(["function", "custom"])?;
+    Ok(called.map(Value::kind).contains(&Some(Kind::Object)))
 }

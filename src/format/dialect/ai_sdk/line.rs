@@ -11,19 +11,12 @@ use crate::transcript::{Block, BlockKind, LineKind, Outcome, Record, Role, Shape
 /// One line: a message, or something that only looks like one.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let (start, texts) = (record.block_mark(), record.text_mark());
-    let mut role = None;
     let mut content = Span::default();
     let line = c.line();
     // What a part is depends on who says it, which may be the last thing that a line tells.
     let before = c.clone();
-    c.object(|key, c| {
-        match key {
-            b"role" => role = c.string_or_skip()?.and_then(|t| named(t.span.of(line))),
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    })?;
-    let Some(role) = role else {
+    let [role] = c.fields(["role"])?;
+    let Some(role) = role.string().and_then(named) else {
         return Ok(LineKind::Unknown);
     };
     *c = before;

@@ -35,12 +35,8 @@ fn peek_messages(c: &Cursor<'_>) -> Parse<bool> {
     if memchr::memmem::find(c.line(), b"\"messages\"").is_none() {
         return Ok(false);
     }
-    let mut found = false;
-    Cursor::new(c.line()).object(|key, c| {
-        found |= key == b"messages" && c.kind()? == Kind::Array;
-        c.skip().map(drop)
-    })?;
-    Ok(found)
+    let [messages] = c.clone().fields(["messages"])?;
+    Ok(messages.kind() == Some(Kind::Array))
 }
 
 /// What the keys of a message hold, but for the blocks that they add.
