@@ -6,7 +6,7 @@
 use super::input::Input;
 use super::{exchanges, said};
 use crate::policy::{Skip, Tools};
-use crate::scan::{Cursor, Kind};
+use crate::scan::Value;
 use crate::transcript::{BlockKind, Conversation, Transcript, Typed};
 
 /// A call for a compaction, with its result.
@@ -83,16 +83,7 @@ pub fn request(transcript: &Transcript<'_>, conversation: &Conversation) -> Opti
 fn agent(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Skip> {
     let line = transcript.line(*conversation.path.last()?);
     memchr::memmem::find(line, b"\"agentId\"")?;
-    let mut id = None;
-    let read = Cursor::new(line).object(|key, c| {
-        match (key, c.kind()?) {
-            (b"agentId", Kind::String) => id = Some(c.string()?.span),
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    });
-    read.ok()?;
-    let id = id?.of(line);
+    let id = Value::of(line).field("agentId").string()?;
     let found = AGENTS.iter().find(|(begin, _)| id.starts_with(begin));
     found.map(|(_, skip)| *skip)
 }

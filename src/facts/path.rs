@@ -8,7 +8,7 @@ use std::cell::{OnceCell, RefCell};
 
 use super::input::Input;
 use super::lossy;
-use crate::scan::{Cursor, Span, unescape};
+use crate::scan::{Value, unescape};
 use crate::transcript::{Line, LineKind, LinkKind, Transcript};
 
 /// The names that tools have for the path in their inputs.
@@ -82,26 +82,10 @@ impl<'t, 'a> Folders<'t, 'a> {
 
     /// The folder that stands on a line, or on the nearest line before it that says one.
     fn recorded(&self, line: u32) -> Option<String> {
-        let transcript = self.transcript;
-        let mut folder = Span::default();
-        let mut cursor = Cursor::new(transcript.line(line));
-        let read = cursor.object(|key, c| {
-            if key == b"cwd" {
-                folder = c
-                    .string_or_skip()?
-                    .map(|text| text.span)
-                    .unwrap_or_default();
-            } else {
-                c.skip()?;
-            }
-            Ok(())
-        });
-        let folder = match folder {
-            folder if !folder.is_empty() => transcript.bytes(line, folder),
-            _ => self.said_before(line)?,
-        };
-        let folder = lossy(unescape(folder));
-        (read.is_ok() && !folder.is_empty()).then(|| folder.into_owned())
+        let own = Value::of(self.transcript.line(line)).field("cwd").string();
+        let own = own.filter(|folder| !folder.is_empty());
+        let folder = lossy(unescape(own.or_else(|| self.said_before(line))?));
+        (!folder.is_empty()).then(|| folder.into_owned())
     }
 
     /// The folder that the nearest line before says, in formats that have lines for that.

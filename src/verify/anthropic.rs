@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::{Findings, Rule, Severity};
 use crate::ids::IdSet;
-use crate::scan::Cursor;
+use crate::scan::Value;
 use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role};
 
 /// Who makes a request of the messages.
@@ -123,10 +123,10 @@ impl<'c, 't> Check<'c, 't, '_> {
                     .error(Rule::EmptyText, block.line, self.f.uuid(block.line));
             }
             BlockKind::Thinking => {
-                let severity = match text_of(self.value(block), b"signature") {
+                let severity = match self.value(block).field("signature").string() {
                     None => Severity::Error,
                     // Providers that imitate this API sign with nothing, and take it back.
-                    Some(0) => Severity::Warning,
+                    Some(b"") => Severity::Warning,
                     Some(_) => return,
                 };
                 let uuid = self.f.uuid(block.line);
@@ -145,8 +145,8 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    fn value(&self, block: &Block) -> &'t [u8] {
-        self.f.transcript.bytes(block.line, block.value)
+    fn value(&self, block: &Block) -> Value<'t> {
+        Value::part(self.f.transcript.line(block.line), block.value)
     }
 
     /// Joins messages of one role; they take turns then. What Claude Code attaches joins either side, so it is left out.
@@ -258,7 +258,8 @@ impl<'c, 't> Check<'c, 't, '_> {
         for turn in turns.iter().filter(|turn| turn.role == Role::Assistant) {
             let mut calls = Vec::new();
             for (block, id) in self.of_kind(Some(turn), BlockKind::Server) {
-                if text_of(self.value(block), b"tool_use_id").is_none() {
+                let answered = self.value(block).field("tool_use_id");
+                if answered.string().is_none() {
                     self.call(block, &mut known);
                     open.insert(id.clone());
                     calls.push((block, id));
@@ -304,18 +305,4 @@ impl<'c, 't> Check<'c, 't, '_> {
             self.f.error(Rule::ThinkingLast, self.block(*end).line, b"");
         }
     }
-}
-
-/// The length of the string that an object has under a key.
-fn text_of(object: &[u8], key: &[u8]) -> Option<u32> {
-    let mut found = None;
-    // The block was read before, so this cannot fail; if it did, nothing was found.
-    let read = Cursor::new(object).object(|name, c| {
-        let text = c.string_or_skip()?;
-        if name == key {
-            found = text.map(|t| t.scalars);
-        }
-        Ok(())
-    });
-    read.ok().and(found)
 }

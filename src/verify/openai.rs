@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{Findings, Rule};
 use crate::ids::{IdMap, IdSet};
-use crate::scan::{Cursor, Kind};
+use crate::scan::{Kind, Value};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape};
 
 /// A call that tool messages may answer.
@@ -114,14 +114,10 @@ impl<'t> Check<'_, 't, '_> {
     /// Whether an assistant message has one of the rarer contents, for which there are no blocks.
     fn says_otherwise(&self, message: &Message) -> bool {
         let line = self.conversation.first_line(message);
-        let mut found = false;
-        // The message was read before, so this cannot fail; if it did, nothing was found.
-        let read = Cursor::new(self.f.transcript.bytes(line, message.object)).object(|key, c| {
-            let is_content = matches!(key, b"refusal" | b"audio" | b"reasoning_details");
-            found |= is_content && c.kind()? != Kind::Null;
-            c.skip().map(drop)
-        });
-        read.is_ok() && found
+        let message = Value::part(self.f.transcript.line(line), message.object);
+        let contents = message.fields(["refusal", "audio", "reasoning_details"]);
+        let mut kinds = contents.into_iter().filter_map(Value::kind);
+        kinds.any(|kind| kind != Kind::Null)
     }
 
     /// Opens the calls of a message.

@@ -6,7 +6,7 @@
 use super::gather::Gather;
 use super::names::hash;
 use super::requests;
-use crate::scan::{Cursor, Span, unescape};
+use crate::scan::Value;
 use crate::transcript::{Block, LineKind};
 
 /// Adds what was queued on the lines of the span.
@@ -59,24 +59,8 @@ fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
 
 /// The strings under `keys` of an object; empty where there is none.
 fn strings<const N: usize>(raw: &[u8], keys: [&str; N]) -> [String; N] {
-    let mut spans = [Span::default(); N];
-    let mut cursor = Cursor::new(raw);
-    let read = cursor.object(|key, c| {
-        match keys.iter().position(|k| k.as_bytes() == key) {
-            Some(n) => {
-                spans[n] = c
-                    .string_or_skip()?
-                    .map(|text| text.span)
-                    .unwrap_or_default()
-            }
-            None => drop(c.skip()?),
-        }
-        Ok(())
-    });
-    let text = |span: Span| String::from_utf8_lossy(&unescape(span.of(raw))).into_owned();
-    if read.is_ok() {
-        spans.map(text)
-    } else {
-        [const { String::new() }; N]
-    }
+    Value::of(raw).fields(keys).map(|value| {
+        let text = value.unescaped().unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
+    })
 }
