@@ -1,6 +1,6 @@
-//! Answers that were paid for: kept under the hash of what was asked, so that a second run asks nobody.
+//! A cache of answers from models, by the hash of the request, so that a second run need not pay again.
 //!
-//! Names are hashes of our own making, never words of a transcript. What is damaged counts as not there.
+//! Names are hashes, never text of a transcript. A damaged answer counts as missing.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -13,14 +13,14 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const CACHE: &str = "cache";
 const ENDING: &str = ".json";
-/// More than any answer has.
+/// More bytes than any answer has.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// The name of the answer to what consists of these parts: `cache/<32hex>.json`, relative to the store. Pure.
+/// The name of the answer to a request of these parts: `cache/<32hex>.json`, relative to the store. Pure.
 pub fn answer_name(asked: &[&[u8]]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in asked {
-        // With their lengths, so that no two lists of parts are the same bytes.
+        // With lengths, so that different lists of parts never have the same bytes.
         hasher.update(&(part.len() as u64).to_le_bytes());
         hasher.update(part);
     }
@@ -28,7 +28,7 @@ pub fn answer_name(asked: &[&[u8]]) -> String {
 }
 
 impl Store {
-    /// The answer of that name, if it is kept.
+    /// The answer of that name, if it is there.
     pub fn read_answer(&self, name: &str) -> Option<Vec<u8>> {
         let file = is_content_name(name, CACHE, ENDING)
             .then(|| self.open_content(name, "read the answer", ""))?
@@ -38,7 +38,7 @@ impl Store {
         Some(bytes)
     }
 
-    /// Keeps an answer, for its owner alone; a later one takes its place.
+    /// Stores an answer that only its owner can read, and replaces an earlier one.
     ///
     /// # Errors
     /// [`ErrorKind::Store`] for a name that [`answer_name`] does not give; [`ErrorKind::Io`] when the system refuses.
@@ -59,7 +59,7 @@ impl Store {
         }
         let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
         temp.write_all(bytes).map_err(failed)?;
-        // What a power cut takes is asked for again.
+        // Not durable: an answer lost in a power cut is requested again.
         let named = temp.persist(file, IfTaken::Replace, Durability::Lazy);
         named.map(drop).map_err(failed)
     }

@@ -1,7 +1,7 @@
-//! Compressed originals, under the hash of what they hold uncompressed.
+//! Compressed originals, named by the hash of their uncompressed content.
 //!
-//! Always durable before its name is given out, because what it is a copy of is replaced next. Never trusts an
-//! archive: whatever is read back is hashed on the way.
+//! An archive is durable before its name is returned, because its original is replaced next. Archives are not trusted: what is
+//! read back is hashed.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -19,20 +19,20 @@ const LEVEL: i32 = 3;
 const READING: &str = "read the archived original";
 const OTHER_COPY: &str = "look for another copy of the store";
 
-/// An original that is safe now.
+/// An original that is safely archived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archived {
     /// `archive/<32hex>.zst`, relative to the store.
     pub name: String,
     /// Hash of the original bytes.
     pub hash: String,
-    /// Number of the original bytes.
+    /// Number of original bytes.
     pub bytes: u64,
 }
 
-/// An original on its way into the archive, for those that do not fit into memory.
+/// Writes an original that does not fit into memory into the archive.
 ///
-/// Dropped without [`ArchiveWriter::finish`], it leaves nothing behind.
+/// Leaves nothing behind if it is dropped without [`ArchiveWriter::finish`].
 pub struct ArchiveWriter {
     encoder: zstd::Encoder<'static, Temp>,
     hasher: blake3::Hasher,
@@ -41,7 +41,7 @@ pub struct ArchiveWriter {
 }
 
 impl Store {
-    /// Starts to archive an original that comes piece by piece.
+    /// Starts to archive an original that is written piece by piece.
     ///
     /// # Errors
     ///
@@ -97,7 +97,7 @@ impl Store {
             ..Error::io(&path, READING, e).hint(OTHER_COPY)
         };
         let file = self.open_content(name, READING, OTHER_COPY)?;
-        // Whatever else it unpacks to is not what it is named after.
+        // Whatever else it unpacks to, it is not the content that it is named after.
         let mut decoder = zstd::Decoder::new(file)
             .map(|decoder| BufReader::new(decoder).take(most.saturating_add(1)))
             .map_err(unreadable)?;
@@ -114,7 +114,7 @@ impl Store {
     }
 }
 
-/// Whether `name` has exactly the form that [`archive_name`] gives. Pure.
+/// Whether `name` has exactly the form of an [`archive_name`]. Pure.
 pub(super) fn is_archive_name(name: &str) -> bool {
     is_content_name(name, ARCHIVE, ENDING)
 }
@@ -134,14 +134,14 @@ pub fn archive_name(hash: &str) -> String {
 }
 
 impl ArchiveWriter {
-    /// The hash of what was written so far.
+    /// The hash of the bytes written so far.
     pub fn hash(&self) -> String {
         hash_text(&self.hasher.finalize())
     }
 
-    /// Puts the archive on the disk, under its name.
+    /// Flushes the archive to the disk and gives it its name.
     ///
-    /// An archive of that name is replaced by this one, which is known to be whole.
+    /// Replaces an archive of that name, because this one is known to be complete.
     ///
     /// # Errors
     ///

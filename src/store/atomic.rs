@@ -1,8 +1,8 @@
-//! Writes a file so that its name holds the old bytes or the new bytes, whatever happens in between.
+//! Writes a file atomically: its name has the old bytes or the new bytes, whatever happens in between.
 //!
-//! The bytes go to a temporary file in the same folder, which then takes the name by a rename. Never leaves a
-//! half-written file under the name, never replaces a file that it was told to leave, and never goes through a link: the
-//! folder is open from the beginning to the end, and the name in it is a plain one.
+//! The bytes go to a temporary file in the same folder, which is then renamed. Never leaves an incomplete file under the name,
+//! never replaces a file that it was told to leave, and never follows a link: the folder stays open from beginning to end, and
+//! the name in it is a plain one.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
@@ -33,24 +33,24 @@ const TEMP_PREFIX: &str = ".ctxpack-";
 const TEMP_SUFFIX: &str = ".tmp";
 const TEMP_RANDOM: usize = 6;
 
-/// What to do when the name is taken.
+/// What to do if the name is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave the file alone, also one that appears while we write.
+    /// Leave the file, even one that appears while we write.
     Refuse,
     /// Replace it.
     Overwrite,
-    /// Replace it only while it is still the file that was read, and nobody writes to it: a live agent may be appending
-    /// to it. On Linux no line of such an agent is lost, whether it keeps the file open or not.
+    /// Replace it only if it is still the file that was read and no process is writing to it: a live agent may be appending to
+    /// it. On Linux, no line of such an agent is lost, whether it keeps the file open or not.
     IfUnchanged(Stamp),
 }
 
 /// Who may read a file that did not exist before. A file that is replaced keeps its own mode, owner and attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
-    /// What the user's umask says.
+    /// As the user's umask says.
     Default,
-    /// The owner alone.
+    /// Only the owner.
     Private,
     /// Those who may read another file, usually the input.
     Like(Rights),
@@ -60,7 +60,7 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
     permissions: Permissions,
-    /// The access control list, as the system shows it.
+    /// The access control list, in the system's form.
     acl: Option<Vec<u8>>,
 }
 
@@ -90,7 +90,7 @@ impl From<Permissions> for Rights {
     }
 }
 
-/// What a finished file holds.
+/// The hash and length of a finished file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// `blake3:` and 64 hexadecimal digits.
@@ -99,16 +99,16 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// What came of a file that took its name.
+/// The result of writing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// What it holds.
+    /// Its hash and length.
     pub written: Written,
-    /// What the file that it replaced had and this one could not be given: names of attributes, its owner.
+    /// What could not be copied from the file that it replaced: names of attributes, its owner.
     pub lost: Vec<String>,
 }
 
-/// What tells one state of a file from the next without reading it.
+/// Detects changes of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
     bytes: u64,
@@ -118,7 +118,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of an open file; taken from the handle, not the path, so that it is of the bytes that were read.
+    /// The stamp of an open file: from the handle, not the path, so that it belongs to the bytes that were read.
     pub fn of(metadata: &Metadata) -> Self {
         Stamp {
             bytes: metadata.len(),
@@ -129,7 +129,7 @@ impl Stamp {
     }
 }
 
-/// A file being written beside its name. Dropped without [`Replace::commit`], it leaves nothing behind.
+/// A file that is being written under a temporary name. Leaves nothing behind if it is dropped without [`Replace::commit`].
 #[derive(Debug)]
 pub struct Replace {
     temp: Temp,
@@ -139,7 +139,7 @@ pub struct Replace {
 }
 
 impl Replace {
-    /// Starts a file that will stand at `spot`.
+    /// Starts a file that will be at `spot`.
     ///
     /// # Errors
     ///
@@ -173,7 +173,7 @@ impl Replace {
         self.spot.path()
     }
 
-    /// What has been written so far, so that it can be checked before it takes the name.
+    /// The hash and length so far, so that they can be checked before the file gets its name.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl Replace {
         self.temp.time = self.temp.old.as_ref().and_then(|old| old.modified().ok());
     }
 
-    /// Puts the bytes on the disk; the name still holds what it held.
+    /// Flushes the bytes to the disk; the name still has the old bytes.
     ///
     /// # Errors
     ///
@@ -206,7 +206,7 @@ impl Replace {
     ///
     /// [`ErrorKind::Exists`] when a file appeared under a name that was free, [`ErrorKind::Changed`] when
     /// [`Existing::IfUnchanged`] no longer holds, [`ErrorKind::Io`] when the system refuses. In every case the
-    /// temporary file is gone and the name holds what it held.
+    /// temporary file is gone and the name has the old bytes.
     pub fn commit(self) -> Result<Committed> {
         let Replace {
             temp,
@@ -249,9 +249,9 @@ impl Write for Replace {
 /// Why a file was not replaced.
 #[derive(Debug, PartialEq, Eq)]
 enum Why {
-    /// It is not what was read.
+    /// It is not the file that was read.
     Changed,
-    /// Somebody has it open for writing.
+    /// Another process has it open for writing.
     #[cfg_attr(not(unix), allow(dead_code))]
     Busy,
 }
@@ -274,7 +274,7 @@ pub fn write(
     file.commit().map(|done| done.written)
 }
 
-/// Whether a file's name is that of one of our temporary files: not a transcript, whatever it holds.
+/// Whether a file's name is that of one of our temporary files: never a transcript.
 pub fn is_temp(name: &OsStr) -> bool {
     name.to_str()
         .and_then(|name| name.strip_prefix(TEMP_PREFIX))
@@ -284,9 +284,9 @@ pub fn is_temp(name: &OsStr) -> bool {
         })
 }
 
-/// Removes a temporary file whose run was killed; says whether it did.
+/// Removes a temporary file of a killed run; returns whether it did.
 ///
-/// One that a living run is writing is locked, and stays. Files whose names are not ours stay too.
+/// A file that an active run is writing is locked and stays. Files whose names are not ours stay too.
 ///
 /// # Errors
 ///
@@ -308,20 +308,20 @@ pub fn remove_leftover(folder: &Folder, name: &OsStr) -> io::Result<bool> {
     }
 }
 
-/// Removes nothing here: without advisory locks a leftover cannot be told from a file being written.
+/// Removes nothing on this system: without advisory locks a leftover looks like a file that is being written.
 #[cfg(not(unix))]
 pub fn remove_leftover(_: &Folder, _: &OsStr) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Removes what killed runs have left half written in a folder. What cannot be listed or removed harms nobody.
+/// Removes incomplete files of killed runs from a folder. Errors are ignored: leftovers are harmless.
 pub fn sweep(folder: &Folder) {
     for name in folder.names().into_iter().flatten() {
         let _ = remove_leftover(folder, &name);
     }
 }
 
-/// Takes the name of a file away that was opened by it, if it still is that file's; says whether it did.
+/// Removes the file that was opened by this name, if the name is still that file's; returns whether it did.
 pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::Result<bool> {
     let Some(seen) = folder.look(name)? else {
         return Ok(false);
@@ -333,7 +333,7 @@ pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::R
     Ok(true)
 }
 
-/// Gives `file` the name `target`, unless there is a reason against it, which is given back.
+/// Renames `file` to `target`, or returns the reason why not.
 #[cfg(not(unix))]
 fn put(mut file: temp::Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Option<Why>> {
     let seen = file.name.folder.look(target)?;
@@ -344,8 +344,8 @@ fn put(mut file: temp::Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Op
     Ok(None)
 }
 
-/// Whether a file may be replaced by a rename: over a device or a named pipe that would destroy it, and over a hard link
-/// it would split it in two.
+/// Whether a file may be replaced by a rename, which would destroy a device or a named pipe, and separate a hard link from its other
+/// names.
 ///
 /// # Errors
 ///
@@ -373,7 +373,7 @@ pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// What to say of a file that was replaced by one without some of what it had.
+/// The warning about a file whose attributes could not all be copied.
 pub fn lost_of_the_file(lost: &[String]) -> String {
     format!(
         "what the file had besides its bytes could not all be kept: {}",
@@ -381,7 +381,7 @@ pub fn lost_of_the_file(lost: &[String]) -> String {
     )
 }
 
-/// A file that is no longer what was read, which was found out in time.
+/// The error about a file that has changed since it was read.
 pub fn changed(path: &Path) -> Error {
     left_alone(path, "the file was changed by another program meanwhile")
 }
@@ -407,7 +407,7 @@ pub(super) fn place(metadata: &Metadata) -> (u64, u64) {
 #[cfg(test)]
 mod tests;
 
-/// Does so in the folder of a spot.
+/// The same in the folder of a spot.
 pub fn sweep_beside(spot: &Spot) {
     sweep(&spot.folder);
 }

@@ -1,9 +1,9 @@
-//! A folder that is held open, and the files in it by their plain names.
+//! An open folder, and the files in it by plain names.
 //!
-//! Whoever can write to a folder can put a link where ctxpack expects a file of its own: a cloned repository can hold a whole
-//! store. So what lies below a folder is never reached by a path. Each step is one name in a folder that is open already, no
-//! link is followed, only regular files are opened, and what is new is created exclusively. Only the way to the folder that a
-//! user named may lead through links; it is followed once, when the folder is opened.
+//! Whoever can write to a folder can put a link where ctxpack expects a file of its own: a cloned repository can contain a
+//! whole store. So nothing below a folder is reached by a path. Each step is one name in a folder that is already open, no link
+//! is followed, only regular files are opened, and new files are created exclusively. Only the path of the folder that a user
+//! named may contain links; they are followed once, when the folder is opened.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -27,42 +27,42 @@ use unix as system;
 
 use system::Handle;
 
-/// A folder that is open. Copies share the handle.
+/// An open folder. Clones share the handle.
 #[derive(Clone)]
 pub struct Folder {
     handle: Arc<Handle>,
-    /// For messages.
+    /// Its path, for messages.
     path: PathBuf,
 }
 
 /// Whether the bytes must survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// On the disk before the name appears, and the name on the disk before `commit` returns.
+    /// The bytes are on the disk before the name appears, and the name before `commit` returns.
     Durable,
     /// Left to the system: some 60 times faster for small files. A batch calls [`Folder::sync`] at its end.
     Lazy,
 }
 
-/// Who may use a folder that is made.
+/// Who may use a new folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// What the user's umask says.
+    /// As the user's umask says.
     Default,
-    /// The owner alone.
+    /// Only the owner.
     Private,
 }
 
-/// Why something was not opened that is there.
+/// Why something that exists was not opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotPlain {
     /// A link, which could lead anywhere.
     Link,
     /// A folder, pipe, socket or device.
     NoFile,
-    /// Anything but a folder.
+    /// Not a folder.
     NoFolder,
-    /// So many names lead to it, and some may be elsewhere.
+    /// A file with this many names, some of which may be elsewhere.
     Names(u64),
 }
 
@@ -93,7 +93,7 @@ impl NotPlain {
 }
 
 impl Folder {
-    /// Opens a folder that the user named; links that lead to it are followed now, and not again.
+    /// Opens a folder that the user named. Links in its path are followed now, once.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Folder {
         })
     }
 
-    /// Opens a folder whose path was resolved just now: a link anywhere on the way, put there since, is an error.
+    /// Opens a folder whose path was just resolved: a link in it, put there since, is an error.
     pub(super) fn open_resolved(path: &Path) -> io::Result<Self> {
         Ok(Folder {
             handle: Arc::new(system::open_resolved(path)?),
@@ -118,7 +118,7 @@ impl Folder {
         })
     }
 
-    /// [`Folder::open`]; what is missing of the path is made.
+    /// Like [`Folder::open`], but creates missing folders.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// The system's; also where a link or anything else that is no folder is on the way, or `..` is.
+    /// The system's; also if the path contains `..`, a link, or anything else that is not a folder.
     pub fn below(&self, relative: &Path) -> io::Result<Self> {
         let mut folder = self.clone();
         for name in plain_names(relative)? {
@@ -158,7 +158,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// [`Folder::below`]; what is missing is made.
+    /// Like [`Folder::below`], but creates missing folders.
     ///
     /// # Errors
     ///
@@ -202,7 +202,7 @@ impl Folder {
         self.step(name).map_err(|e| not_plain(&path, "open", e))
     }
 
-    /// What stands under a name, links as such; none where there is nothing.
+    /// The metadata of a name, of a link itself; `None` if there is nothing.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl Folder {
         }
     }
 
-    /// Opens a regular file for reading. Never waits for what is no regular file.
+    /// Opens a regular file for reading. Never blocks on a pipe or a device.
     ///
     /// # Errors
     ///
@@ -229,38 +229,38 @@ impl Folder {
         system::append(&self.handle, name)
     }
 
-    /// Opens a regular file that nothing is ever written to but locks.
+    /// Opens a regular file that is only used for locking.
     pub(super) fn open_lock(&self, name: &OsStr) -> io::Result<File> {
         system::open_lock(&self.handle, name)
     }
 
-    /// Makes a file for reading and writing, where there is nothing of that name: no link either.
+    /// Creates a file for reading and writing; there must be nothing of that name, not even a link.
     pub(super) fn create(&self, name: &OsStr, access: Access) -> io::Result<File> {
         system::create(&self.handle, name, access)
     }
 
-    /// Gives a file in here another name; what had it is replaced.
+    /// Renames a file in the folder; replaces a file of the new name.
     pub(super) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         system::rename(&self.handle, from, to)
     }
 
-    /// Gives a file in here another name, which must be free.
+    /// Renames a file in the folder; the new name must be free.
     pub(super) fn rename_to_free(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         system::rename_to_free(&self.handle, from, to)
     }
 
-    /// Two files in here get each other's names.
+    /// Exchanges the names of two files in the folder.
     #[cfg(unix)]
     pub(super) fn exchange(&self, a: &OsStr, b: &OsStr) -> io::Result<()> {
         system::exchange(&self.handle, a, b)
     }
 
-    /// Takes a file's name away.
+    /// Removes a file.
     pub(super) fn remove(&self, name: &OsStr) -> io::Result<()> {
         system::remove(&self.handle, name)
     }
 
-    /// The names in here, in no order.
+    /// The names in the folder, in no particular order.
     ///
     /// # Errors
     ///
@@ -269,14 +269,14 @@ impl Folder {
         system::names(&self.handle)
     }
 
-    /// Makes the names in here survive a power cut.
+    /// Flushes the folder, so that its names survive a power cut.
     ///
     /// # Errors
     ///
     /// The system's.
     pub fn sync(&self) -> io::Result<()> {
         match system::sync(&self.handle) {
-            // Some network file systems cannot flush a folder; there is nothing more to be done there.
+            // Some network file systems cannot flush a folder; nothing more can be done there.
             Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
             done => done,
         }
@@ -289,7 +289,7 @@ impl fmt::Debug for Folder {
     }
 }
 
-/// What a link or any other file in the place of one of ours comes to; other faults are the system's.
+/// The error for a link, or another kind of file, in the place of one of ours; other errors are the system's.
 pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
     let Some(why) = NotPlain::of(&error) else {
         return Error::io(path, doing, error);
@@ -308,7 +308,7 @@ pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
     }
 }
 
-/// The folder that holds `path`; the current one for a bare name.
+/// The folder that contains `path`; the current one for a bare name.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
@@ -317,7 +317,7 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The names on a relative way down.
+/// The names in a relative path downward.
 fn plain_names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     let names = relative.components().filter_map(|part| match part {
         Component::Normal(name) => Some(Ok(name)),
@@ -329,14 +329,14 @@ fn plain_names(relative: &Path) -> io::Result<Vec<&OsStr>> {
     names.collect()
 }
 
-/// Opens a file of the user's, by whatever way, without waiting for the writer of a pipe.
+/// Opens a file of the user's, links included, without blocking on a pipe.
 pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     system::open_without_waiting(path)
 }
 
-/// What nobody can foresee, in 32 hexadecimal digits.
+/// An unpredictable name of 32 hexadecimal digits.
 pub(super) fn chance() -> String {
-    // The standard library's only source of chance: its hashes are keyed by the system's.
+    // The standard library's only source of randomness: its hashers are seeded by the system.
     let half = || RandomState::new().hash_one(std::process::id());
     format!("{:016x}{:016x}", half(), half())
 }

@@ -1,9 +1,9 @@
-//! Deletes from a store what nothing names any more: mark and sweep.
+//! Deletes contents of a store that nothing refers to any more: mark and sweep.
 //!
-//! Named is what a record names (manifests and journals), and what an output of a record that is still there mentions in its
-//! bytes. Never deletes a record, nor a file that is not of our own naming. Where it cannot be certain of what is named (a
-//! damaged record, an output that cannot be read, a run that goes on) it deletes nothing at all. It deletes only plain files
-//! that it has opened, below folders that it has opened; a link anywhere in the store is an error.
+//! A content is referred to if a record names it (in a manifest or a journal), or if an output of a record still exists and
+//! mentions its name. Records, and files whose names are not ours, are never deleted. If the references cannot be known for
+//! certain (a damaged record, an unreadable output, an active run), nothing is deleted. Only plain files that were opened below
+//! opened folders are deleted; a link anywhere in the store is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -20,25 +20,25 @@ use super::spot::{Missing, Spot};
 use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, is_offload_name, look_over};
 use crate::error::{Error, ErrorKind, Result};
 
-/// An output is read until it has unpacked to so many times its size, or to so many bytes: what is more is read by nobody.
+/// An output is read until it has unpacked to this many times its size, or to this many bytes; no agent reads more.
 const MOST_RATIO: u64 = 200;
 const ALWAYS_READ: u64 = 64 << 20;
 
 /// Whether anything is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sweep {
-    /// What nothing names.
+    /// Contents without references are deleted.
     Delete,
-    /// Nothing; what would be is told.
+    /// Nothing is deleted; the report says what would be.
     Tell,
 }
 
-/// What nothing named.
+/// Contents without references.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Relative to the store, sorted.
+    /// Their names relative to the store, sorted.
     pub names: Vec<String>,
-    /// Of all of them.
+    /// Their total size in bytes.
     pub bytes: u64,
 }
 
@@ -50,14 +50,14 @@ fn named(record: &Record) -> impl Iterator<Item = &str> {
 }
 
 impl Store {
-    /// Deletes what nothing names, and what killed runs have left half written.
+    /// Deletes contents without references, and incomplete files of killed runs.
     ///
     /// # Errors
     /// [`ErrorKind::Store`] when there is no store, when a run uses it, when it has no record, or when a record is damaged;
     /// [`ErrorKind::Io`] or [`ErrorKind::Decode`] when an output cannot be read. Nothing is deleted then.
     pub fn gc(&self, sweep: Sweep) -> Result<Swept> {
         if let Some(folder) = self.opened()? {
-            // The lock would be the first file of ours in there.
+            // Locking would create the first file of ours there.
             if !has_ours(&folder)? {
                 return Err(Error::new(ErrorKind::Store, "this folder is no store")
                     .at(&self.root)
@@ -82,7 +82,7 @@ impl Store {
         Ok(swept)
     }
 
-    /// Contents that are kept for nobody, with their sizes.
+    /// Contents without references, with their sizes.
     fn unnamed(&self) -> Result<BTreeMap<String, u64>> {
         let mut kept = BTreeMap::new();
         for folder in [ARCHIVE, OFFLOADED] {
@@ -130,7 +130,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Temporary files: whoever wrote them is dead, for nobody else uses the store now.
+    /// Temporary files. Their runs are dead, since no other run is using the store.
     fn leftovers(&self) -> Result<BTreeMap<String, u64>> {
         let mut left = BTreeMap::new();
         let own = self.opened()?.map(|folder| (String::new(), folder));
@@ -149,7 +149,7 @@ impl Store {
         Ok(left)
     }
 
-    /// Removes a plain file of the store; says whether it did.
+    /// Removes a plain file of the store; returns whether it did.
     fn remove(&self, name: &str) -> Result<bool> {
         let path = self.root.join(name);
         let failed = |e| not_plain(&path, "remove", e);
@@ -172,7 +172,7 @@ impl Store {
     }
 }
 
-/// Whether a folder has anything in it that a store begins with.
+/// Whether a folder contains anything that makes it a store.
 fn has_ours(folder: &Folder) -> Result<bool> {
     for name in [LOCK, MANIFESTS, JOURNAL] {
         let seen = folder.look(OsStr::new(name));
@@ -193,8 +193,8 @@ fn digits(name: &str) -> &[u8] {
     &after.as_bytes()[..NAME_DIGITS.min(after.len())]
 }
 
-/// The digits of the names in `kept` that an output has in its text, in whatever surroundings: another program may have
-/// written the file anew, with other escapes. A file that is not there mentions nothing.
+/// The digits of the names in `kept` that occur anywhere in an output: another program may have rewritten the file with other
+/// escapes. A missing file mentions nothing.
 fn mentioned(
     store: &Store,
     output: &str,
@@ -215,7 +215,7 @@ fn mentioned(
     };
     let wanted: BTreeSet<&[u8]> = kept.keys().map(|name| digits(name)).collect();
     let failed = |e| Error::io(path, "read, to see what it names of the store", e);
-    // What the system makes up as it is read has no length, and may have no end.
+    // Files that the system generates on reading have no length, and perhaps no end.
     let length = file.metadata().map_err(failed)?.len();
     let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_READ);
     let mut text = plain(path, file.take(length))?;
@@ -258,7 +258,7 @@ fn mentioned(
     }
 }
 
-/// The text of an output, which is compressed where its input was.
+/// The text of an output, which is compressed if its input was.
 fn plain(path: &Path, file: Take<File>) -> Result<Box<dyn Read>> {
     let failed = |e| Error::io(path, "read, to see what it names of the store", e);
     let mut file = BufReader::new(file);
@@ -270,7 +270,7 @@ fn plain(path: &Path, file: Take<File>) -> Result<Box<dyn Read>> {
     })
 }
 
-/// The plain files in a folder of ours, with their sizes.
+/// The plain files in one of our folders, with their sizes.
 fn files(folder: Option<&Folder>) -> Result<Vec<(String, u64)>> {
     let Some(folder) = folder else {
         return Ok(Vec::new());

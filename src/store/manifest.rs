@@ -1,13 +1,13 @@
-//! Who came from what: one record an output, in the journal while its run goes on, in a manifest afterwards.
+//! Records of outputs and their originals: in a journal during the run, in a manifest afterwards.
 //!
-//! A record is appended before its output takes its name, so whatever kills a run, `undo` finds every output
-//! that there is. Each run has a journal of its own, so runs never write to one file and never wait for each
-//! other. Never deletes a record: a run's end moves its records from `journal/<number>-<random>.jsonl` to
-//! `manifests/<number>-<random>.jsonl`. Nobody can foresee these names. Records carry the run's number, so that what came
-//! later is known whatever becomes of the files' times and names; the number in the name is for finding the next one.
+//! A record is appended before its output gets its name, so `undo` finds every output however a run ends. Each run has its own
+//! journal, so runs never write to the same file and never wait for each other. Records are never deleted: at its end, a run
+//! moves its records from `journal/<number>-<random>.jsonl` to `manifests/<number>-<random>.jsonl`. These names are
+//! unpredictable. Records contain the run's number, so that their order does not depend on the times or names of files; the
+//! number in the name only serves to find the next one.
 //!
-//! Whoever made a store can have written any record. One that says what no run of ours says is damaged; and all that a good
-//! one can do is to be held against the bytes on the disk.
+//! Records are not trusted, since anyone may have made a store. A record that no run of ours would write counts as damaged; a
+//! good one is only ever compared with the bytes on the disk.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -30,7 +30,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) const JOURNAL: &str = "journal";
 pub(super) const MANIFESTS: &str = "manifests";
 const ENDING: &str = "jsonl";
-/// Longer than any record; so much of a file is held in memory.
+/// Longer than any record, in bytes; at most this much of a file is held in memory.
 const MOST_LINE: u64 = 16 << 20;
 
 /// Where an output came from. Hashes and lengths are those of the files on the disk, compressed or not.
@@ -40,7 +40,7 @@ pub struct Record {
     pub output: String,
     /// Hash of its bytes.
     pub output_hash: String,
-    /// Length in bytes: what lies behind it was appended later.
+    /// Length in bytes: anything after that was appended later.
     pub output_bytes: u64,
     /// The input, named by [`Store::name_of`]; `-` is the standard input.
     pub input: String,
@@ -50,25 +50,24 @@ pub struct Record {
     pub input_bytes: u64,
     /// Where the original bytes are.
     pub original: Original,
-    /// The archive's name, where there is one.
+    /// The archive's name, if there is one.
     pub archive: Option<String>,
     /// Names of the offloaded contents that the output needs.
     pub offloads: Vec<String>,
-    /// Offloaded contents that the input needed and the output does not: they are in the archive now.
+    /// Offloaded contents that the input needed and the output does not; they are in the archive now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleaned: Vec<Cleaned>,
-    /// The live tokens that the conversations of the output had before anything was compacted, by their ids in a report, where
-    /// the target was a share of them.
+    /// The live tokens that the conversations of the output had before the first compaction, by their ids in a report, if the
+    /// target is a share of them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub originals: BTreeMap<String, u64>,
     /// Hash of the effective policy.
     pub policy_hash: String,
-    /// The number of the run in its store, from 1 on; runs that began at the same moment can have the same. 0: written before
-    /// there were numbers. Clocks and the times of files do not count: a copy, a checkout or a coarse file system makes them
-    /// equal.
+    /// The number of the run in its store, from 1; runs that began at the same moment can have the same. 0: written before
+    /// there were numbers. Clocks and file times are not used: a copy, a checkout or a coarse file system makes them equal.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub sequence: u64,
-    /// The lowest number of the runs that were going on when this one began, where there were any.
+    /// The lowest number of the runs that were active when this one began, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlaps: Option<u64>,
 }
@@ -85,7 +84,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// An offloaded content that has moved into the archive.
+/// An offloaded content that was moved into the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     /// Its name among the offloads.
@@ -94,11 +93,11 @@ pub struct Cleaned {
     pub archive: String,
 }
 
-/// Where the bytes are that an output was made from.
+/// Where the original bytes of an output are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Original {
-    /// In the input, which the run left alone.
+    /// In the input, which the run did not change.
     Input,
     /// In the store's archive.
     Archive,
@@ -113,11 +112,11 @@ pub(super) struct Journal {
     /// For messages.
     path: PathBuf,
     file: Arc<File>,
-    /// A line was cut short (a full disk); the next one must not be glued to it.
+    /// The last line is incomplete (a full disk); the next one must not be appended to it.
     torn: bool,
 }
 
-/// Every record of a store, in no order.
+/// Every record of a store, in no particular order.
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: Vec<Record>,
@@ -128,8 +127,8 @@ pub struct Ledger {
 }
 
 impl Store {
-    /// Writes down an output that is about to take its name: after its archive and offloads, before its commit. The record's
-    /// turn is that of the run.
+    /// Records an output that is about to get its name: after its archive and offloads, before its commit. The record gets the
+    /// turn of the run.
     ///
     /// # Errors
     ///
@@ -156,18 +155,18 @@ impl Store {
             appended.map_err(|e| Error::io(&journal.path, "write", e))?;
             (Arc::clone(&journal.file), journal.path.clone())
         };
-        // Outside the lock, so that the threads' flushes are joined into one by the file system.
+        // Outside the lock, so that the file system can join the threads' flushes into one.
         if self.durability == Durability::Durable {
             file.sync_data().map_err(|e| Error::io(&path, "flush", e))?;
         }
         Ok(())
     }
 
-    /// Ends the run: its records leave the journal for a manifest, whose name is given back. A
-    /// run without records leaves nothing.
+    /// Ends the run: moves its records from the journal to a manifest, and returns the manifest's name. A run without records
+    /// leaves nothing.
     ///
-    /// What is in the manifest depends on the records alone, not on their order, the clock or the number of threads. A run
-    /// that was interrupted, but lives to say so, ends like any other.
+    /// The manifest depends on the records alone, not on their order, the clock or the number of threads. An interrupted run
+    /// that can still do so ends like any other.
     ///
     /// # Errors
     ///
@@ -202,18 +201,18 @@ impl Store {
         Ok(Some(format!("{MANIFESTS}/{name}")))
     }
 
-    /// Reads every record of the store, of finished runs and of others. A store that is not there has none.
+    /// Reads every record of the store, of finished and unfinished runs. A missing store has none.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or anything else that no run of ours can
     /// have made. A line that is no record (a killed run's last) is no error.
     pub fn ledger(&self) -> Result<Ledger> {
-        // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its
-        // records are seen twice or once, but seen.
+        // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its records are
+        // seen once or twice, but never missed.
         let mut sources = self.sources(JOURNAL)?;
         sources.extend(self.sources(MANIFESTS)?);
-        // So that faults are found in the same order.
+        // So that errors are found in the same order.
         sources.sort_by(|a, b| a.path.cmp(&b.path));
         let mut ledger = Ledger::default();
         for source in sources {
@@ -243,7 +242,7 @@ impl Store {
         let file = folder
             .create(&name, Access::Private)
             .map_err(|e| Error::io(&path, "create", e))?;
-        // Held as long as the run lives. Without locks in the file system every journal counts as that of a living run.
+        // Locked while the run is active. If the file system has no locks, every journal counts as active.
         let _ = file.try_lock();
         if self.durability == Durability::Durable {
             let synced = folder.sync();
@@ -259,11 +258,11 @@ impl Store {
         })
     }
 
-    /// The turn of a run that begins now.
+    /// The turn of a run that starts now.
     fn next_turn(&self, journals: &Folder) -> Result<Turn> {
         let mut highest = 0;
         let mut overlaps = None;
-        // Journals first: a run that ends meanwhile is seen twice or once, but seen.
+        // Journals first: a run that ends meanwhile is seen once or twice, but never missed.
         for name in names(journals)? {
             let number = number_in(&name);
             highest = highest.max(number);
@@ -308,12 +307,12 @@ fn names(folder: &Folder) -> Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Whether a journal is that of a run that goes on, as far as that can be told.
+/// Whether a journal belongs to an active run, as far as that can be known.
 fn is_alive(journals: &Folder, name: &OsStr) -> bool {
     let Ok(file) = journals.read(name) else {
         return true;
     };
-    // It is made before it is locked; nothing is written in between.
+    // A journal is created before it is locked; until then it is empty.
     file.metadata().is_ok_and(|seen| seen.len() == 0) || file.try_lock_shared().is_err()
 }
 
@@ -325,7 +324,7 @@ fn line_of(record: &Record) -> Result<Vec<u8>> {
 }
 
 impl Journal {
-    /// One write a line, so that a kill leaves the line whole or not there at all.
+    /// One write for each line, so that a killed run leaves whole lines.
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         let mut file = &*self.file;
         let done = if self.torn {
@@ -337,7 +336,7 @@ impl Journal {
         done
     }
 
-    /// All that was written to it.
+    /// Everything that was written to it.
     fn read_back(&self) -> io::Result<Vec<u8>> {
         let mut file = &*self.file;
         let mut bytes = Vec::new();
@@ -362,8 +361,8 @@ impl Ledger {
             .map(|&i| &self.records[i])
     }
 
-    /// Whether we wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by an undo of one,
-    /// so that we may replace it.
+    /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so that it
+    /// may be replaced.
     pub fn wrote(&self, output: &str, hash: &str) -> bool {
         self.with_output(hash).any(|record| record.output == output)
             || self.is_original(hash)
@@ -373,7 +372,7 @@ impl Ledger {
                     .any(|record| record.output == output && record.input_hash == hash)
     }
 
-    /// Whether the newest record of this output says the same, but for its turn.
+    /// Whether the newest record of this output is the same except for its turn.
     pub fn ends_with(&self, record: &Record) -> bool {
         let here = self.with_output(&record.output_hash);
         let here: Vec<&Record> = here.filter(|other| other.output == record.output).collect();
@@ -387,19 +386,19 @@ impl Ledger {
         })
     }
 
-    /// Whether the output of this name, and no other one, was made with this offloaded content.
+    /// Whether only the output of this name was made with this offloaded content.
     pub fn is_offload_of(&self, offload: &str, output: &str) -> bool {
         let names = |record: &&Record| record.offloads.iter().any(|name| name == offload);
         let mut owners = self.records.iter().filter(names).peekable();
         owners.peek().is_some() && owners.all(|record| record.output == output)
     }
 
-    /// Whether these are the bytes that some output was made from.
+    /// Whether some output was made from these bytes.
     pub fn is_original(&self, hash: &str) -> bool {
         self.input_hashes.contains(hash)
     }
 
-    /// Lines that are no records: cut short by a kill, or damaged.
+    /// Lines that are not records: incomplete, or damaged.
     pub fn damaged(&self) -> u64 {
         self.damaged
     }
@@ -457,7 +456,7 @@ impl Ledger {
     }
 }
 
-/// The last of records of one output: one that every record of another original is before. None where that cannot be told.
+/// The last record of an output: every record of another original is older. `None` if there is no such record.
 pub(super) fn newest<'r>(records: &[&'r Record]) -> Option<&'r Record> {
     let is_last = |last: &&&Record| {
         let mut others = records
@@ -477,12 +476,12 @@ struct Source {
 }
 
 impl Record {
-    /// Whether its run was over when that of another record began.
+    /// Whether its run had ended when the run of another record began.
     fn is_before(&self, other: &Record) -> bool {
         self.sequence < other.overlaps.unwrap_or(other.sequence)
     }
 
-    /// Whether a run of ours can have written this: its names have the forms that we give them, and fit each other.
+    /// Whether one of our runs could have written this: its names have the right forms and fit each other.
     fn is_ours(&self) -> bool {
         let archived = match (self.original, &self.archive) {
             (Original::Archive, Some(archive)) => *archive == archive_name(&self.input_hash),
@@ -492,7 +491,7 @@ impl Record {
         let cleaned = |cleaned: &Cleaned| {
             is_offload_name(&cleaned.name)
                 && is_archive_name(&cleaned.archive)
-                // Both are named after the same bytes.
+                // Both names come from the hash of the same bytes.
                 && digits(&cleaned.name) == digits(&cleaned.archive)
         };
         archived
@@ -505,7 +504,7 @@ impl Record {
     }
 }
 
-/// Whether this has the form that [`super::hash`] gives.
+/// Whether this has the form of a [`super::hash`].
 fn is_hash(hash: &str) -> bool {
     let digits = hash.strip_prefix("blake3:").unwrap_or_default();
     digits.len() == 64
@@ -514,10 +513,10 @@ fn is_hash(hash: &str) -> bool {
             .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Whether [`Store::name_of`] can have given this name: it leads straight down, from the store's folder or from the root.
+/// Whether this can be a [`Store::name_of`]: a path straight down from the store's folder or from the root.
 fn is_file_name(text: &str) -> bool {
     let path = name::to_path(text);
-    // Nothing else is spelled by an escape: no `..`, no `/`.
+    // An escape never stands for `.` or `/`.
     let is_ours = !path.as_os_str().as_encoded_bytes().contains(&0)
         && name::to_text(&path).is_some_and(|again| again == text);
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);

@@ -1,13 +1,13 @@
-//! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files at all.
+//! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files.
 //!
-//! One folder holds compressed originals (`archive/`), tool outputs that left a transcript (`offloaded/`), answers of
-//! servers that were paid for (`cache/`), and who came from what (`manifests/`, one file a finished run; `journal/`, one file a run that has not finished).
-//! Names are BLAKE3 hashes of content. Knows nothing of transcripts or policies; creates nothing before the
-//! first write; no text from a transcript ever becomes part of a path, save a name that has exactly our own form
-//! (see [`Store::read_offload`]).
+//! One folder with compressed originals (`archive/`), tool outputs that were moved out of transcripts (`offloaded/`), answers of
+//! models (`cache/`), and records of which output was made from which input (`manifests/`, one file for each finished run;
+//! `journal/`, one file for each unfinished run). Names are BLAKE3 hashes of content. Knows nothing of transcripts or
+//! policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except a name of
+//! exactly our own form (see [`Store::read_offload`]).
 //!
-//! A store is not trusted, whoever owns it: it can have come with somebody else's repository. Its folder and everything below
-//! is opened as [`folder`] says, and a link, pipe or device where a file of ours belongs is an error that names it.
+//! A store is not trusted, even if the user owns it: it may have come with somebody else's repository. Its folder and everything
+//! below is opened as [`folder`] says, and a link, pipe or device in the place of one of our files is an error that names it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -38,10 +38,10 @@ use folder::Durability;
 use folder::{Access, Folder, folder_of, not_plain};
 use manifest::Journal;
 
-/// The name of a store that the user did not name; a walk over transcripts leaves such folders out.
+/// The name of a store unless the user gives one; a walk over transcripts skips such folders.
 pub const FOLDER: &str = ".ctxpack";
 
-/// A BLAKE3 hash is cut to this many hexadecimal digits where it is a file's name.
+/// The number of hexadecimal digits of a BLAKE3 hash in a file's name.
 const NAME_DIGITS: usize = 32;
 /// The folders in a store.
 const PARTS: [&str; 5] = [
@@ -54,10 +54,10 @@ const PARTS: [&str; 5] = [
 const LOCK: &str = "lock";
 const COPY_BYTES: usize = 64 * 1024;
 
-/// One store, as one run uses it. Threads share it.
+/// One store, as used by one run. Threads share it.
 ///
-/// Any number of runs may write to one store at once. From its first write to its end a run holds the store's
-/// lock as one of many, so that nobody can hold it alone (see [`Store::lock`]) meanwhile.
+/// Any number of runs may write to one store at once. From its first write to its end, a run holds a shared lock on the store,
+/// so that no one can lock it exclusively (see [`Store::lock`]).
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
@@ -67,7 +67,7 @@ pub struct Store {
     journal: Mutex<Option<Journal>>,
 }
 
-/// A store held by one alone, until this is dropped or its process ends.
+/// A store that is locked exclusively, until this is dropped or the process ends.
 #[derive(Debug)]
 #[must_use]
 pub struct StoreLock {
@@ -75,9 +75,9 @@ pub struct StoreLock {
 }
 
 impl Store {
-    /// A store at `root`. Touches nothing.
+    /// A store at `root`. Accesses no file.
     ///
-    /// [`Durability::Lazy`] is for runs that leave their inputs alone: after a power cut they can run again.
+    /// [`Durability::Lazy`] is for runs that do not change their inputs: after a power cut they can run again.
     /// Archives are durable in any case.
     pub fn new(root: impl Into<PathBuf>, durability: Durability) -> Self {
         Store {
@@ -94,7 +94,7 @@ impl Store {
         &self.root
     }
 
-    /// Holds the store alone, to delete from it.
+    /// Locks the store exclusively, to delete from it.
     ///
     /// Does not wait: a run can take hours.
     ///
@@ -150,12 +150,12 @@ impl Store {
         folder_of(&self.root).join(name::to_path(name))
     }
 
-    /// The store's own folder; none where there is no store.
+    /// The store's own folder; `None` if there is no store.
     fn opened(&self) -> Result<Option<Folder>> {
         let mut slot = self.folder.lock().unwrap_or_else(PoisonError::into_inner);
         if slot.is_none() {
             let opened = match self.root.file_name() {
-                // The way to it is the user's; it itself is no link.
+                // The user may reach it through links; the store itself must not be one.
                 Some(name) => Folder::open(folder_of(&self.root))
                     .and_then(|above| above.below(Path::new(name))),
                 None => Folder::open(&self.root),
@@ -169,7 +169,7 @@ impl Store {
         Ok(slot.clone())
     }
 
-    /// A folder of the store, for reading; none where there is none.
+    /// A folder of the store, for reading; `None` if it does not exist.
     fn part(&self, name: &str) -> Result<Option<Folder>> {
         let Some(folder) = self.opened()? else {
             return Ok(None);
@@ -201,13 +201,13 @@ impl Store {
         part.read(OsStr::new(file)).map_err(failed)
     }
 
-    /// A folder of the store, for a write: it and the store are there afterwards, and the store is in use.
+    /// A folder of the store, for writing: creates it and the store, and marks the store as in use.
     fn folder(&self, name: &str) -> Result<Folder> {
         let folder = self.begin()?;
         folder.below_or_make(Path::new(name), Access::Private, Durability::Durable)
     }
 
-    /// The run no longer uses the store.
+    /// Releases the store at the end of the run.
     fn release(&self) {
         let mut in_use = self.in_use.lock().unwrap_or_else(PoisonError::into_inner);
         drop(in_use.take());
@@ -224,13 +224,13 @@ impl Store {
             let file = lock_file(&folder)?;
             let locked = loop {
                 match file.lock_shared() {
-                    // A signal came while it waited.
+                    // A signal interrupted the wait.
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                     locked => break locked,
                 }
             };
             match locked {
-                // Without locks in the file system the runs still do not disturb each other; only a sweep could.
+                // Without locks in the file system, runs still do not disturb each other; only a sweep could.
                 Err(e) if e.kind() != io::ErrorKind::Unsupported => {
                     return Err(Error::io(&self.root, "lock the store", e));
                 }
@@ -240,7 +240,7 @@ impl Store {
         Ok(folder)
     }
 
-    /// Makes the names of the store's folders survive a power cut.
+    /// Flushes the store's folders, so that their names survive a power cut.
     fn sync(&self) -> Result<()> {
         match self.opened()? {
             Some(folder) => folder
@@ -250,7 +250,7 @@ impl Store {
         }
     }
 
-    /// Removes what killed runs have left half written. What cannot be listed or removed harms nobody.
+    /// Removes incomplete files of killed runs. Errors are ignored: leftovers are harmless.
     pub fn sweep(&self) {
         let parts = PARTS.iter().map(|part| self.part(part));
         let folders = std::iter::once(self.opened()).chain(parts);
@@ -273,7 +273,7 @@ impl Store {
     }
 }
 
-/// Before anything is written to a store: what is in the places of our own folders and files is of the right kind.
+/// Checks, before anything is written to a store, that our own folders and files are of the right kinds.
 ///
 /// # Errors
 ///
@@ -311,7 +311,7 @@ fn look_over(store: &Folder) -> Result<()> {
     Ok(())
 }
 
-/// The lock of a store, made where it is missing.
+/// The lock file of a store, created if it is missing.
 fn lock_file(store: &Folder) -> Result<File> {
     let (name, path) = (OsStr::new(LOCK), store.path().join(LOCK));
     loop {
@@ -327,12 +327,12 @@ fn lock_file(store: &Folder) -> Result<File> {
     }
 }
 
-/// `blake3:` and the 64 hexadecimal digits of the hash of `bytes`: how hashes are written everywhere.
+/// `blake3:` and the 64 hexadecimal digits of the hash of `bytes`. All hashes are written like this.
 pub fn hash(bytes: &[u8]) -> String {
     hash_text(&blake3::hash(bytes))
 }
 
-/// [`hash`] of all that a file holds.
+/// The [`hash`] of a whole file.
 ///
 /// # Errors
 ///
@@ -347,12 +347,12 @@ fn hash_text(hash: &blake3::Hash) -> String {
     format!("blake3:{}", hash.to_hex())
 }
 
-/// `folder/<32hex><ending>`, after the hash of the content.
+/// `folder/<32hex><ending>`, with the hash of the content.
 fn content_name(folder: &str, hash: &blake3::Hash, ending: &str) -> String {
     format!("{folder}/{}{ending}", &hash.to_hex()[..NAME_DIGITS])
 }
 
-/// Whether `name` is exactly what [`content_name`] makes, so that it can be joined to the root unseen.
+/// Whether `name` has exactly the form of a [`content_name`], so that it is safe to join to the root.
 fn is_content_name(name: &str, folder: &str, ending: &str) -> bool {
     name.strip_prefix(folder)
         .and_then(|name| name.strip_prefix('/'))
@@ -365,14 +365,14 @@ fn is_content_name(name: &str, folder: &str, ending: &str) -> bool {
         })
 }
 
-/// Opens a transcript, which may be behind a link: a regular file. Never waits for the writer of a pipe.
+/// Opens a transcript: a regular file, links followed. Never blocks on a pipe.
 ///
 /// # Errors
 ///
 /// [`ErrorKind::Io`] for anything that is no regular file; what [`Error::io`] makes of the system's refusal.
 pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
     let unreadable = |e| Error::io(path, "open", e);
-    // Some devices act on being opened.
+    // Opening some devices has an effect.
     check_regular(path, &fs::metadata(path).map_err(unreadable)?)?;
     let file = folder::open_without_waiting(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
@@ -380,7 +380,7 @@ pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// All of a regular file of at most so many bytes; for what came with somebody else's folder. Never waits.
+/// Reads a regular file of at most `most` bytes, for files that came with somebody else's folder. Never blocks on a pipe.
 ///
 /// # Errors
 ///
@@ -412,7 +412,7 @@ fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(error.at(path).hint(hint))
 }
 
-/// Copies everything, hashing and counting it; says which side failed, because the remedy differs.
+/// Copies, hashes and counts everything; says which side failed, because the remedies differ.
 fn pour(
     from: &mut dyn Read,
     to: &mut dyn Write,
@@ -439,7 +439,7 @@ fn pour(
     })
 }
 
-/// A write to a stream that only the caller can name.
+/// An error of a stream whose name only the caller knows.
 fn write_failed(source: io::Error) -> Error {
     Error {
         message: format!("cannot write: {source}"),
@@ -448,7 +448,7 @@ fn write_failed(source: io::Error) -> Error {
     }
 }
 
-/// The path with the links of its folders resolved; its last part is kept, whether a link or not there yet.
+/// The path with the links of its folders resolved; its last part is kept, even if it is a link or does not exist.
 fn named(path: &Path) -> PathBuf {
     match path.file_name() {
         Some(name) => resolved(folder_of(path)).join(name),

@@ -1,15 +1,15 @@
-//! Paths as text that a record can hold, and back.
+//! Paths as text for records, and back.
 //!
-//! Paths are bytes on Unix, and JSON holds Unicode. A byte that is no part of a character becomes U+0000 and two hexadecimal
-//! digits: no path holds U+0000, so every text means one path. Never looks at a disk.
+//! Paths are bytes on Unix, and JSON is Unicode. A byte that is not part of a character becomes U+0000 and two hexadecimal
+//! digits. No path contains U+0000, so every text stands for one path. Reads no disk.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-/// What a byte that is no part of a character begins with.
+/// Precedes the digits of a byte that is not part of a character.
 pub(super) const RAW: char = '\0';
 
-/// The text of a path; none where the system's paths are something else than bytes or Unicode.
+/// The text of a path; `None` if the system's paths are neither bytes nor Unicode.
 pub(super) fn to_text(path: &Path) -> Option<Cow<'_, str>> {
     if let Some(text) = path.to_str() {
         return Some(Cow::Borrowed(text));
@@ -17,7 +17,7 @@ pub(super) fn to_text(path: &Path) -> Option<Cow<'_, str>> {
     raw::to_text(path).map(Cow::Owned)
 }
 
-/// The path of a text. A text that [`to_text`] does not give stands for itself.
+/// The path of a text. A text that is no result of [`to_text`] is taken as it is.
 pub(super) fn to_path(text: &str) -> PathBuf {
     if text.contains(RAW) {
         raw::to_path(text)

@@ -1,7 +1,7 @@
-//! Tool outputs that left a transcript: text files under the hash of what they hold.
+//! Tool outputs that were moved out of a transcript: text files named by the hash of their content.
 //!
-//! The name is what a placeholder in a transcript says, so it comes back to us from files that anybody may have
-//! written. Never reads or writes outside `offloaded/`, and never returns bytes that are not those of the name.
+//! Names are read from placeholders in transcripts, which are not trusted. Never reads or writes outside `offloaded/`, and never
+//! returns bytes that do not match the hash in the name.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub fn offload_name(content: &[u8]) -> String {
     content_name(OFFLOADED, &blake3::hash(content), ENDING)
 }
 
-/// [`offload_name`] of a content that comes in pieces. Pure.
+/// Computes the [`offload_name`] of a content in pieces. Pure.
 #[derive(Debug, Default)]
 pub struct OffloadHash(blake3::Hasher);
 
@@ -39,12 +39,12 @@ impl OffloadHash {
     }
 }
 
-/// Whether `name` has exactly the form that [`offload_name`] gives. Pure.
+/// Whether `name` has exactly the form of an [`offload_name`]. Pure.
 pub fn is_offload_name(name: &str) -> bool {
     is_content_name(name, OFFLOADED, ENDING)
 }
 
-/// What is written goes to both.
+/// Writes to both.
 struct Tee<'w, W: Write>(OffloadHash, &'w mut W);
 
 impl<W: Write> Write for Tee<'_, W> {
@@ -60,7 +60,7 @@ impl<W: Write> Write for Tee<'_, W> {
 }
 
 impl Store {
-    /// Keeps `content` and gives its name.
+    /// Stores `content` and returns its name.
     ///
     /// # Errors
     ///
@@ -71,9 +71,9 @@ impl Store {
         Ok(name)
     }
 
-    /// Keeps what `write` writes, whose name is `name`. Content that is there already is checked and left.
+    /// Stores what `write` writes under `name`. Content that is there already is checked and kept.
     ///
-    /// With [`Durability::Durable`] the content is on the disk; its name is after the next [`Store::record`].
+    /// With [`Durability::Durable`] the content is on the disk afterwards, and its name after the next [`Store::record`].
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Store {
         let file = file_of(name)?;
         let path = self.root.join(name);
         let failed = |e| not_plain(&path, "write", e);
-        // A link counts as taken, and is refused by the read.
+        // A link counts as taken; the read refuses it.
         if folder.look(file).map_err(failed)?.is_none() {
             let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
             let mut hashing = Tee(OffloadHash::default(), &mut temp);
@@ -105,7 +105,7 @@ impl Store {
             }
             match temp.persist(file, IfTaken::Fail, Durability::Lazy) {
                 Ok(_) => return Ok(()),
-                // Another thread or run kept the same content meanwhile.
+                // Another thread or run has stored the same content meanwhile.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(failed(e)),
             }
@@ -125,7 +125,7 @@ impl Store {
         Ok(content)
     }
 
-    /// Deletes contents that only the output of this name ever needed, after the end of a run; what became of each.
+    /// Deletes contents that only the output of this name ever needed, after the end of a run; returns the result for each.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ fn file_of(name: &str) -> Result<&OsStr> {
     if is_offload_name(name) {
         return Ok(OsStr::new(&name[OFFLOADED.len() + 1..]));
     }
-    // The name itself is not shown: it may be of any length, and steer a terminal.
+    // The name itself is not shown: it may be very long or contain control characters.
     Err(Error::new(
         ErrorKind::Store,
         "a transcript names an offloaded content in a way that ctxpack never does",

@@ -1,6 +1,6 @@
-//! Where a file of ours goes: a name in a folder that is held open.
+//! Where an output goes: a name in an open folder.
 //!
-//! Made once for each output, before it is looked at; from then on no path is resolved again.
+//! Made once for each output, before it is examined; no path is resolved after that.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
@@ -10,26 +10,26 @@ use std::path::{Path, PathBuf};
 use super::folder::{Access, Durability, Folder, NotPlain, folder_of};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A name in a folder that is held open.
+/// A name in an open folder.
 #[derive(Debug, Clone)]
 pub struct Spot {
     pub(super) folder: Folder,
     pub(super) name: OsString,
-    /// As the user named it, for messages.
+    /// The path as the user named it, for messages.
     path: PathBuf,
 }
 
-/// What becomes of the folders on the way to a spot that are not there.
+/// What to do about missing folders on the path to a spot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
-    /// An error ([`ErrorKind::NotFound`]).
+    /// Fail with [`ErrorKind::NotFound`].
     Refuse,
-    /// They are made.
+    /// Create them.
     Make,
 }
 
 impl Spot {
-    /// A path of the user's: links lead to its folder as he meant them, but what it names itself is never one.
+    /// A path of the user's. Links in the path of its folder are followed; the file itself must not be a link.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Spot {
         Spot::in_folder(folder, path)
     }
 
-    /// A path that was found or made below a folder of the user's, `base`: below it there is no link on the way.
+    /// A path that was found or made below `base`, a folder of the user's. There must be no link below it.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl Spot {
         Spot::in_folder(folder, path)
     }
 
-    /// A file of the user's that may be named by a link, which is resolved here and never again: what it leads to is meant.
-    /// Where the file was found below a folder, `base`, it must lie there.
+    /// A file of the user's that may be named by a link, which is resolved here, once: its target is meant. If the file was found
+    /// below a folder `base`, the target must be there too.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Spot {
         })
     }
 
-    /// A name in a folder of our own.
+    /// A name in one of our own folders.
     pub(super) fn of(folder: &Folder, name: &OsStr) -> Self {
         Spot {
             folder: folder.clone(),
@@ -135,7 +135,7 @@ impl Spot {
         &self.path
     }
 
-    /// What stands there; none where there is nothing.
+    /// The metadata of what is there; `None` if there is nothing.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl Spot {
         }
     }
 
-    /// Opens the regular file that stands there for reading.
+    /// Opens the regular file there for reading.
     ///
     /// # Errors
     ///

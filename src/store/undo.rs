@@ -1,7 +1,7 @@
-//! Gives back the bytes that an output was made from, or says exactly what is missing.
+//! Restores the bytes that an output was made from, or says exactly what is missing.
 //!
-//! The stores' records are the only truth here. Never writes a byte under a name before the whole original has
-//! been hashed and found to be the one recorded.
+//! Relies on the stores' records alone. Nothing is written to a file before the whole original has been hashed and found to be
+//! the recorded one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,44 +17,44 @@ use super::{COPY_BYTES, FOLDER, Store, hash_text, open_transcript, pour, resolve
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
 
-/// No tool's output is larger. How much a cleaned-up one unpacks to is not recorded.
+/// No tool output is larger. (The unpacked size of a cleaned-up offload is not recorded.)
 const MOST_CLEANED: u64 = 1 << 30;
 
-/// Finds where files came from; keeps what it has read of the stores, so that many files cost one reading.
+/// Finds where files came from. Caches the records that it reads, so that many files take one reading of a store.
 #[derive(Debug)]
 pub struct Undo {
     store: Option<PathBuf>,
     ledgers: BTreeMap<PathBuf, Ledger>,
 }
 
-/// A file, and what it was made from.
+/// A file and its recorded original.
 #[derive(Debug, Clone)]
 pub struct Found {
     file: PathBuf,
-    /// The file itself, if a link was named.
+    /// The target, if a link was named.
     spot: Spot,
     stamp: Stamp,
     rights: Rights,
     root: PathBuf,
-    /// All of one original; the likeliest first.
+    /// Records of the same original, the most likely first.
     records: Vec<Record>,
     state: State,
 }
 
-/// How a file stands to what was recorded.
+/// How a file compares with its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// It is as we wrote it.
+    /// It is as it was written.
     Compacted,
-    /// It is as we wrote it, with so many bytes behind that came later.
+    /// It is as it was written, with this many bytes appended since.
     Grown(u64),
-    /// It is what something else was made from: there is nothing to undo.
+    /// It is the original of another file: there is nothing to undo.
     AlreadyOriginal(Written),
 }
 
 /// Where the original bytes go.
 pub enum Dest<'a> {
-    /// Into the compacted file itself, which keeps its mode; nothing happens if it is the original already.
+    /// Into the compacted file itself, which keeps its mode; nothing is done if it is the original already.
     InPlace,
     /// Into another file.
     Path(&'a Path, Existing),
@@ -62,30 +62,30 @@ pub enum Dest<'a> {
     Writer(&'a mut dyn Write),
 }
 
-/// What to do with bytes that were appended to the output since.
+/// What to do with bytes that were appended to the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
-    /// Refuse: somebody may want them.
+    /// Refuse to lose them.
     Refuse,
-    /// They are lost.
+    /// Discard them.
     Discard,
 }
 
 /// What an undo did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
-    /// How the file stood.
+    /// How the file compared with its record.
     pub state: State,
     /// The original's hash.
     pub hash: String,
     /// The original's length in bytes.
     pub bytes: u64,
-    /// What the file had besides its bytes and could not keep.
+    /// The attributes that the file lost.
     pub lost: Vec<String>,
 }
 
 impl Undo {
-    /// Looks in `store` alone, or, without one, in each `.ctxpack` from the file's folder upward.
+    /// Searches `store` alone; without one, each `.ctxpack` from the file's folder upward.
     pub fn new(store: Option<PathBuf>) -> Self {
         Undo {
             store,
@@ -93,10 +93,10 @@ impl Undo {
         }
     }
 
-    /// What `file` was made from.
+    /// Finds what `file` was made from.
     ///
-    /// Its bytes decide: a record of this path is preferred (that of the last run), but a file that was moved is found
-    /// as well, and so is one that was appended to. The nearest store that knows the file wins.
+    /// Its bytes decide. A record of this path is preferred (that of the last run), but a file that was moved or appended to is
+    /// found as well. The nearest store that knows the file wins.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl Undo {
             Error::io(file, "read", e)
         })?;
         let mut roots = self.roots(file);
-        // Beyond a store that cannot be read nothing is looked for: it may know the file.
+        // Stop at a store that cannot be read: it may know the file.
         let mut unreadable = None;
         for (i, root) in roots.iter().enumerate() {
             if self.ledgers.contains_key(root) {
@@ -130,7 +130,7 @@ impl Undo {
                 }
             }
         }
-        // From the nearest store to the farthest; each with the file's name as that store would record it.
+        // From the nearest store upward, each with the file's name as that store would record it.
         let stores: Vec<(&PathBuf, &Ledger, Option<String>)> = roots
             .iter()
             .filter_map(|root| Some((root, self.ledgers.get(root)?)))
@@ -155,7 +155,7 @@ impl Undo {
         for (root, ledger, name) in &stores {
             let mut records: Vec<&Record> = ledger.with_output(&written.hash).collect();
             if is_link {
-                // A file that was moved is known by its bytes; but whoever made the link may have made the record.
+                // A moved file is found by its bytes; but whoever made a link may have made the record too.
                 records.retain(|record| Some(&record.output) == name.as_ref());
             }
             if let Some(records) = one_original(file, &records, name.as_deref())? {
@@ -183,7 +183,7 @@ impl Undo {
             if is_link && !records.iter().any(is_here) {
                 continue;
             }
-            // What was compacted twice was an original, too, in between: but not the first one of this very file.
+            // A file that was compacted twice was an original in between, but not the first one of this file.
             if original.is_none() || records.iter().any(is_here) {
                 return Ok(found(root, records, State::Grown(written.bytes - bytes)));
             }
@@ -199,7 +199,7 @@ impl Undo {
         if let Some(store) = &self.store {
             return vec![store.clone()];
         }
-        // Those above the file itself: a store beside a link would have a say about files anywhere.
+        // Stores above the file itself: a store beside a link could make claims about files anywhere.
         let path = resolved(file);
         let above = path.ancestors().skip(1).map(|folder| folder.join(FOLDER));
         above
@@ -221,13 +221,12 @@ impl fmt::Debug for Dest<'_> {
 }
 
 impl Found {
-    /// How the file stands to what was recorded.
+    /// How the file compares with its record.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Writes the original bytes to `dest`. They are read and hashed once before anything is written, and again
-    /// on their way.
+    /// Writes the original bytes to `dest`. They are read and hashed before anything is written, and again while writing.
     ///
     /// # Errors
     ///
@@ -293,7 +292,7 @@ impl Found {
         Ok(Undone { lost, ..done })
     }
 
-    /// Gives back what the original names among the offloads, and what a later clean-up has moved into the archive.
+    /// Restores the offloads that the original refers to and that a later clean-up has moved into the archive.
     fn put_back_offloads(&self) -> Result<()> {
         let store = Store::new(&self.root, Durability::Durable);
         for Cleaned { name, archive } in self.records.iter().flat_map(|record| &record.cleaned) {
@@ -309,7 +308,7 @@ impl Found {
         Ok(())
     }
 
-    /// The first of the recorded places that holds the original, whole.
+    /// The first of the recorded places that has the complete original.
     fn source(&self) -> Result<(Source<'_>, Written)> {
         let mut first_error = None;
         for record in &self.records {
@@ -330,7 +329,7 @@ impl Found {
             .unwrap_or_else(|| Error::new(ErrorKind::Internal, "a find without records")))
     }
 
-    /// Copies the original from `source`, and checks that it is the one.
+    /// Copies the original from `source` and checks its hash.
     fn pour(&self, source: Source<'_>, original: &Written, to: &mut dyn Write) -> Result<()> {
         let store = Store::new(&self.root, Durability::Lazy);
         let (path, written) = match source {
@@ -372,20 +371,20 @@ impl Found {
     }
 }
 
-/// Where original bytes are read.
+/// Where original bytes are read from.
 #[derive(Debug, Clone, Copy)]
 enum Source<'a> {
     /// By the name in a record.
     Input(&'a str),
     /// By the name in a record.
     Archive(&'a str),
-    /// The file that was asked about.
+    /// The file itself.
     File,
 }
 
-/// The records of the one original that `records` agree on; none if there are none.
+/// The records of the one original that `records` agree on; empty if there are none.
 ///
-/// Those that name this very path decide, because two inputs can give the same output; of several, the last one.
+/// Records of this path take precedence, because two inputs can give the same output; of several, the last one.
 fn one_original(
     file: &Path,
     records: &[&Record],
@@ -425,7 +424,7 @@ fn one_original(
     Ok(Some(same))
 }
 
-/// Which originals there are.
+/// The different originals of `records`.
 fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error {
     let originals: BTreeSet<String> = records
         .iter()
@@ -445,9 +444,8 @@ fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error
 
 /// The longest recorded output that `file` begins with, and its records.
 ///
-/// Outputs that are equal to their inputs do not count when they are elsewhere: a transcript that goes on
-/// growing begins with every older copy of itself, and has nothing to undo. Nor do those that were made from what the file
-/// holds now: an original can begin with its own output.
+/// Outputs elsewhere that are equal to their inputs do not count: a growing transcript begins with each older copy of itself and
+/// has nothing to undo. Nor do outputs that were made from the file's current bytes: an original can begin with its own output.
 fn grown(
     file: &Spot,
     now: &Written,
@@ -484,7 +482,7 @@ fn grown(
     }
 }
 
-/// The hashes of the file's beginnings of these lengths, in one reading.
+/// The hashes of the first bytes of the file for each of these lengths, in one reading.
 fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, String)>> {
     let file = spot.read()?;
     let mut hasher = blake3::Hasher::new();
@@ -494,7 +492,7 @@ fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
         while hasher.count() < length {
             let want = (length - hasher.count()).min(COPY_BYTES as u64) as usize;
             match (&file).read(&mut buffer[..want]) {
-                // It became shorter meanwhile.
+                // The file has become shorter.
                 Ok(0) => return Ok(hashes),
                 Ok(n) => hasher.update(&buffer[..n]),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
@@ -506,7 +504,7 @@ fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
     Ok(hashes)
 }
 
-/// A folder or a stream in the place of a transcript is an error of its own.
+/// Refuses a folder or a stream in the place of a transcript, with a message of its own.
 fn check_transcript(path: &Path) -> Result<()> {
     let seen = fs::metadata(path).map_err(|e| Error::io(path, "open", e))?;
     super::check_regular(path, &seen)

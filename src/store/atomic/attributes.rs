@@ -1,7 +1,7 @@
-//! What a file has besides its bytes, its mode and its owner: extended attributes of the user's, access control lists,
-//! security labels.
+//! Copies what a file has besides its bytes, mode and owner: user-defined extended attributes, access control lists, security
+//! labels.
 //!
-//! Never hands on what lends rights to a program, or what vouches for bytes that are no longer there.
+//! Does not copy what grants rights to a program, or what certifies bytes that are replaced.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -9,12 +9,12 @@ use std::fs::File;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
-/// The access control list of POSIX, as Linux shows it.
+/// The POSIX access control list, as Linux names it.
 pub(super) const ACL: &CStr = c"system.posix_acl_access";
-/// What the new file gets of its own, or must not have.
+/// Attributes that the new file gets anyway, or must not have.
 const LEFT_OUT: [&CStr; 3] = [c"security.capability", c"security.ima", c"security.evm"];
 
-/// Gives `to` the attributes of `from`; the names of those that could not be given.
+/// Copies the attributes of `from` to `to`; returns the names of those that could not be copied.
 pub(super) fn copy(from: &File, to: &File) -> Vec<String> {
     let wanted = match names(from) {
         Ok(names) => names,
@@ -26,7 +26,7 @@ pub(super) fn copy(from: &File, to: &File) -> Vec<String> {
             continue;
         }
         let given = get(from, name).and_then(|value| {
-            // A label may be right already, and not ours to set.
+            // A label may be right already, and we may not be allowed to set it.
             if get(to, name).is_ok_and(|there| there == value) {
                 return Ok(());
             }
@@ -36,7 +36,7 @@ pub(super) fn copy(from: &File, to: &File) -> Vec<String> {
             lost.push(name.to_string_lossy().into_owned());
         }
     }
-    // A new file may have one from its folder.
+    // A new file may inherit one from its folder.
     let has_acl = wanted.iter().any(|name| name.as_c_str() == ACL);
     if !has_acl && get(to, ACL).is_ok() && fremovexattr(to, ACL).is_err() {
         lost.push("the absence of an access control list".to_owned());
@@ -44,12 +44,12 @@ pub(super) fn copy(from: &File, to: &File) -> Vec<String> {
     lost
 }
 
-/// The access control list of a file, where it has one besides its mode.
+/// The access control list of a file, if it has one besides its mode.
 pub(super) fn acl(file: &File) -> Option<Vec<u8>> {
     get(file, ACL).ok()
 }
 
-/// Gives a file an access control list.
+/// Sets the access control list of a file.
 pub(super) fn set_acl(file: &File, acl: &[u8]) -> Result<(), Errno> {
     fsetxattr(file, ACL, acl, XattrFlags::empty())
 }
@@ -69,9 +69,9 @@ fn get(file: &File, name: &CStr) -> Result<Vec<u8>, Errno> {
     whole(|buffer| fgetxattr(file, name, buffer))
 }
 
-/// All that `read` gives, which says so where the buffer is too small.
+/// Everything that `read` returns, with a buffer that is large enough.
 fn whole(mut read: impl FnMut(&mut [u8]) -> Result<usize, Errno>) -> Result<Vec<u8>, Errno> {
-    // The most that Linux lets an attribute or a list of names have.
+    // The most bytes that Linux allows for an attribute or a list of names.
     const MOST: usize = 64 << 10;
     let mut buffer = vec![0; 256];
     loop {

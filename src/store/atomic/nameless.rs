@@ -1,6 +1,6 @@
-//! Files that have only a temporary name yet, and which of them this process has.
+//! Files with a temporary name, and the list of those of this process.
 //!
-//! Locked for as long as they live, so that a sweep can tell them from what a killed run left.
+//! Locked while they exist, so that a sweep can tell them from leftovers of a killed run.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -12,23 +12,23 @@ use std::time::Duration;
 use super::{TEMP_PREFIX, TEMP_RANDOM, TEMP_SUFFIX};
 use crate::store::folder::{Access, Folder, chance};
 
-/// The temporary files of this process. Locked while one is made, so that [`halt`] knows all that there are.
+/// The temporary files of this process. Locked while one is created, so that [`halt`] knows them all.
 static LIVE: Mutex<Live> = Mutex::new(Live {
     next: 0,
     files: BTreeMap::new(),
 });
-/// Held for reading while a file takes its name, by [`halt`] for writing: halfway, the old file is the one with the
-/// temporary name. To be taken before [`LIVE`].
+/// Locked for reading while a file is renamed, and for writing by [`halt`]: in the middle of a rename, the old file has the temporary
+/// name. To be locked before [`LIVE`].
 pub(super) static NAMING: RwLock<()> = RwLock::new(());
 
-/// Temporary files, numbered as they are made.
+/// Temporary files, numbered in the order of creation.
 #[derive(Debug)]
 struct Live {
     next: u64,
     files: BTreeMap<u64, (Folder, OsString)>,
 }
 
-/// No output of this process can be begun or take its name while this is held.
+/// While this is held, no output of this process can be begun or renamed.
 #[derive(Debug)]
 #[must_use]
 pub struct Halted {
@@ -36,7 +36,7 @@ pub struct Halted {
     _live: MutexGuard<'static, Live>,
 }
 
-/// Removes the temporary files of all threads, for a process that ends at once. Waits for those that are taking their names.
+/// Removes the temporary files of all threads, for a process that ends immediately. Waits for those that are being renamed.
 pub fn halt() -> Halted {
     let naming = NAMING.write().unwrap_or_else(PoisonError::into_inner);
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,27 +50,26 @@ pub fn halt() -> Halted {
     }
 }
 
-/// A file that has only a temporary name yet.
+/// A file with a temporary name.
 #[derive(Debug)]
 pub(super) struct Nameless {
     pub(super) file: File,
     pub(super) name: TempName,
 }
 
-/// The temporary name of a file, which goes with this.
+/// The temporary name of a file; the file is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct TempName {
     pub(super) folder: Folder,
     pub(super) name: OsString,
-    /// In [`LIVE`].
+    /// Its number in [`LIVE`].
     number: u64,
-    /// Whether a file has the name still.
+    /// Whether a file still has the name.
     is_taken: bool,
 }
 
 impl Nameless {
-    /// A new file of a name that nobody can foresee, locked for as long as it is open so that [`super::remove_leftover`] lets
-    /// it be.
+    /// A new file with an unpredictable name, locked while it is open so that [`super::remove_leftover`] does not remove it.
     pub(super) fn create(folder: &Folder, access: Access) -> io::Result<Self> {
         loop {
             let made = {
@@ -97,14 +96,14 @@ impl Nameless {
             if claim(&made.file)? {
                 return Ok(made);
             }
-            // A sweep caught it between its birth and its lock; the pause lets the sweep pass on.
+            // A sweep found it between its creation and its lock; the pause lets the sweep move on.
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 }
 
 impl TempName {
-    /// The file takes the name `target`, whatever had that.
+    /// Renames the file to `target`, and replaces any file of that name.
     pub(super) fn rename(&mut self, target: &OsStr) -> io::Result<()> {
         self.folder.rename(&self.name, target)?;
         self.is_taken = false;
@@ -136,7 +135,7 @@ fn claim(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(file.metadata()?.nlink() > 0),
         Err(TryLockError::WouldBlock) => Ok(false),
-        // A file system without locks: a sweep cannot lock there either, so it removes nothing.
+        // The file system has no locks: a sweep cannot lock either, so it removes nothing.
         Err(TryLockError::Error(_)) => Ok(true),
     }
 }

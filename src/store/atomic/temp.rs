@@ -1,7 +1,7 @@
-//! A temporary file on its way to a name: it hashes and counts what it is given, and has the mode and owner of what it
-//! replaces.
+//! A temporary file that will be renamed to its final name. It hashes and counts what is written, and has the mode and owner of
+//! the file that it replaces.
 //!
-//! Dropped, it leaves nothing. Locked for as long as it lives, so that a sweep can tell it from what a killed run left.
+//! Leaves nothing if it is dropped. Locked while it exists, so that a sweep can tell it from leftovers of a killed run.
 
 use std::ffi::OsStr;
 #[cfg(unix)]
@@ -14,42 +14,42 @@ use super::nameless::{NAMING, Nameless};
 use super::{Committed, Durability, Mode, Stamp, Why, Written, put};
 use crate::store::folder::{Access, Folder};
 
-/// Collects the many small slices of a spliced transcript into few system calls.
+/// Collects the many small slices of an edited transcript into few system calls.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What a rename does when its name is taken.
+/// What a rename does if the name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) enum IfTaken {
     Replace,
     Fail,
 }
 
-/// What became of a file that was to be replaced if it had not changed.
+/// Whether a file was replaced, which must not have changed.
 pub(super) enum Replaced {
     Done(Committed),
     Not(Why),
 }
 
-/// A temporary file that hashes and counts what it is given, and has no name yet.
+/// A temporary file that hashes and counts what is written to it.
 ///
-/// The store uses it directly where the name depends on the bytes.
+/// The store uses it directly if the name depends on the bytes.
 #[derive(Debug)]
 pub(in crate::store) struct Temp {
     out: BufWriter<Hashing>,
     mode: Mode,
     pub(super) old: Option<Metadata>,
-    /// When it says that it was written, if not now.
+    /// Its modification time, if not now.
     pub(super) time: Option<SystemTime>,
 }
 
 impl Temp {
-    /// A fresh file in `folder`; `old` is what it will replace, whose mode and owner it takes over.
+    /// A new file in `folder`, with the mode and owner of `old`, which it will replace.
     pub(in crate::store) fn create(
         folder: &Folder,
         mode: Mode,
         old: Option<Metadata>,
     ) -> io::Result<Self> {
-        // Only a file that everybody may read in the end may be read by everybody before it.
+        // Readable by everyone only if the final file is.
         let access = if old.is_none() && mode == Mode::Default {
             Access::Default
         } else {
@@ -76,13 +76,13 @@ impl Temp {
         Ok(self.out.get_ref().written())
     }
 
-    /// Puts the bytes on the disk; their name is not yet there.
+    /// Flushes the bytes to the disk; the name is not there yet.
     pub(in crate::store) fn sync(&mut self) -> io::Result<()> {
         self.out.flush()?;
         self.out.get_ref().file.file.sync_all()
     }
 
-    /// Gives the file its name. On failure nothing is left.
+    /// Gives the file its name. Leaves nothing behind on failure.
     pub(in crate::store) fn persist(
         self,
         target: &OsStr,
@@ -103,7 +103,7 @@ impl Temp {
         Ok(done)
     }
 
-    /// Gives the file the name of the one that `stamp` is of, if that is possible without harm.
+    /// Replaces the file that `stamp` describes, unless it has changed.
     pub(super) fn replace(
         self,
         target: &OsStr,
@@ -125,7 +125,7 @@ impl Temp {
         Ok(Replaced::Done(done))
     }
 
-    /// The file with all its bytes, mode, owner and attributes, as far on the disk as was asked for.
+    /// Completes the file: bytes, mode, owner and attributes, flushed if that was asked for.
     fn complete(
         mut self,
         target: &OsStr,
@@ -193,7 +193,7 @@ impl Write for Hashing {
     }
 }
 
-/// Gives a new file the mode that was asked for.
+/// Sets the mode of a new file.
 #[cfg(unix)]
 fn dress(file: &File, mode: &Mode) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -203,7 +203,7 @@ fn dress(file: &File, mode: &Mode) -> io::Result<()> {
         Mode::Like(rights) => {
             #[cfg(any(target_os = "linux", target_vendor = "apple"))]
             if let Some(acl) = &rights.acl {
-                // Without it, the group's bits would mean more than they do there.
+                // Without the list, the group's bits would grant more than they do in the old file.
                 if super::attributes::set_acl(file, acl).is_err() {
                     return set_mode(file, rights.permissions.mode() & 0o700);
                 }
@@ -214,14 +214,14 @@ fn dress(file: &File, mode: &Mode) -> io::Result<()> {
     set_mode(file, mode)
 }
 
-/// Gives a new file the mode, owner and attributes of the one that it replaces; what it could not be given.
+/// Gives a new file the mode, owner and attributes of the one that it replaces; returns what it could not be given.
 #[cfg(unix)]
 fn dress_like(file: &File, old: &Metadata, opened: Option<&File>) -> io::Result<Vec<String>> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let mut lost = Vec::new();
     let new = file.metadata()?;
     if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
-        // Only root may give a file away; for everybody else the file becomes the writer's, as with cp.
+        // Only root may change an owner; for others the file becomes the writer's, as with cp.
         let owned = fchown(file, Some(old.uid()), Some(old.gid()));
         if owned.is_err() {
             lost.push("its owner".to_owned());
@@ -241,7 +241,7 @@ fn dress_like(file: &File, old: &Metadata, opened: Option<&File>) -> io::Result<
     Ok(lost)
 }
 
-/// A transcript is never a program: the bits that lend rights are not handed on.
+/// A transcript is not a program, so set-user-id and set-group-id bits are not copied.
 #[cfg(unix)]
 fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

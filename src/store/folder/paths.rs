@@ -1,6 +1,6 @@
-//! Folders on systems without calls that take a name in an open folder: by paths, and what stands there is looked at before.
+//! Folders on systems without calls relative to an open folder: by paths, and each file is examined before it is opened.
 //!
-//! A link that is there is refused all the same; one that is put there in between is not noticed.
+//! Existing links are refused here too, but a link that is created between the examination and the opening is not noticed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -1,4 +1,4 @@
-//! Folders as Unix has them: a handle, and calls that take a name in it.
+//! Folders on Unix: a handle, and system calls with names relative to it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -25,12 +25,12 @@ const FOLDER: OFlags = LIST;
 const LIST: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::CLOEXEC);
-/// A plain file: neither a link, nor a pipe without a writer or a device, which would hold up the run.
+/// Flags to open a regular file: no link is followed, and pipes and devices do not block.
 const FILE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
-/// How long another run may hold a file against others, which it does while it gives it its name.
+/// How long to wait for another run that holds a file while it renames it.
 const HELD: Duration = Duration::from_secs(10);
 
 pub(super) fn open(path: &Path) -> io::Result<Handle> {
@@ -45,7 +45,7 @@ pub(super) fn open_resolved(path: &Path) -> io::Result<Handle> {
         let opened = retry_on_intr(|| openat2(CWD, path, FOLDER, Mode::empty(), how));
         match opened {
             Err(Errno::LOOP) => return Err(NotPlain::Link.into()),
-            // An old kernel, or a sandbox that does not know the call.
+            // An old kernel or a sandbox does not know the call.
             Err(Errno::NOSYS | Errno::PERM) => {}
             opened => return Ok(opened?),
         }
@@ -70,7 +70,7 @@ pub(super) fn make_folder(above: &Handle, name: &OsStr, access: Access) -> io::R
     Ok(rustix::fs::mkdirat(above, name, Mode::from_raw_mode(mode))?)
 }
 
-/// By a handle to what stands there, be it a link, so that the result is the standard library's.
+/// Through a handle to the file itself, even if it is a link, so that the result has the standard library's type.
 #[cfg(target_os = "linux")]
 pub(super) fn look(folder: &Handle, name: &OsStr) -> io::Result<Metadata> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -96,7 +96,7 @@ pub(super) fn append(folder: &Handle, name: &OsStr) -> io::Result<File> {
 
 pub(super) fn open_lock(folder: &Handle, name: &OsStr) -> io::Result<File> {
     let file = plain(folder, name, OFlags::RDWR)?;
-    // Not the lock of another program, by another name.
+    // A file with several names could be the lock of another program.
     match std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) {
         0 | 1 => Ok(file),
         names => Err(NotPlain::Names(names).into()),
@@ -126,7 +126,7 @@ pub(super) fn rename_to_free(folder: &Handle, from: &OsStr, to: &OsStr) -> io::R
     {
         use rustix::fs::{RenameFlags, renameat_with};
         match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
-            // A kernel or a file system that does not know the flag.
+            // The kernel or the file system does not know the flag.
             Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
             renamed => return Ok(renamed?),
         }
@@ -173,7 +173,7 @@ pub(super) fn open_without_waiting(path: &Path) -> io::Result<File> {
     })?))
 }
 
-/// Opens a name in a folder, once more where a signal came between: that is no fault of the file.
+/// Opens a name in a folder; tries again if a signal interrupted it.
 fn openat(
     folder: impl AsFd,
     name: impl Arg + Copy,
@@ -188,8 +188,8 @@ fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(seen.st_mode))
 }
 
-/// Opens a regular file. Some devices act on being opened, so that what is there is looked at first; what is opened in the end
-/// is looked at again, since names change hands.
+/// Opens a regular file. Opening some devices has an effect, so the name is examined first; the open file is examined again, since
+/// the name may be another file by then.
 fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
     match kind(folder, name)? {
         FileType::RegularFile => {}
@@ -203,7 +203,7 @@ fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
     Ok(file)
 }
 
-/// Waits while another run holds the file: an opening that does not wait for pipes does not wait for that either.
+/// Waits while another run holds the file, since a non-blocking open does not.
 fn unheld<T>(open: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
     let end = Instant::now() + HELD;
     loop {
