@@ -1,7 +1,7 @@
-//! What a conversation itself says about its compaction: the agent asked for one, or it is a request for one.
+//! Whether an agent asked for a compaction, or a conversation is itself a request of an agent (for a summary, a title).
 //!
-//! Requests are known by the words that agents put to a model, in its last typed message, and Claude Code's by the name of
-//! the subagent that it asks. Never says what a policy makes of it.
+//! Requests are recognised by the agent's prompt in the last typed message; those of Claude Code also by the name of the
+//! subagent.
 
 use super::input::Input;
 use super::{exchanges, said};
@@ -12,13 +12,13 @@ use crate::transcript::{BlockKind, Conversation, Transcript, Typed};
 /// A call for a compaction, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// The first message behind the result.
+    /// The first message after the result.
     pub end: usize,
-    /// What the summary shall look at; "" = nothing special.
+    /// What the summary should focus on; "" = nothing special.
     pub focus: String,
 }
 
-/// The last call of the tool that asks for a compaction, if it was answered.
+/// The last call of the tool for a compaction, if it has a result.
 pub fn asked_for(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -40,7 +40,7 @@ pub fn asked_for(
     })
 }
 
-/// How the requests of agents begin, or what stands in them.
+/// How requests of agents begin, or what they contain.
 const COMPACTIONS: [&str; 3] = [
     "Your task is to create a detailed summary of",
     "Please provide a comprehensive summary of our conversation structured as follows:",
@@ -50,14 +50,14 @@ const MEMORIES: [&str; 1] = [
     "IMPORTANT: This message and these instructions are NOT part of the actual user conversation.",
 ];
 
-/// How Claude Code names the subagents that it asks.
+/// Claude Code's names for its subagents.
 const AGENTS: [(&[u8], Skip); 3] = [
     (b"acompact-", Skip::Compaction),
     (b"asession_memory-", Skip::SessionMemory),
     (b"aextract_memories-", Skip::SessionMemory),
 ];
 
-/// What a conversation is a request for, if it is one of an agent to itself.
+/// The kind of request that a conversation is, if it is a request of an agent to itself.
 pub fn request(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Skip> {
     if let Some(skip) = agent(transcript, conversation) {
         return Some(skip);

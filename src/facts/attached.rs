@@ -1,7 +1,7 @@
-//! Files that an agent attached by itself: those that the user has named, and those that it put back after a compaction.
+//! Files that an agent attached: those that the user mentioned, and those that it restored after a compaction.
 //!
-//! Claude Code writes an attachment as a line of its own, with the file as it is, without line numbers. Also what a line
-//! repeats of a read beside the message: the same text, from which the numbers need not be taken away.
+//! Claude Code writes an attachment as a line of its own, with the text of the file without line numbers. A line can also
+//! repeat a read beside its message, without line numbers.
 
 use super::Place;
 use super::input::Input;
@@ -10,7 +10,7 @@ use super::operation::{Content, Done, Operation, What};
 use super::path::{self, Folders};
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
-/// The files that are attached in a conversation, each with its path in one spelling, in its order.
+/// The files that are attached in a conversation, in order, with normalised paths.
 pub(super) fn attached(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -42,14 +42,14 @@ pub(super) fn attached(
     conversation.all_blocks().filter_map(one).collect()
 }
 
-/// What an attachment shows of its file.
+/// The part of its file that an attachment shows.
 pub(super) fn content(transcript: &Transcript<'_>, attachment: u32) -> Option<Content> {
     let block = transcript.block(attachment);
     let attachment = Input::in_value(transcript.bytes(block.line, block.value));
     shown_by(&attachment, "content")
 }
 
-/// What a line repeats of a read of the file `written` whose result it holds.
+/// What a line repeats of a read of the file `written`, whose result is on it.
 pub(super) fn repeated(
     transcript: &Transcript<'_>,
     result: Place,
@@ -58,7 +58,7 @@ pub(super) fn repeated(
     let line = Input::in_value(transcript.line(result.line));
     let repeated = line.object("toolUseResult")?;
     let file = repeated.object("file")?;
-    // A line may hold several results, and repeats one.
+    // A line may have several results, and repeats only one.
     let (_, path) = path::of(&file)?;
     let folders = Folders::new(transcript);
     let [own, asked] = [&*path, written].map(|path| folders.in_one_spelling(result.line, path));
@@ -82,10 +82,10 @@ fn shown_by(object: &Input<'_>, key: &str) -> Option<Content> {
             Some(first.saturating_add(lines.checked_sub(1)?))
         }
         (Some(_), Some(_)) => None,
-        // Whether there is more is not said.
+        // The attachment does not say whether there is more.
         (_, _) => return None,
     };
-    // A text that was cut says so in the object around it.
+    // The object around a text says if the text was cut.
     let is_cut = object.is_true(&["truncated"]) || file.is_true(&["truncated"]);
     (!is_cut).then_some(Content {
         text,

@@ -1,4 +1,4 @@
-//! Commands that were run, and how they ended as far as that is said.
+//! Commands that were run, and how they ended if their results say so.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub struct Command {
     pub call: Place,
     /// Its result, if there is one.
     pub result: Option<Place>,
-    /// The command as it was given to the shell.
+    /// The command as passed to the shell.
     pub text: String,
     /// How it ended.
     pub exit: Exit,
@@ -26,11 +26,11 @@ pub struct Command {
 pub enum Exit {
     /// With this status.
     Code(i64),
-    /// Well: the format says of each result whether it failed, and this one has not.
+    /// It succeeded: the format flags failed results, and this one is not flagged.
     Well,
-    /// Badly; with which status is not said.
+    /// It failed, with an unknown status.
     Badly,
-    /// Somebody stopped it.
+    /// It was interrupted.
     Interrupted,
     /// It had not ended when the result was written.
     Running,
@@ -61,7 +61,7 @@ pub(super) fn text(input: &Input<'_>) -> Option<String> {
     }
     let arguments = input.texts(&KEYS)?;
     match &arguments[..] {
-        // A shell that gets a script: the script is the command.
+        // A shell that is given a script: the script is the command.
         [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
         [] => None,
         all => Some(all.join(" ")),
@@ -88,24 +88,24 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     if block.outcome == Outcome::Failed && is_stopped {
         return Exit::Interrupted;
     }
-    // A session whose results name their tools is that of another agent which flags them so.
+    // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
     match (block.outcome, code) {
         (Outcome::Failed, Some(0)) => Exit::Badly,
         (_, Some(code)) => Exit::Code(code),
         (Outcome::Failed, None) => Exit::Badly,
-        // The shape of the record is that of an agent that flags every command that fails.
+        // A record of this shape comes from an agent that flags every failed command.
         (Outcome::Fine, None) if recorded.is_some() || names_tools => Exit::Well,
         (Outcome::Fine, None) => Exit::Unknown,
     }
 }
 
-/// The exit status that the result of a command says.
+/// The exit status in the result of a command.
 pub(super) fn status(transcript: &Transcript<'_>, result: &Block) -> Option<i64> {
     status_in(transcript, result, &ends(transcript, result))
 }
 
-/// The same, in its header or in the ends of its text.
+/// The exit status in the header or at the end of an output.
 fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<i64> {
     match lossy(unescape(transcript.header(result))) {
         header if !header.is_empty() => code(&header),
@@ -113,7 +113,7 @@ fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<
     }
 }
 
-/// What the agent has recorded beside the result, where it is the only one on its line.
+/// What the agent recorded beside the result, if that is the only one on its line.
 fn recorded<'t>(transcript: &'t Transcript<'_>, result: Place) -> Option<Input<'t>> {
     let mirrors = transcript.mirrors();
     let mirror = mirrors.get(mirrors.partition_point(|mirror| mirror.line < result.line))?;
@@ -124,10 +124,10 @@ fn recorded<'t>(transcript: &'t Transcript<'_>, result: Place) -> Option<Input<'
     is_its.then(|| Input::in_value(transcript.bytes(mirror.line, mirror.value)))
 }
 
-/// So many of an output's first lines may be a header.
+/// How many of an output's first lines may be a header.
 const HEADER: usize = 4;
 
-/// What a result says; of a long output no more than its header and its last lines.
+/// The text of a result; of a long output only its header and its last lines.
 fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     const ENOUGH: usize = 2_048;
     if let [text] = transcript.texts(result)
@@ -137,7 +137,7 @@ fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     {
         let ends = [&raw[..ENOUGH], &raw[raw.len() - ENOUGH..]];
         let [head, tail] = ends.map(|part| lossy(unescape(part)));
-        // What a cut through an escape leaves may look like a line's end, but like no second one.
+        // Half an escape may look like the end of a line, but not like two.
         let header = head.match_indices('\n').nth(HEADER - 1);
         let last = tail.match_indices('\n').nth(1);
         if let (Some((header, _)), Some((last, _))) = (header, last) {
@@ -147,16 +147,16 @@ fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     said(transcript, result)
 }
 
-/// The exit status in the words that agents put before or around an output.
+/// The exit status in the phrases that agents put before or around an output.
 fn code(said: &str) -> Option<i64> {
-    /// What stands before it on a line of its own, in a header of a few lines.
+    /// The phrases before the status on a line of its own in a short header.
     const BEFORE: [&str; 4] = [
         "Exit code ",
         "Exit code: ",
         "Process exited with code ",
         "exit code: ",
     ];
-    /// What stands before it on the last line.
+    /// The phrases before the status on the last line.
     const BEHIND: &str = "Command exited with code ";
     if said.starts_with('{') {
         let record = Input::in_value(said.as_bytes());

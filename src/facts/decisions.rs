@@ -1,7 +1,6 @@
-//! What was decided, and why: sentences of the assistant that say so in as many words.
+//! Decisions and their reasons: sentences of the assistant that state one.
 //!
-//! Words alone decide, in English and Chinese: a sentence that does not say that it decides something is none, and nothing
-//! is concluded from what was done.
+//! Recognised by their words alone, in English and Chinese. Nothing is inferred from actions.
 
 use std::sync::LazyLock;
 
@@ -13,13 +12,13 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 /// A sentence that decides something or gives a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The text that it is a part of.
+    /// The text that contains it.
     pub place: Place,
-    /// The sentence, without blanks around it.
+    /// The sentence, trimmed.
     pub text: String,
 }
 
-/// What such sentences say. Whole words, in small letters.
+/// Phrases in such sentences: whole words, in lower case.
 const WORDS: [&str; 18] = [
     "because",
     "instead of",
@@ -41,7 +40,7 @@ const WORDS: [&str; 18] = [
     "in favor of",
 ];
 
-/// The same where words are not parted by blanks.
+/// The same for languages without blanks between words.
 const SIGNS: [&str; 7] = ["决定", "因为", "改用", "选择", "而不是", "原因", "根本原因"];
 
 /// The decisions of a conversation, in its order.
@@ -74,7 +73,7 @@ static FINDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     builder.ascii_case_insensitive(true).build(all).ok()
 });
 
-/// Whether a sentence says that something was decided, or why.
+/// Whether a sentence states a decision or a reason.
 pub fn decides(sentence: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let stands = |found: Match| {
@@ -86,7 +85,7 @@ pub fn decides(sentence: &str) -> bool {
     finds.is_some_and(|finds| finds.find_overlapping_iter(sentence).any(stands))
 }
 
-/// The sentences of a text, without blanks around them; a line end always ends one.
+/// The sentences of a text, trimmed; a line break always ends one.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n')
         .flat_map(sentences_of_line)
@@ -105,20 +104,20 @@ fn sentences_of_line(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What may stand between the end of a sentence and the next one, where no blank does.
+/// Characters that may separate sentences where there is no blank.
 const CLOSING: [char; 14] = [
     '。', '！', '？', '｡', '”', '’', '」', '』', '）', '》', '】', '〉', '"', ')',
 ];
 
-/// One past the end of the first sentence of a text without blanks before it. A full stop ends one where a blank and no
-/// small letter follow: `e.g. this`.
+/// One past the end of the first sentence of a text without leading blanks. A full stop ends a sentence if a blank follows and then
+/// no lower-case letter, as in `e.g. this`.
 fn end_of_sentence(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let end = at + c.len_utf8();
         match c {
             '。' | '！' | '？' | '｡' => {
-                // More of them, and what closes a quotation, belong to it.
+                // Further stops and closing quotation marks belong to it.
                 let behind = text[end..].trim_start_matches(CLOSING);
                 return text.len() - behind.len();
             }

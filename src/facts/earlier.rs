@@ -1,8 +1,8 @@
-//! What an earlier compaction has left in a conversation: its summary, and the answer that only acknowledges it.
+//! Recognises what an earlier compaction left in a conversation: its summary, and the answer that acknowledges it.
 //!
-//! A summary is known by its record: a format's own mark, or, where a summary is a message like any other, by its place. There
-//! it is the first message of its window, said by whom the policy has say it, and begins as the policy at work has it or
-//! any that ships with the program. Words alone make no summary: anybody may write them. Never says what a summary tells.
+//! A summary is recognised by the mark of its format. In formats where it is a message like any other, it is the first message
+//! of the window, has the role that the policy gives it, and begins like the summaries of this policy or of a preset. Text alone
+//! does not make a summary, since anyone can type it.
 
 use crate::error::Result;
 use crate::format::SUMMARY_BEGINS;
@@ -18,18 +18,18 @@ pub struct Earlier {
     acknowledgements: Vec<String>,
 }
 
-/// What a message is to a later compaction.
+/// Where a message comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageOrigin {
-    /// The summary of what was before.
+    /// It is the summary of an earlier compaction.
     Summary,
-    /// The answer to a summary, which says no more than that it was read.
+    /// It is the answer that acknowledges a summary.
     Acknowledgement,
-    /// No compaction has left this.
+    /// It is a message of the session.
     Session,
 }
 
-/// What may be put back behind a summary: each entry begins with one of these in a header of its own.
+/// How the headers of restored entries after a summary begin.
 const PUT_BACK: [&str; 4] = [
     "[File restored",
     "[Plan restored",
@@ -37,17 +37,17 @@ const PUT_BACK: [&str; 4] = [
     "[Skill restored",
 ];
 
-/// Stand around the tokens of the original, in the last line of a summary whose target is a share of them.
+/// The text around the number of tokens of the original, in the last line of a summary whose target is a share of them.
 const ORIGINAL: (&str, &str) = ("[Original: ", " tokens]");
 
-/// The last line of a summary whose target is a share of the original, which had so many tokens: whoever compacts the result
-/// by the same share has to know.
+/// The last line of a summary whose target is a share of the original, which had `tokens` tokens: a later run with the same share
+/// needs that number.
 pub fn note_of_original(tokens: u64) -> String {
     let (before, behind) = ORIGINAL;
     format!("{before}{tokens}{behind}")
 }
 
-/// What a summary says before that line, and the tokens in it. Nothing stands behind it but what was put back.
+/// The text of a summary before that line, and the number in it. Only restored entries may follow the line.
 fn noted(told: &str) -> Option<(&str, u64)> {
     told.rmatch_indices(ORIGINAL.0).find_map(|(at, prefix)| {
         let (before, note) = (&told[..at], &told[at + prefix.len()..]);
@@ -63,13 +63,13 @@ fn noted(told: &str) -> Option<(&str, u64)> {
     })
 }
 
-/// Whether a line is the header of what was put back behind a summary.
+/// Whether a line is the header of a restored entry.
 pub fn is_put_back(line: &str) -> bool {
     PUT_BACK.iter().any(|header| line.starts_with(header))
 }
 
 impl Earlier {
-    /// What `policy` and the shipped policies leave.
+    /// Recognises what `policy` and all presets write.
     ///
     /// # Errors
     /// None for a program that passes its tests.
@@ -91,23 +91,24 @@ impl Earlier {
         Ok(earlier)
     }
 
-    /// What each message of a conversation is.
+    /// Where each message of a conversation comes from.
     pub fn origins(
         &self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
     ) -> Vec<MessageOrigin> {
         let mut origins: Vec<MessageOrigin> = Vec::with_capacity(conversation.messages.len());
-        // System messages stay before whatever is summarised.
+        // System messages stay before the summary.
         let mut messages = conversation.messages.iter();
         let first = messages.position(|message| message.role != Role::System);
         for (number, message) in conversation.messages.iter().enumerate() {
-            let is_behind = origins.last() == Some(&MessageOrigin::Summary);
+            let follows_summary = origins.last() == Some(&MessageOrigin::Summary);
             let is_summary = message.is_summary
                 || first == Some(number) && self.begins(transcript, conversation, message);
             origins.push(if is_summary {
                 MessageOrigin::Summary
-            } else if is_behind && self.is_acknowledgement(transcript, conversation, message) {
+            } else if follows_summary && self.is_acknowledgement(transcript, conversation, message)
+            {
                 MessageOrigin::Acknowledgement
             } else {
                 MessageOrigin::Session
@@ -116,7 +117,7 @@ impl Earlier {
         origins
     }
 
-    /// The tokens of the original as the summaries of a conversation note them; `left` says which messages these are.
+    /// The tokens of the original, as noted in the summaries of a conversation; `origins` says which messages these are.
     pub fn original(
         &self,
         transcript: &Transcript<'_>,
@@ -135,13 +136,13 @@ impl Earlier {
         tokens.max()
     }
 
-    /// A summary's text without what stands around it, and without its note of the original.
+    /// The summary in a message: without the template around it and without the note of the original.
     pub fn told<'t>(&self, text: &'t str) -> &'t str {
         let told = self.inside(text);
         noted(told).map_or(told, |(before, _)| before)
     }
 
-    /// A summary's text without what stands around it.
+    /// The summary in a message, without the template around it.
     fn inside<'t>(&self, text: &'t str) -> &'t str {
         let told = |text: &'t str| {
             let found = self
@@ -150,7 +151,7 @@ impl Earlier {
                 .filter_map(|(own, _)| own.matches(text));
             found.map(|values| values.summary).min_by_key(|s| s.len())
         };
-        // What ends the summary stands before what was put back behind it.
+        // The end of the template comes before restored entries.
         let headers = text.match_indices("\n\n[").map(|(at, _)| at);
         let headers = headers.filter(|at| is_put_back(&text[at + 2..]));
         told(text)
@@ -170,7 +171,7 @@ impl Earlier {
         conversation: &Conversation,
         message: &Message,
     ) -> bool {
-        // Where lines form a tree, a summary is a record of its own.
+        // In formats whose lines form a tree, a summary is a record of its own.
         let is_tree = transcript.units().is_empty();
         let words = first_words(transcript, conversation, message).filter(|_| !is_tree);
         words.is_some_and(|words| {

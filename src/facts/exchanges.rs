@@ -1,7 +1,6 @@
 //! Calls and their results, paired.
 //!
-//! By id, and the older calls without one by the tool's name. Never pairs across conversations: ids are unique in one
-//! of them only.
+//! By id; older calls without ids by the tool's name. Only within a conversation, since ids are unique only there.
 
 use std::borrow::Cow;
 
@@ -11,7 +10,7 @@ use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
-/// Where a fact stands.
+/// Where a fact is in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The message of its conversation, from 0.
@@ -47,7 +46,7 @@ pub fn exchanges(
     added: &Tools,
 ) -> Vec<Exchange> {
     let mut exchanges: Vec<Exchange> = Vec::new();
-    // A call that has the id of an earlier one takes the results after it.
+    // If two calls have the same id, each gets the results that follow it.
     let mut by_id: IdMap<&[u8], usize> = IdMap::default();
     let mut without_id = None;
     for (message, number) in conversation.all_blocks() {

@@ -1,4 +1,4 @@
-//! What went wrong: results that say that they failed, and outputs of commands that speak of errors.
+//! Failures: results that report one, and outputs of commands with error messages.
 
 use memchr::memmem;
 
@@ -9,25 +9,25 @@ use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
-/// Something that went wrong.
+/// A failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The call.
     pub call: Place,
     /// Its result.
     pub result: Place,
-    /// Whether the result says by itself that the call failed.
+    /// Whether the result itself reports that the call failed.
     pub outcome: Outcome,
-    /// The lines that say what went wrong, at most [`Failure::LINES`]; without blanks around them.
+    /// The error messages, at most [`Failure::LINES`] lines, trimmed.
     pub lines: Vec<String>,
 }
 
 impl Failure {
-    /// As many lines as tell an error from others, with the warnings around it.
+    /// Enough lines to identify an error, warnings around it included.
     pub const LINES: usize = 5;
 }
 
-/// So many of the lines speak of errors, at most.
+/// How many of these lines may be error messages; the others are warnings.
 const ERRORS: usize = 3;
 
 /// The failures of a conversation, in its order.
@@ -36,11 +36,11 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         let result = exchange.result?;
         let block = transcript.block(result.block);
         let outcome = outcome(transcript, exchange, block);
-        // What other tools show are files and pages, which may speak of any error.
+        // Other tools show files and pages, which may contain any error message.
         if outcome == Outcome::Fine && exchange.kind != ToolKind::Shell {
             return None;
         }
-        // Most commands go well, and most outputs say nothing of errors anywhere.
+        // Most commands succeed, and most outputs do not mention errors at all.
         if outcome == Outcome::Fine
             && (!may_say(transcript, block, &ALWAYS) || shows_files(transcript, exchange))
         {
@@ -55,7 +55,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
             .map(str::to_owned)
             .collect();
         if outcome == Outcome::Failed {
-            // Where a warning is an error, nothing else may say so.
+            // If warnings are treated as errors, there may be no other message.
             let warnings = lines().filter(|line| line.to_ascii_lowercase().contains("warning"));
             let warnings = warnings.filter(|line| !telling.iter().any(|told| told == line));
             let warnings: Vec<&str> = warnings.take(Failure::LINES - telling.len()).collect();
@@ -75,7 +75,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
     exchanges.iter().filter_map(failure).collect()
 }
 
-/// Whether a call failed: its result is flagged so, or says it where formats have no flag for it.
+/// Whether a call failed: its result is flagged, or says so in formats without a flag.
 fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> Outcome {
     let is_status = || {
         exchange.kind == ToolKind::Shell
@@ -95,26 +95,26 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
     }
 }
 
-/// Whether a command only shows what is in files.
+/// Whether a command only shows contents of files.
 fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
     let input = Input::of(transcript, transcript.block(exchange.call.block));
     commands::text(&input).is_some_and(|command| only_shows(&command))
 }
 
-/// Whether a result may say one of these words, by how it is written.
+/// Whether a result's raw text may contain one of these words.
 fn may_say(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool {
     let is_there = |raw: &[u8], word: &str| memmem::find(raw, word.as_bytes()).is_some();
     transcript.texts(result).iter().any(|text| {
         let raw = transcript.bytes(result.line, text.span);
-        // An escape may spell any letter.
+        // An escape may stand for any letter.
         words.iter().any(|word| is_there(raw, word)) || is_there(raw, "\\u")
     })
 }
 
-/// Stands before what an agent says of a call that failed.
+/// Precedes an agent's message about a failed call.
 const TAG: &str = "<tool_use_error>";
 
-/// A line without blanks and without the tags that an agent puts around an error.
+/// A trimmed line without the tags that an agent puts around an error.
 fn bare(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix(TAG).unwrap_or(line);
@@ -123,7 +123,7 @@ fn bare(line: &str) -> &str {
         .trim()
 }
 
-/// What only programs say of what went wrong.
+/// Phrases that occur only in error messages of programs.
 const ALWAYS: [&str; 6] = [
     "error:",
     "error[",
@@ -133,9 +133,9 @@ const ALWAYS: [&str; 6] = [
     "panicked at",
 ];
 
-/// Whether a line says what went wrong, by the words of compilers, interpreters, shells and test runners.
+/// Whether a line is an error message of a compiler, interpreter, shell or test runner.
 fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
-    /// What is found in other people's files, too, which a command that went well may show. In small letters.
+    /// Phrases that also occur in files, which a successful command may show. In lower case.
     const WHERE_IT_FAILED: [&str; 18] = [
         "error",
         "exception",

@@ -1,7 +1,7 @@
-//! The files of a conversation: what was done to each, in order, and what it holds now as far as the conversation says.
+//! The files of a conversation: the operations on each, in order, and its content now if the conversation shows it.
 //!
-//! A file's content is what was shown or written whole, with the edits since, each of which must fit exactly. Anything
-//! else and it is unknown: a content that is nearly right is worse than none.
+//! A content is known if it was shown or written whole and every edit since fits exactly. Otherwise it is unknown: a content
+//! that is nearly right is worse than none.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -21,10 +21,10 @@ use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
 
-/// A file, and what was done to it.
+/// A file and the operations on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// Its path in one spelling: without `.` and doubled slashes, from the root where the folder is recorded.
+    /// Its normalised path: without `.` and doubled slashes, and absolute if the working folder is recorded.
     pub path: String,
     /// In the order of the calls; at least one.
     pub operations: Vec<Operation>,
@@ -43,7 +43,7 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
     files
 }
 
-/// The same files and those that the agent has attached by itself, each with what was done to it in order.
+/// The same files and those that the agent attached, each with its operations in order.
 pub fn with_attached(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -76,7 +76,7 @@ fn push(
     files[file].operations.push(operation);
 }
 
-/// What one call does to files: to one of them, but for a patch, which may change many.
+/// The operations of one call: one, except for a patch, which may change many files.
 fn operations(
     transcript: &Transcript<'_>,
     folders: &Folders<'_, '_>,
@@ -109,7 +109,7 @@ fn operations(
     let (written, reading) = match exchange.kind {
         ToolKind::Shell => match look(transcript, exchange, &input) {
             Some(Look::At { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
-            // No match is no failure, and shows nothing.
+            // No match is not a failure, but shows nothing.
             Some(Look::For { .. }) if answered == Done::Failed => return Vec::new(),
             Some(Look::For { path }) => return vec![operation(&path, What::Search, answered)],
             None => (None, Reading::asking(Lines::ALL)),
@@ -143,7 +143,7 @@ fn operations(
         .filter(|_| answered == Done::Yes)
         .map(|result| {
             let block = transcript.block(result.block);
-            // A picture is shown whole.
+            // A picture is always shown whole.
             let is_picture = block.images > 0 || block.documents > 0;
             let said = said(transcript, block);
             let shown = reading.shown(&said, result.block);
@@ -166,7 +166,7 @@ fn operations(
     }]
 }
 
-/// What a call of a tool of that kind does; one tool has a command for each.
+/// What a call of a tool of that kind does. One tool has a parameter for it.
 fn what(kind: ToolKind, input: &Input<'_>) -> What {
     match (kind, input.text(&["command"]).as_deref()) {
         (ToolKind::Read | ToolKind::Shell, _) | (ToolKind::Edit, Some("view")) => {
@@ -191,8 +191,8 @@ fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
     }
 }
 
-/// Whether the result of a call that changes a file says that it failed, flag or none. What a call shows may begin with any
-/// words; of that, nobody asks here.
+/// Whether the text of the result of a call that changes a file says that it failed, for results without a flag. Not for calls
+/// that show a file, which may contain any text.
 fn done(transcript: &Transcript<'_>, exchange: &Exchange, answered: Done) -> Done {
     /// How results begin that have no flag for it.
     const BEGINNINGS: [&str; 10] = [
@@ -207,7 +207,7 @@ fn done(transcript: &Transcript<'_>, exchange: &Exchange, answered: Done) -> Don
         "unable to ",
         "permission denied",
     ];
-    /// No shorter than the longest of them, in characters.
+    /// At least as long as the longest of them, in characters.
     const LONGEST: usize = 20;
     let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
         return answered;
@@ -235,7 +235,7 @@ impl Operation {
         }
     }
 
-    /// What an edit replaces, in order; nothing where its input does not say it in so many words.
+    /// What an edit replaces, in order; `None` if its input does not say it literally.
     pub fn replacements(&self, transcript: &Transcript<'_>) -> Vec<Replacement> {
         if self.what != What::Edit {
             return Vec::new();
@@ -261,8 +261,8 @@ impl Operation {
         }
     }
 
-    /// Whether its result is flagged as that of a call that failed: then the file is what it was. A text that only looks like
-    /// the reason may be what the file holds now.
+    /// Whether its result is flagged as failed: then the file is unchanged. (A text that only looks like an error may be the
+    /// content of the file.)
     fn is_flagged(&self, transcript: &Transcript<'_>) -> bool {
         let result = self.result.map(|result| transcript.block(result.block));
         result.is_some_and(|block| block.outcome == Outcome::Failed)
@@ -291,7 +291,7 @@ impl Operation {
         let tool = transcript.bytes(call.line, call.tool);
         let text = match Numbered::read(&said) {
             Some(file) => {
-                // A table may begin with numbers of its own.
+                // A table may begin with its own numbers.
                 let is_sure = file.style != Style::Bare || tool == b"Read";
                 let is_whole = file.lines.iter().all(|line| !line.ends_with(CUT));
                 if is_sure && !is_whole {
@@ -299,11 +299,11 @@ impl Operation {
                 }
                 is_sure.then(|| file.lines.join("\n"))?
             }
-            // This tool always numbers a file's lines; what it shows without numbers is no file's text.
+            // This tool always numbers lines; text without numbers is not from the file.
             None if tool == b"Read" || said.starts_with("<file") => return None,
-            // A log of errors, or an error with its log.
+            // A file with a log of errors, or an error with its log.
             None if may_say_why_not(&said) => return None,
-            // The agent says so where it has left out a part of what a command printed.
+            // The agent marks where it omitted a part of the output.
             None if result.header > 0 && says_that_there_is_more(&said) => return None,
             None => cut_off(&said).0.to_owned(),
         };
@@ -326,7 +326,7 @@ fn replacement(input: &Input<'_>) -> Option<Replacement> {
 }
 
 impl Replacement {
-    /// The text after it; nothing where it does not fit exactly.
+    /// The text after it; `None` if it does not fit exactly.
     fn apply(&self, text: &str) -> Option<String> {
         if self.old.is_empty() {
             return text.is_empty().then(|| self.new.clone());
@@ -351,15 +351,15 @@ impl Replacement {
 }
 
 impl File {
-    /// The last operation that was done, or may have been.
+    /// The last operation that succeeded or may have.
     pub fn last(&self) -> Option<&Operation> {
         self.operations
             .iter()
             .rfind(|operation| operation.done != Done::Failed)
     }
 
-    /// What the file holds after all of it, as far as the conversation says: whole, or the part that was read last. Unknown
-    /// where it takes more than is left of `effort` to find out.
+    /// The content after all operations, if the conversation shows it: whole, or the part that was read last. Unknown if finding
+    /// it out takes more than is left of `effort`.
     pub fn known(&self, transcript: &Transcript<'_>, effort: &Effort) -> Option<Known> {
         let mut known: Option<Known> = None;
         for operation in &self.operations {
@@ -371,7 +371,7 @@ impl File {
                         let shown_by = operation.result;
                         after_read(known, Known { content, shown_by }, effort)
                     }
-                    // It showed something else than is known, or the same: nobody can tell, unless it says so.
+                    // Unless it says so, it is not known whether it showed the same content as before.
                     None => known.filter(|_| operation.shows_nothing_new(transcript)),
                 },
                 (What::Write, Done::Yes) => operation.content(transcript).map(|text| Known {
@@ -395,12 +395,12 @@ impl File {
     }
 }
 
-/// A content that is known, and where the transcript shows it.
+/// A known content, and where the transcript shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
     /// What the file holds.
     pub content: Content,
-    /// The result of the read, or the call of the write, from which on the content follows, whatever came before it.
+    /// The result of the read, or the call of the write, from which the content follows, whatever came before.
     pub shown_by: Option<Place>,
 }
 
@@ -413,16 +413,16 @@ impl Content {
     }
 }
 
-/// How much text may still be gone over to find out what the files of a conversation hold: each edit takes the whole file
-/// that it is made in, so that many edits of a large one would take time that grows with its square.
+/// How much text may still be processed to find out the contents of a conversation's files. Each edit takes time proportional to its
+/// whole file, so that many edits of a large file would take quadratic time.
 #[derive(Debug)]
 pub struct Effort(Cell<usize>);
 
 impl Effort {
-    /// Bytes. Hundreds of edits of a file as large as people have them.
+    /// In bytes: enough for hundreds of edits of a large source file.
     const MOST: usize = 128 << 20;
 
-    /// Whether there is enough left to go over `bytes` more.
+    /// Whether there is enough left to process `bytes` more; uses it up.
     fn takes(&self, bytes: usize) -> bool {
         let left = self.0.get().checked_sub(bytes);
         self.0.set(left.unwrap_or(0));
@@ -436,7 +436,7 @@ impl Default for Effort {
     }
 }
 
-/// A part that is as it was known to be leaves the whole file known.
+/// A part that matches the known content leaves the whole file known.
 fn after_read(known: Option<Known>, shown: Known, effort: &Effort) -> Option<Known> {
     match known {
         Some(known) if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL => {
@@ -459,7 +459,7 @@ fn after_edits(
     let whole = known.filter(|known| known.content.lines == Lines::ALL);
     let (mut text, shown_by) = match (whole, replacements) {
         (Some(whole), [_, ..]) => (whole.content.text, whole.shown_by),
-        // An edit that puts a text where there is nothing makes a new file.
+        // An edit that replaces an empty text creates a file.
         (None, [first, ..]) if first.old.is_empty() => (String::new(), None),
         (_, _) => return None,
     };

@@ -1,7 +1,6 @@
-//! The input of a call: a JSON object, or a JSON string that holds one, as OpenAI writes it.
+//! The input of a call: a JSON object, or a JSON string that contains one, as OpenAI writes it.
 //!
-//! Reads what is asked for and no more; an input that is no object has no keys. Never fails: what cannot be read is not
-//! there.
+//! Reads only what is asked for. An input that is not an object has no keys. Never fails: what cannot be read counts as missing.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,7 +10,7 @@ use super::lossy;
 use crate::scan::{Cursor, Span, unescape};
 use crate::transcript::{Block, Transcript};
 
-/// An input, by its keys; of a key that is there twice the last one counts.
+/// An input by its keys; if a key occurs twice, the last one counts.
 #[derive(Debug)]
 pub(super) struct Input<'t> {
     raw: Cow<'t, [u8]>,
@@ -58,12 +57,12 @@ impl<'t> Input<'t> {
         })
     }
 
-    /// What the string under the first of `names` says.
+    /// The string under the first of `names`.
     pub(super) fn text(&self, names: &[&str]) -> Option<Cow<'_, str>> {
         string(self.value(names)?)
     }
 
-    /// Whether `true` stands under the first of `names`; models write it as a string, too.
+    /// Whether the first of `names` is `true`; models write it as a string, too.
     pub(super) fn is_true(&self, names: &[&str]) -> bool {
         matches!(self.value(names), Some(b"true" | b"\"true\""))
     }
@@ -78,7 +77,7 @@ impl<'t> Input<'t> {
         number(self.value(names)?)
     }
 
-    /// The two whole numbers of a list; of the second one nothing where it is below 0: to the end.
+    /// The two integers of a list; the second is `None` if it is negative, which means up to the end.
     pub(super) fn range(&self, name: &str) -> Option<(u64, Option<u64>)> {
         match elements(self.value(&[name])?)?[..] {
             [first, b"-1"] => Some((number(first)?, None)),
@@ -87,7 +86,7 @@ impl<'t> Input<'t> {
         }
     }
 
-    /// The strings of the list under the first of `names`; nothing where one of its elements is none.
+    /// The strings of the list under the first of `names`; `None` if an element is not a string.
     pub(super) fn texts(&self, names: &[&str]) -> Option<Vec<String>> {
         let texts = elements(self.value(names)?)?.into_iter();
         texts.map(|raw| Some(string(raw)?.into_owned())).collect()
@@ -108,7 +107,7 @@ impl<'t> Input<'t> {
         Some(elements(&raw)?.into_iter().map(read).collect())
     }
 
-    /// The keys that are not `known`, with their values as written, in one order whatever order they stand in.
+    /// The keys that are not `known`, with their values as written, sorted.
     pub(super) fn others(&self, known: impl Fn(&str) -> bool) -> Vec<u8> {
         let others = self.keys.iter().filter(|(key, span)| {
             let is_there = span.of(&self.raw) != b"null";

@@ -1,6 +1,6 @@
-//! Later reads of one file, among which the newest that covers an earlier read is found without a look at each of them.
+//! Later reads of one file, and a fast search for the newest one that covers an earlier read.
 //!
-//! Reads with line numbers are found by their lines; those without by a line of text that few of them show.
+//! Reads with line numbers are found by their lines; those without, by a line of text that few of them show.
 
 use std::hash::BuildHasher;
 
@@ -11,7 +11,7 @@ use super::{Lines, said};
 use crate::ids::IdMap;
 use crate::transcript::Transcript;
 
-/// Later reads of one file, each with what its finder wants to know; they are added from the newest to the oldest.
+/// Later reads of one file, each with a value for the caller. They must be added from the newest to the oldest.
 #[derive(Debug)]
 pub struct LaterReads<T> {
     reads: Vec<(Shown, T)>,
@@ -77,10 +77,10 @@ impl<T: Copy> LaterReads<T> {
         number.map(|number| self.reads[number].1)
     }
 
-    /// The reads without line numbers that may show a text: those with the one of its whole lines that fewest of them show.
+    /// The reads without line numbers that may show a text: those that show its rarest whole line.
     fn with_text(&self, transcript: &Transcript<'_>, shown: Shown) -> &[usize] {
         let text = said(transcript, transcript.block(shown.block));
-        // The first line and the last one may be parts of lines.
+        // The first and the last line may be incomplete.
         let mut inner = cut_off(&text).0.split('\n');
         inner.next();
         inner.next_back();
@@ -94,10 +94,10 @@ fn hash(line: &str) -> u64 {
     FixedState::default().hash_one(line)
 }
 
-/// Ranges of lines, of which the first added that holds another range is found in logarithmic time.
+/// Ranges of lines, with a search in logarithmic time for the first added range that contains a given one.
 ///
-/// A Fenwick tree over the first lines. Each node has the ranges below it that end later than all that were added before
-/// them: any other is held by one that was added earlier.
+/// A Fenwick tree over the first lines. Each node lists the ranges below it that end later than all ranges added before them:
+/// any other is contained in one that was added earlier.
 #[derive(Debug, Default)]
 struct Ranges(IdMap<u32, Vec<(u64, usize)>>);
 
@@ -130,7 +130,7 @@ impl Ranges {
     }
 }
 
-/// The leaf of a range; none for lines that no file has.
+/// The leaf of a range; `None` for line numbers that no file has.
 fn place(lines: Lines) -> Option<u32> {
     u32::try_from(lines.first).ok()?.checked_add(1)
 }

@@ -5,7 +5,7 @@
 pub struct Lines {
     /// The first one.
     pub first: u64,
-    /// The last one; none: up to the end of the file.
+    /// The last one; `None` = up to the end of the file.
     pub last: Option<u64>,
 }
 
@@ -16,7 +16,7 @@ impl Lines {
         last: None,
     };
 
-    /// The same without an end, where a command that was asked for them has printed fewer: there are no more.
+    /// The same without an end if a command for these lines printed fewer: then the file has no more.
     pub(super) fn up_to_the_end(self, printed: &str) -> Lines {
         let asked = self.last.map(|last| last.saturating_sub(self.first) + 1);
         let is_all = asked.is_some_and(|asked| (printed.lines().count() as u64) < asked);

@@ -1,8 +1,7 @@
-//! What happened in a conversation, as data: its files, its commands, what went wrong, what was decided, what is to be done.
+//! Facts of a conversation: files, commands, failures, decisions, to-dos.
 //!
-//! PURE. A fact says where it stands, so that everything built on it can be traced to its line. Nothing is computed
-//! before somebody asks, and nothing is guessed: what a call's input or its result does not say is no fact. No disk is
-//! looked at: the files are those of the transcript.
+//! PURE. Each fact says where it is in the transcript, so that what is built on it can be traced to a line. Facts are computed
+//! on demand and never guessed: only what a call's input or its result says is a fact. Reads no disk.
 
 mod asked;
 mod attached;
@@ -50,12 +49,12 @@ pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;
 
-/// What the texts of a result say, a line each where there are several; what is no UTF-8 is replaced.
+/// The texts of a result, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn said<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     transcript.said(result)
 }
 
-/// The first characters of what a result says, from the first one that is no blank; reads no more than it has to.
+/// The first characters of a result's text, without leading blanks. Reads no more than it must.
 fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
     /// So many bytes at first, and so many characters may an escape be that this cuts.
     const FIRST: usize = 256;

@@ -1,4 +1,4 @@
-//! What a call does to a file, and what a file then holds.
+//! What a call does to a file, and what the file contains then.
 
 use super::Place;
 use super::lines::Lines;
@@ -12,35 +12,35 @@ pub struct Operation {
     pub result: Option<Place>,
     /// The path as the call writes it.
     pub written: String,
-    /// What was to be done.
+    /// What the call does.
     pub what: What,
-    /// Whether it was done.
+    /// Whether it succeeded.
     pub done: Done,
-    /// Of a patch, the lines about this file.
+    /// For a patch, its lines about this file.
     pub patch: Option<String>,
 }
 
 /// What is done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// Its lines are looked at: those that the result shows, or those that were asked for.
+    /// Reads lines: those that the result shows, or those that were asked for.
     Read(Lines),
-    /// Lines of it are looked for: those that match are shown, and nothing is said of the others.
+    /// Searches for lines: only those that match are shown.
     Search,
-    /// It gets a new content.
+    /// Writes a new content.
     Write,
-    /// Parts of it are replaced.
+    /// Replaces parts of the content.
     Edit,
-    /// It goes.
+    /// Deletes the file.
     Delete,
 }
 
-/// Whether something was done.
+/// Whether an operation succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Done {
-    /// There is a result, and it says nothing to the contrary.
+    /// There is a result that reports no failure.
     Yes,
-    /// The result says so.
+    /// The result reports a failure.
     Failed,
     /// There is no result.
     Unanswered,
@@ -49,26 +49,26 @@ pub enum Done {
 /// A part of a file that is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    /// What goes; empty for a new file.
+    /// The old text; empty for a new file.
     pub old: String,
-    /// What comes.
+    /// The new text.
     pub new: String,
-    /// Which of the places where `old` stands.
+    /// Which occurrences of `old`.
     pub at: At,
 }
 
-/// Which of the places where a text stands.
+/// Which occurrences of a text are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
     /// The only one.
     Once,
-    /// The only one where it is whole lines.
+    /// The only one that consists of whole lines.
     Lines,
     /// All of them.
     Everywhere,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     /// Its text, or a part of it.

@@ -1,12 +1,11 @@
-//! Pictures and documents that a person put beside their words: of what kind they are and how large, as far as the transcript
-//! says so.
+//! Pictures and documents in typed messages: their kinds and sizes, if the transcript has them.
 //!
-//! Reads a picture's first bytes and nothing more. Never follows an address.
+//! Reads only the first bytes of a picture. Never opens a URL.
 
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Transcript};
 
-/// So many values within each other are looked at.
+/// How deep nested values are searched.
 const DEEPEST: u8 = 4;
 
 /// What is known of a picture or a document.
@@ -15,9 +14,9 @@ pub struct Picture {
     what: &'static str,
     /// Its media type.
     media: String,
-    /// Its size, where it is in the transcript.
+    /// Its size in bytes, if it is in the transcript.
     bytes: Option<u64>,
-    /// Its width and its height, where its first bytes say so.
+    /// Its width and height in pixels, if its first bytes say so.
     pixels: Option<(u32, u32)>,
 }
 
@@ -40,12 +39,12 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
         ..Picture::default()
     };
     let raw = transcript.bytes(block.line, block.value);
-    // The line was read before; should it fail all the same, what was found is there.
+    // The line was parsed before. Should it fail here, what was found so far is used.
     let _ = picture.read(b"", &mut Cursor::new(raw), DEEPEST);
     Some(picture)
 }
 
-/// Whether a text is what [`Picture::told`] gives, a line each where there are several.
+/// Whether a text consists of lines of [`Picture::told`].
 pub fn is_told_picture(text: &str) -> bool {
     text.split('\n').all(|line| {
         let begins = ["[picture: ", "[document: "]
@@ -56,7 +55,7 @@ pub fn is_told_picture(text: &str) -> bool {
 }
 
 impl Picture {
-    /// As it stands in a summary, with the line (from 1) of its message: `[picture: image/png, 640x480, 12 kB, L12]`.
+    /// The text in a summary, with the line (from 1) of its message: `[picture: image/png, 640x480, 12 kB, L12]`.
     pub fn told(&self, line: u64) -> String {
         let pixels = self
             .pixels
@@ -93,7 +92,7 @@ impl Picture {
         let value: &[u8] = &unescape(value);
         match key {
             b"media_type" | b"mediaType" | b"mimeType" => self.media(value),
-            // A whole address, or what it would hold.
+            // A data URL, or only its content.
             b"data" | b"image" | b"url" | b"image_url" | b"file_data" | b"file" => {
                 match value.strip_prefix(b"data:") {
                     Some(rest) => {
@@ -113,7 +112,7 @@ impl Picture {
         }
     }
 
-    /// A media type, if it has the form of one: what else stands there is nothing to repeat.
+    /// A media type, if it has the form of one: other text is not repeated.
     fn media(&mut self, value: &[u8]) {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/+.-".contains(byte);
         if self.media.is_empty()
@@ -136,7 +135,7 @@ impl Picture {
     }
 }
 
-/// The bytes that the first characters of a base64 text stand for, as many as a header takes.
+/// The first bytes of a base64 text, as many as a header takes.
 fn decoded(data: &[u8]) -> Vec<u8> {
     const CHARACTERS: usize = 32;
     let digit = |byte: &u8| match byte {
@@ -158,7 +157,7 @@ fn decoded(data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The width and the height in a picture's header, of the kinds that say them first.
+/// The width and height in a picture's header, for formats that begin with them.
 fn pixels(header: &[u8]) -> Option<(u32, u32)> {
     let be = |at: usize| {
         let four = header.get(at..at + 4)?.try_into().ok()?;
@@ -182,7 +181,7 @@ mod tests {
     use super::*;
     use crate::format::{Format, Warnings};
 
-    /// What is told of the pictures of a message whose content is this list.
+    /// The texts for the pictures of a message whose content is this list.
     fn told(format: Format, content: &str) -> Vec<String> {
         let line = format!(r#"{{"role":"user","content":{content}}}"#);
         let transcript = format.read(line.as_bytes(), 1, &mut Warnings::default());

@@ -1,21 +1,21 @@
-//! Results that say why there is nothing to show, as tools write that.
+//! Recognises results that show no content but say why, in the words of tools.
 //!
-//! A file may begin with any words, and its first line may speak of errors: only a text that is such a message as a whole is
-//! one. Never looks at flags; who has one need not ask here.
+//! A file may begin with any words, error messages included, so a text counts only if it is such a message as a whole. Does not
+//! look at flags: a result with a flag needs no test of its words.
 
-/// Whether a result without line numbers says why it does not show a file: it is empty, a message of its tool, or a hint
-/// where the content is.
+/// Whether a result without line numbers says why it does not show a file: that the file is empty, an error message, or a hint where
+/// the content is.
 pub(super) fn says_why_not(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || is_hint(text) || is_message(text)
 }
 
-/// Whether a result says that a file is as it was when it was shown last.
+/// Whether a result says that a file is unchanged since it was last shown.
 pub(super) fn says_unchanged(text: &str) -> bool {
     text.starts_with("File unchanged since last read.")
 }
 
-/// What agents put in the place of a content.
+/// What agents write in place of a content.
 fn is_hint(text: &str) -> bool {
     const BEGINNINGS: [&str; 3] = [
         "<tool_use_error>",
@@ -25,7 +25,7 @@ fn is_hint(text: &str) -> bool {
     BEGINNINGS.iter().any(|begin| text.starts_with(begin))
 }
 
-/// A message is no longer than that, in lines; what a tool adds to it included.
+/// The longest message, in lines, including what a tool adds to it.
 const LINES: usize = 4;
 
 fn is_message(text: &str) -> bool {
@@ -34,15 +34,15 @@ fn is_message(text: &str) -> bool {
     let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
     let first = text.lines().next().unwrap_or_default().trim();
     if first == "Traceback (most recent call last):" {
-        // Its last line is what was raised.
+        // The last line of a traceback is the exception.
         return text.lines().next_back().is_some_and(is_raised);
     }
     let is_short = lines <= LINES || text.lines().skip(1).all(is_of_a_stack);
     is_short && (is_record || may_be_one(first))
 }
 
-/// Whether a result without line numbers begins as such a message does, whatever follows: a log may, too. Nobody can tell
-/// then, and it is not taken for what a file holds.
+/// Whether a result without line numbers begins like such a message, whatever follows. It may also be a log; since that cannot be
+/// known, it is not taken for the content of a file.
 pub(super) fn may_say_why_not(text: &str) -> bool {
     may_be_one(text.trim().lines().next().unwrap_or_default().trim())
 }
@@ -51,13 +51,13 @@ fn may_be_one(line: &str) -> bool {
     begins_a_message(line) || ends_a_message(line) || is_raised(line)
 }
 
-/// Whether a line says where something was raised.
+/// Whether a line says where an exception was raised.
 fn is_of_a_stack(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with("at ")
 }
 
-/// Whether a line begins as tools and programs begin what went wrong.
+/// Whether a line begins like an error message of a tool or a program.
 fn begins_a_message(line: &str) -> bool {
     const BEGINNINGS: [&str; 24] = [
         "Error: ",
@@ -88,7 +88,7 @@ fn begins_a_message(line: &str) -> bool {
     BEGINNINGS.iter().any(|begin| line.starts_with(begin)) || has_code(line)
 }
 
-/// Whether a line begins with what a system calls an error: `ENOENT: no such file …`, `[Errno 2] …`.
+/// Whether a line begins with a system's name of an error: `ENOENT: no such file …`, `[Errno 2] …`.
 fn has_code(line: &str) -> bool {
     const CODES: [&str; 6] = [
         "ENOENT:", "EACCES:", "EISDIR:", "ENOTDIR:", "EPERM:", "[Errno ",
@@ -96,8 +96,7 @@ fn has_code(line: &str) -> bool {
     CODES.iter().any(|code| line.starts_with(code))
 }
 
-/// Whether a line ends as programs end what went wrong with a file: `cat: a: No such file or directory`, `File a does not
-/// exist.`
+/// Whether a line ends like a program's message about a file error: `cat: a: No such file or directory`, `File a does not exist.`
 fn ends_a_message(line: &str) -> bool {
     const OF_SYSTEMS: [&str; 5] = [
         ": No such file or directory",

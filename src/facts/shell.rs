@@ -1,7 +1,6 @@
-//! Commands that do no more than show a file, as agents without a tool for reading give them to a shell.
+//! Shell commands that only show a file, used by agents without a tool for reading.
 //!
-//! One plain command and nothing else: what goes through a pipe, is chosen by a pattern or written elsewhere shows no one
-//! knows what.
+//! Only a single plain command counts: with pipes, patterns for file names or redirections it is not known what is shown.
 
 use super::input::Input;
 use super::lines::Lines;
@@ -9,7 +8,7 @@ use super::{Exchange, commands};
 use crate::policy::ToolKind;
 use crate::transcript::Transcript;
 
-/// The tools of agents that have none for reading.
+/// The shell tools of agents that have no tool for reading.
 const SHELLS: [&str; 5] = [
     "exec_command",
     "shell_command",
@@ -23,16 +22,16 @@ pub(super) fn is_shell(transcript: &Transcript<'_>, exchange: &Exchange) -> bool
     exchange.kind == ToolKind::Shell && SHELLS.contains(&&*exchange.tool(transcript))
 }
 
-/// A look at one file, by its path below the folder that the call names.
+/// A look at one file; the path is relative to the folder that the call names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// At the lines that the command asks for.
+    /// The command shows these lines.
     At { path: String, lines: Lines },
-    /// For lines in it that match.
+    /// The command shows the lines that match.
     For { path: String },
 }
 
-/// How a call of a shell looks at a file, if it does that and nothing else, and that is how the agent reads files.
+/// How a shell call looks at a file, if it does nothing else and the agent reads files in that way.
 pub(super) fn look(
     transcript: &Transcript<'_>,
     exchange: &Exchange,
@@ -55,14 +54,14 @@ pub(super) fn look(
     Some(look)
 }
 
-/// Whether a command does no more than show files, or lines of them: what it prints are their words.
+/// Whether a command only shows files or lines of them, so that its output is text of these files.
 pub(super) fn only_shows(command: &str) -> bool {
-    /// What shows files, chooses lines or goes to a folder.
+    /// Commands that show files, select lines or change the folder.
     const VIEWERS: [&str; 22] = [
         "cat", "nl", "head", "tail", "sed", "awk", "less", "more", "bat", "grep", "egrep", "fgrep",
         "rg", "ag", "find", "ls", "tree", "wc", "sort", "uniq", "cut", "cd",
     ];
-    /// Of git, what shows it.
+    /// The subcommands of git that show files.
     const OF_GIT: [&str; 5] = ["diff", "show", "log", "grep", "blame"];
     let is_one = |command: &str| {
         let mut words = command.split_whitespace();
@@ -75,7 +74,7 @@ pub(super) fn only_shows(command: &str) -> bool {
     if words(command).is_some() {
         return is_one(command);
     }
-    // A pattern may hold the same signs: then its rest is no viewer, and nothing is said.
+    // A pattern may contain the same characters: then its rest is not a known command, and the answer is no.
     let command = command.replace("2>&1", "").replace("2>/dev/null", "");
     command.split(['|', '&', ';', '\n']).all(is_one)
 }
@@ -90,10 +89,10 @@ fn below_folder(input: &Input<'_>, path: &str) -> String {
     }
 }
 
-/// The file in which a command of these words looks for lines. None where a flag has it show something else, and where the
-/// name has no extension: that may be a folder.
+/// The file that a search command looks in. `None` if a flag makes it show something else, or if the name has no extension: it
+/// may be a folder.
 fn searched_by<'w>(words: &[&'w str]) -> Option<&'w str> {
-    /// Flags that say how lines are matched or shown.
+    /// Flags for how lines are matched or shown.
     const SWITCHES: [&str; 12] = [
         "-n",
         "-i",
@@ -108,7 +107,7 @@ fn searched_by<'w>(words: &[&'w str]) -> Option<&'w str> {
         "--fixed-strings",
         "--no-heading",
     ];
-    /// The same, with a number in the word behind them.
+    /// The same, with a number as the next word.
     const NUMBERS: [&str; 7] = [
         "-A",
         "-B",
@@ -142,7 +141,7 @@ fn searched_by<'w>(words: &[&'w str]) -> Option<&'w str> {
     (!stem.is_empty() && !extension.is_empty() && stem != ".").then_some(path)
 }
 
-/// What a command of these words shows.
+/// What a command shows, given its words.
 fn shown<'w>(words: &[&'w str]) -> Option<(&'w str, Lines)> {
     let (path, lines) = match words {
         ["cat", "--" | "-n", path] | ["nl", "-ba", path] | ["cat", path] => (*path, Lines::ALL),
@@ -181,7 +180,7 @@ fn printed(range: &str) -> Option<Lines> {
     Some(Lines { first, last })
 }
 
-/// The words of one plain command; nothing where a shell would do more than run it.
+/// The words of one plain command; `None` if a shell would do more than run it.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,7 +1,6 @@
-//! The skills that were loaded: instructions that an agent puts into the conversation when somebody asks for them.
+//! The skills that were loaded: instructions that an agent adds to the conversation on request.
 //!
-//! Each agent has a form of its own, and it is that form alone which tells: what a user writes about a skill, or a list of
-//! those that could be loaded, is none.
+//! Only the form that the agent uses counts: a user's text about a skill, or a list of available skills, is not a loaded one.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +14,7 @@ pub struct Skill {
     pub place: Place,
     /// Its name.
     pub name: String,
-    /// Its instructions, as they stand there.
+    /// Its instructions, verbatim.
     pub text: String,
 }
 
@@ -44,7 +43,7 @@ fn loaded<'c>(
             let link = transcript.links().get(block.line as usize);
             let is_injected = link.is_some_and(|link| link.is_injected);
             let (name, text) = in_a_block(&said).or_else(|| {
-                // Whoever writes such a line by hand has loaded nothing.
+                // A user who types such a line has loaded nothing.
                 is_injected.then(|| below_its_folder(&said))?
             })?;
             Some(Skill {
@@ -69,7 +68,7 @@ fn below_its_folder(said: &str) -> Option<(&str, &str)> {
     Some((name, said))
 }
 
-/// Codex and pi: a block, with the name in a line of its own or in its head; what the user says behind it is no part of it.
+/// Codex and pi: a block, with the name in a line of its own or in its head; the user's text after it does not belong to it.
 fn in_a_block(said: &str) -> Option<(&str, &str)> {
     const END: &str = "\n</skill>";
     let (name, inside) = match said.strip_prefix("<skill>\n<name>") {
@@ -83,7 +82,7 @@ fn in_a_block(said: &str) -> Option<(&str, &str)> {
             (name, rest)
         }
     };
-    // Instructions may show such a block themselves.
+    // Instructions may contain such a block.
     let (text, behind) = inside.rsplit_once(END)?;
     let ends_there = behind.is_empty() || behind.starts_with('\n');
     (ends_there && !name.is_empty()).then_some((name, text))
@@ -122,7 +121,7 @@ mod tests {
                 "Base directory for this skill: /h/review/\nlook",
             ),
             line("c", "\"b\"", meta, &text(2)),
-            // Typed, or nothing but a word about it.
+            // Typed, or only a mention of it.
             line(
                 "d",
                 "\"c\"",

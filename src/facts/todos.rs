@@ -1,4 +1,4 @@
-//! What the agent has set out to do: its to-dos and its plan. The last one wins.
+//! The agent's to-dos and its plan. The last one counts.
 
 use super::input::Input;
 use super::operation::Done;
@@ -19,11 +19,11 @@ pub struct Todos {
 pub struct Todo {
     /// What is to be done.
     pub text: String,
-    /// How far it is.
+    /// Its state.
     pub state: TodoState,
 }
 
-/// How far a to-do is.
+/// The state of a to-do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TodoState {
     /// Not begun.
@@ -32,7 +32,7 @@ pub enum TodoState {
     InProgress,
     /// Done.
     Completed,
-    /// Given up.
+    /// Abandoned.
     Cancelled,
 }
 
@@ -47,7 +47,7 @@ pub struct Proposal {
     pub accepted: Done,
 }
 
-/// The to-dos as they were written last; none where that failed, or the list is empty.
+/// The to-dos as last written; `None` if that failed or the list is empty.
 pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todos> {
     let written = exchanges.iter().rev().find_map(|exchange| {
         let is_todos = matches!(

@@ -1,32 +1,32 @@
-//! Holds a file against programs that would write to it, where the system lets us.
+//! Keeps other programs from writing to a file, if the system allows it.
 //!
 //! Linux calls this a lease: it is refused while another program has the file open for writing, and while it is held,
 //! an open for writing waits. Advisory locks would not do, because no agent takes them. Never held for longer than it
-//! takes to rename a file and to copy a few lines.
+//! takes to rename a file and copy a few lines.
 
 use std::fs::File;
 
-/// An attempt to hold a file.
+/// The result of an attempt to lease a file.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(super) enum Hold<'f> {
-    /// Nobody else has it open for writing, and nobody will until this is dropped.
+    /// No one else has it open for writing, and no one will until this is dropped.
     Held { lease: Lease<'f> },
-    /// Somebody has.
+    /// Another process has it open for writing.
     Busy,
-    /// There are no leases here: another system, a file system without them, somebody else's file.
+    /// There are no leases: another system, a file system without them, or another user's file.
     Unknown,
 }
 
-/// A file held, until this is dropped.
+/// A lease, which ends when this is dropped.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 pub(super) struct Lease<'f>(&'f File);
 
-/// Against whom.
+/// Which opens must wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Against {
     /// Writers; the handle must be one for reading.
     Writers,
-    /// Everybody; the handle may be one for writing.
+    /// All; the handle may be one for writing.
     All,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn hold(file: &File, against: Against) -> Hold<'_> {
         Against::Writers => libc::F_RDLCK,
         Against::All => libc::F_WRLCK,
     };
-    // Who has to wait is announced by a signal, which would end the process; this one is ignored unless one asks for it.
+    // The kernel sends a signal when another process waits. The default one ends the process; this one is ignored.
     let held =
         fcntl(file, F_SETSIG, libc::SIGURG).and_then(|_| fcntl(file, libc::F_SETLEASE, kind));
     match held {
@@ -47,7 +47,7 @@ pub(super) fn hold(file: &File, against: Against) -> Hold<'_> {
 }
 
 impl Lease<'_> {
-    /// Whether somebody waits for its end, or it has been taken away.
+    /// Whether another process waits for its end, or it was revoked.
     #[cfg(target_os = "linux")]
     pub(super) fn is_wanted(&self) -> bool {
         !matches!(
@@ -116,7 +116,7 @@ mod tests {
             panic!("not held");
         };
         assert!(!lease.is_wanted());
-        // Readers do not mind.
+        // Readers do not break the lease.
         assert_eq!(std::fs::read(&path).unwrap(), b"a");
         let (send, opened) = mpsc::channel();
         std::thread::scope(|scope| {

@@ -1,20 +1,20 @@
-//! Gives a new file the name of one that other programs may be appending to.
+//! Replaces a file that other programs may be appending to.
 //!
-//! An agent that opens its file for each line, and one that keeps it open, both write to the file and not to its name:
-//! after a rename their lines could end in a file that nobody finds. So, in this order:
+//! Agents write to an open file, not to its name, whether they open it for each line or keep it open. After a rename, their
+//! lines could end in a file without a name. So these are the steps:
 //!
-//! 1. A file that somebody has open for writing is left alone, and so is one that is no longer what was read.
-//! 2. The names of the old and of the new file are exchanged. Who wants to open one of them for writing waits meanwhile.
-//! 3. Those who were late, and have the old file open now, get a moment to write and close. What they appended is copied
-//!    to the end of the new file, before anybody else can append to it: lines keep their order.
-//! 4. Who does not close by then is an agent that began just now: the names are exchanged back, and the old file is left
-//!    alone after all. Lines that others wanted to append meanwhile come late, but they come.
-//! 5. Between finding a file by its name and opening it, a program can be made to wait by the system; nobody sees it then.
-//!    A file that was written to just now is therefore watched for a moment longer after it has lost its name.
+//! 1. A file that another process has open for writing, or that has changed since it was read, is not replaced.
+//! 2. The names of the old and the new file are exchanged. Meanwhile, processes that open either for writing have to wait.
+//! 3. Processes that opened the old file in the meantime get a moment to write and close it. What they appended is copied to
+//!    the end of the new file before any other process can append to it, so lines keep their order.
+//! 4. A process that does not close the file by then is an agent that has just started: the names are exchanged back, and the
+//!    old file is not replaced. Lines that other processes wanted to append are late, but not lost.
+//! 5. A process can be suspended between looking up a name and opening the file, and cannot be detected then. So a file that
+//!    was written to recently is watched for a moment after it has lost its name.
 //!
-//! All of this holds on Linux where the file system has leases and the file is the user's own. Elsewhere (1) sees only
-//! changes, not open files, and (3) waits a fixed moment instead: what an agent that keeps its file open writes later is
-//! lost. Nowhere does it help against a kill between (2) and (3); what was appended in that moment is lost then.
+//! This works on Linux if the file system has leases and the file belongs to the user. Otherwise (1) detects only changes, not
+//! open files, and (3) waits for a fixed time: what an agent that keeps its file open writes later is lost. If ctxpack is
+//! killed between (2) and (3), what was appended in that moment is lost on any system.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -27,26 +27,25 @@ use super::nameless::Nameless;
 use super::{Stamp, Why, place};
 use crate::store::folder::Folder;
 
-/// How long an agent may take to append what it has to append. Before the exchange nothing is lost by giving up; after it,
-/// a disk that is busy with others is no reason to go back.
+/// How long an agent may take to append its lines. Giving up before the exchange loses nothing; after it, a busy disk alone is
+/// no reason to undo the exchange.
 const BEFORE: Duration = Duration::from_millis(20);
 const AFTER: Duration = Duration::from_secs(1);
-/// What an agent gets instead where nobody can say whether it is done.
+/// The time for an agent if it cannot be known whether it has finished.
 const BLIND: Duration = Duration::from_millis(5);
-/// How long a program may take from finding a file by its name to opening it: a microsecond, unless others get the
-/// processor in between. On a loaded machine one exchange in some hundred meets that while thousands of lines a second
-/// are appended. Who wants to append meanwhile waits.
+/// How long a process may take from looking up a name to opening the file: a microsecond, unless it is suspended in between. On a
+/// loaded machine, about one exchange in a hundred meets that while thousands of lines a second are appended. Other processes
+/// that want to append wait meanwhile.
 const GRACE: Duration = Duration::from_millis(50);
-/// The age from which on a file is not watched: whoever writes more seldom than this does not meet that moment.
+/// A file is not watched if its last change is older than this: then a write in that moment is unlikely.
 const RECENT: Duration = Duration::from_secs(2);
 
-/// Gives `temp`, complete, the name `target` of the file that `stamp` is of, unless there is a reason against it, which is
-/// given back.
+/// Renames `temp`, which is complete, to `target`, the name of the file that `stamp` describes; or returns the reason why not.
 ///
 /// # Errors
 ///
-/// The system's. The old file has its name then, with all that was appended to it, unless the file system cannot
-/// exchange names.
+/// The system's. The old file has its name then, with everything that was appended, unless the file system cannot exchange
+/// names.
 pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Option<Why>> {
     // The handle is closed before the end; the name stays until then.
     let Nameless {
@@ -55,7 +54,7 @@ pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<O
     } = temp;
     let folder = name.folder.clone();
     let old = folder.read(target)?;
-    // Another run that replaces this file; when it is done, the stamp tells.
+    // Another run may be replacing this file; the stamp shows that afterwards.
     if matches!(old.try_lock(), Err(TryLockError::WouldBlock)) {
         return Ok(Some(Why::Busy));
     }
@@ -78,15 +77,15 @@ pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<O
     drop(lease);
     let done = settle(&old, &folder, &name.name, stamp, &new);
     if let Ok(Ok(seen)) = done {
-        // Nobody may go on in the new file before what came late stands in it.
+        // No process may append to the new file before the late lines are in it.
         return watch(&old, seen, &new).map(|()| None);
     }
     folder.exchange(&name.name, target)?;
     if done.is_err() {
-        // The old file has these lines; they must not come back from here.
+        // The old file has these lines; they must not be copied back.
         new.set_len(length)?;
     }
-    // Who found the new file under the name meanwhile has waited for this.
+    // Processes that opened the new file meanwhile have waited for this.
     drop(fence);
     let seen = folder.read(&name.name)?;
     drop(new);
@@ -94,13 +93,13 @@ pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<O
     done.map(Result::err)
 }
 
-/// Whether what stands under a name in a folder is as `wanted` says.
+/// Whether the file of a name in a folder is as `wanted` says.
 fn is(folder: &Folder, name: &OsStr, wanted: impl FnOnce(Stamp) -> bool) -> io::Result<bool> {
     let seen = folder.look(name)?;
     Ok(seen.is_some_and(|seen| wanted(Stamp::of(&seen))))
 }
 
-/// Moves what came late from the old file, which has the name `name` now, to the new one. How long the old one is then.
+/// Moves late lines from the old file, now named `name`, to the new one. Returns the length of the old one.
 fn settle(
     old: &File,
     folder: &Folder,
@@ -110,7 +109,7 @@ fn settle(
 ) -> io::Result<Result<u64, Why>> {
     let old_place = place(&old.metadata()?);
     if !is(folder, name, |seen| seen.place == old_place)? {
-        // Somebody else gave the name to a third file in the moment after the last look.
+        // Another process has given the name to a third file since the last check.
         return Ok(Err(Why::Changed));
     }
     let lease = late(old);
@@ -120,8 +119,8 @@ fn settle(
     append(old, stamp.bytes, new)
 }
 
-/// Appends to `heir` what others still write to `file`, which no longer has its name, behind the first `seen` bytes. The
-/// handle of `file` must be one for reading.
+/// Appends to `heir` what others still write to `file`, which no longer has its name, after its first `seen` bytes. `file` must be
+/// open for reading only.
 fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
     let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
     let end = Instant::now() + if age < RECENT { GRACE } else { Duration::ZERO };
@@ -131,7 +130,7 @@ fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
         let Hold::Held { lease } = hold else {
             return Ok(());
         };
-        // Who comes late waits for the lease, and is heard of.
+        // A late process waits for the lease, which is noticed.
         while !lease.is_wanted() {
             if Instant::now() >= end {
                 return Ok(());
@@ -149,7 +148,7 @@ fn late(old: &File) -> Hold<'_> {
     lease
 }
 
-/// Holds a file once nobody else writes to it; [`Hold::Busy`] when that takes too long.
+/// Leases a file once no other process writes to it; [`Hold::Busy`] if that takes too long.
 fn quiet(file: &File, against: Against, patience: Duration) -> Hold<'_> {
     let end = Instant::now() + patience;
     loop {
@@ -160,7 +159,7 @@ fn quiet(file: &File, against: Against, patience: Duration) -> Hold<'_> {
     }
 }
 
-/// Copies what is behind the first `length` bytes of `from` to the end of `to`, and says how many bytes `from` has then.
+/// Copies what follows the first `length` bytes of `from` to the end of `to`, and returns the length of `from`.
 fn append(mut from: &File, length: u64, mut to: &File) -> io::Result<Result<u64, Why>> {
     let now = from.metadata()?.len();
     if now == length {
