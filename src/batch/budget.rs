@@ -1,8 +1,8 @@
-//! The memory that all threads of a run share.
+//! The memory budget that all threads of a run share.
 //!
-//! An input takes what it is likely to need before it is read, and waits until that is free. What it needs beyond that,
-//! because it unpacks to more or holds more than others of its size, it takes as it grows, and never waits then: where
-//! others hold too much it gives everything back and is tried again when it is alone. So nobody waits with memory in hand.
+//! Before an input is read, it waits for and takes the memory that it probably needs. If it needs more, because it unpacks to
+//! more or contains more small parts than usual, it takes that without waiting; if there is not enough, it releases everything
+//! and is tried again alone. So no thread waits while it holds memory.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -11,23 +11,23 @@ use super::memory;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::size;
 
-/// What a thread may hold beside the largest file, where there is memory.
+/// The memory for each thread besides the largest file, in bytes, if there is enough.
 const A_THREAD: u64 = 384 << 20;
-/// The share of what is free that inputs may take: the rest is for the program, its outputs, and others.
+/// The share of free memory that inputs may take; the rest is for the program, its outputs, and other processes.
 const SHARE: (u64, u64) = (3, 4);
-/// What an input that is read a line at a time holds to begin with.
+/// The first memory of an input that is read line by line, in bytes.
 const A_LINE: u64 = 4 << 20;
-/// Small files are done however little there is.
+/// Files up to this size, in bytes, are processed however little memory there is.
 const LEAST: u64 = 4 << 20;
-/// Where the system does not say what is free.
+/// The assumed free memory, in bytes, if the system does not say.
 const UNKNOWN: u64 = 4 << 30;
 
-/// Memory that may be taken.
+/// The memory budget of a run.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// What may be taken by inputs that begin.
+    /// What inputs may take before they are read.
     begin: u64,
-    /// What may be taken at all.
+    /// What may be taken in total.
     most: u64,
     limits: Limits,
     job: Job,
@@ -38,17 +38,17 @@ pub(super) struct Budget {
 /// What is known of the size of an input that is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// A file of so many bytes.
+    /// A file of this many bytes.
     File(u64),
-    /// The file is not so large, but has many small things in it.
+    /// The file is smaller, but has many small parts.
     Content,
-    /// It is more than its file.
+    /// It unpacks to more than the file's size.
     Unpacked,
     /// It has not ended yet.
     Stream,
 }
 
-/// Memory taken, given back when this is dropped.
+/// Memory that was taken; released when this is dropped.
 #[derive(Debug)]
 pub(super) struct Share<'b> {
     budget: &'b Budget,
@@ -56,7 +56,7 @@ pub(super) struct Share<'b> {
 }
 
 impl Budget {
-    /// Enough for the largest of the files and the threads, which are to run already, as far as there is memory.
+    /// A budget for the largest of the files and the threads, within free memory. The threads must be running already.
     pub(super) fn new(
         sizes: impl Iterator<Item = u64>,
         threads: usize,
@@ -94,8 +94,8 @@ impl Budget {
         self.limits
     }
 
-    /// Waits until what an input of `bytes` bytes usually needs is free. One that cannot be held whole is refused, or is
-    /// read a line at a time.
+    /// Waits until the memory that an input of `bytes` bytes usually needs is free. An input that is too large to be held whole
+    /// is refused or read line by line.
     pub(super) fn take(&self, bytes: u64) -> Share<'_> {
         let held = if self.admits(bytes) { bytes } else { A_LINE };
         let bytes = usual_need(held, self.job).min(self.begin);
@@ -111,7 +111,7 @@ impl Budget {
         }
     }
 
-    /// Whether a file may be read whole, told from its size.
+    /// Whether a file of that size may be read whole.
     pub(super) fn admits(&self, bytes: u64) -> bool {
         match self.limits.file_bytes {
             Some(most) => bytes <= most,
@@ -119,7 +119,7 @@ impl Budget {
         }
     }
 
-    /// Why an input is not read. How much memory there is stands in the hint alone: a report is the same everywhere.
+    /// Why an input is not read. Only the hint says how much memory there is, so that a report is the same on every machine.
     pub(super) fn too_large(&self, known: Known) -> Error {
         let what = match known {
             Known::File(bytes) => format!("the file has {}, more than ", size(bytes)),
@@ -150,11 +150,11 @@ impl Share<'_> {
         self.budget
     }
 
-    /// Takes what an input needs in all, now that more of it is known; `known` says it if that is too much.
+    /// Takes the memory that an input needs in total, now that more of it is known. `known` describes it if that is too much.
     ///
     /// # Errors
-    /// [`ErrorKind::Crowded`] where others hold what it needs: it can be tried again when they are done.
-    /// [`ErrorKind::TooLarge`] where there is not so much, unless the user has said how large a file may be.
+    /// [`ErrorKind::Crowded`] if others hold what it needs: it can be tried again when they have finished.
+    /// [`ErrorKind::TooLarge`] if there is not enough memory, unless the user has set how large a file may be.
     pub(super) fn hold(&mut self, extent: Extent, packed: u64, known: Known) -> Result<()> {
         let need = extent.need(self.budget.job) + packed;
         if need <= self.bytes {
@@ -180,7 +180,7 @@ impl Share<'_> {
         Err(self.budget.too_large(known))
     }
 
-    /// The system gave no memory.
+    /// The error if an allocation failed.
     pub(super) fn refused(&self) -> Error {
         let used = self.budget.used.lock();
         if *used.unwrap_or_else(PoisonError::into_inner) > self.bytes {
@@ -193,7 +193,7 @@ impl Share<'_> {
         .hint("other programs may hold it; a smaller --max-file-bytes leaves such files out")
     }
 
-    /// Gives back what turned out not to be needed.
+    /// Releases what turned out not to be needed.
     pub(super) fn settle(&mut self, extent: Extent, packed: u64) {
         let need = extent.need(self.budget.job) + packed;
         if need < self.bytes {
@@ -295,7 +295,7 @@ mod tests {
     fn a_file_of_any_size_waits_for_no_more_than_there_is() {
         let budget = budget(100 * MIB, 1 << 50, None);
         assert!(!budget.admits(1 << 50));
-        // Neither waits for ever, and the one that cannot be held whole leaves room for others.
+        // Neither waits for ever, and the one that cannot be held whole leaves room for the other.
         let huge = budget.take(1 << 50);
         let small = budget.take(MIB);
         drop((huge, small));

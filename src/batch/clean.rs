@@ -1,7 +1,7 @@
-//! Offloads that nothing names any more leave the store, after a copy of them is in the archive.
+//! Deletes offloads that nothing refers to any more, after copying them to the archive.
 //!
-//! Only those of files that were replaced, and only once every record of the run is written. A failure is a warning: the
-//! result stands.
+//! Only for files that were replaced, and only after every record of the run is written. A failure is a warning; the result is
+//! kept.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,11 +12,11 @@ use crate::error::{Error, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
 use crate::store::manifest;
 
-/// What the outputs of a run no longer name in a store, by the names of these outputs there.
+/// Offloads in a store that outputs of a run no longer refer to, by the names of these outputs.
 #[derive(Default)]
 pub(super) struct Releases(Mutex<Vec<Released>>);
 
-/// Offloads that the output of one input does not name any more.
+/// Offloads that the output of one input no longer refers to.
 struct Released {
     store: Arc<Kept>,
     /// Its name in the store's records.
@@ -27,8 +27,8 @@ struct Released {
 }
 
 impl Releases {
-    /// Copies offloads that only this file named, and names no more, into the archive, for undo; they themselves leave when
-    /// the run is over. Only for a file that is replaced: any other stays as it is, and so does what it needs.
+    /// Copies offloads that only this file referred to, and no longer does, to the archive for undo; they are deleted at the end
+    /// of the run. Only for a file that is replaced: any other input is kept, and still needs them.
     pub(super) fn add(
         &self,
         target: &Target,
@@ -77,8 +77,8 @@ impl Releases {
         Ok(cleaned)
     }
 
-    /// Deletes what was copied into the archive, once every record of the run is written: what another output names in the
-    /// meantime stays. Gives a warning for each that could not be deleted, with the input that named it.
+    /// Deletes the copied offloads after every record of the run is written, except those that another output refers to by then.
+    /// Returns a warning for each that could not be deleted, with its input.
     pub(super) fn clean_up(&self) -> Vec<(String, Warning)> {
         let mut released = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut warnings = Vec::new();

@@ -1,6 +1,6 @@
-//! Which inputs a command line names: files, folders, patterns, lists, standard input.
+//! Finds the inputs that a command line names: files, folders, patterns, lists, standard input.
 //!
-//! Never opens a transcript: what is inside decides nothing here, only names do.
+//! Decides by names alone; opens no transcript.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,7 +24,7 @@ pub enum Source {
 /// A file that was named, or found below a folder that was.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileSource {
-    /// The file, as it was given.
+    /// The path as given.
     pub path: PathBuf,
     /// The folder argument that it was found below.
     pub folder: Option<PathBuf>,
@@ -49,7 +49,7 @@ impl Source {
 }
 
 impl FileSource {
-    /// Where the file stands in the tree that an output folder keeps.
+    /// Its path in the tree of an output folder.
     pub fn relative(&self) -> PathBuf {
         let below = self
             .folder
@@ -62,20 +62,20 @@ impl FileSource {
     }
 }
 
-/// What a command line named.
+/// The inputs that a command line names.
 #[derive(Debug, Default)]
 pub struct Found {
     /// The inputs, sorted, each once.
     pub sources: Vec<Source>,
-    /// What was asked for and is not there, or cannot be seen.
+    /// What was named but does not exist or cannot be accessed.
     pub missing: Vec<Error>,
-    /// What a walk left out, although nothing failed.
+    /// What a walk skipped although nothing failed.
     pub passed: BTreeSet<(PathBuf, PassedBy)>,
 }
 
 /// The endings of transcripts in a folder.
 const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
-/// What our outputs are called beside their inputs.
+/// The ending of our outputs beside their inputs.
 pub(super) const COMPACT: &str = ".compact";
 
 /// The name of a transcript without its ending, and the ending.
@@ -88,10 +88,10 @@ pub(super) fn split_ending(name: &str) -> (&str, &str) {
     name.split_at(name.len() - ending.len())
 }
 
-/// Finds what `paths` name. Folders are walked without following links; `skip` is a folder that is left out.
+/// Finds what `paths` name. Folders are walked without following links; the folder `skip` is left out.
 ///
 /// # Errors
-/// [`ErrorKind::NoInput`] where nothing at all was found.
+/// [`ErrorKind::NoInput`] if nothing at all was found.
 pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
     let mut named = Named::default();
     for path in paths {
@@ -109,7 +109,7 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
         return Err(nothing(missing));
     }
     let mut sources: Vec<Source> = sources.into_iter().collect();
-    // The same file by another way counts once.
+    // The same file by another path counts once.
     let mut seen = BTreeSet::new();
     sources.retain(|source| match source {
         Source::Stdin => true,
@@ -126,7 +126,7 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
     })
 }
 
-/// The first fault stands for the run, since nothing can be done; it names the others.
+/// The error of a run without inputs: the first fault, with the number of the others.
 fn nothing(missing: Vec<Error>) -> Error {
     let mut missing = missing.into_iter();
     let Some(mut first) = missing.next() else {
@@ -146,7 +146,7 @@ fn nothing(missing: Vec<Error>) -> Error {
     first
 }
 
-/// What the arguments name, as it comes.
+/// What the arguments name, unsorted.
 #[derive(Default)]
 struct Named {
     sources: BTreeSet<Source>,
@@ -169,11 +169,11 @@ impl Named {
         } else if path.exists() {
             self.file(path.to_owned(), None);
         } else if let Some((folder, matcher)) = pattern(path) {
-            // Our outputs are found only by who asks for them.
+            // Our own outputs are only found if they are named.
             let ours = path.to_string_lossy().contains(COMPACT);
             let wanted =
                 |path: &Path, name: &str| matcher.is_match(path) && (ours || !is_output(name));
-            // Where the folder is not there, nothing in it matches.
+            // If the folder does not exist, nothing matches.
             let walked = match folder.as_os_str().is_empty() || folder.exists() {
                 true => walk(&folder, skip, wanted),
                 false => Walked::default(),
@@ -207,7 +207,7 @@ impl Named {
     }
 }
 
-/// The error of a path that names nothing: a link to nowhere, a file in a folder that may not be entered, or a slip.
+/// The error for a path that names nothing: a broken link, a file in an inaccessible folder, or a typo.
 fn not_there(path: &Path) -> Error {
     match path.metadata() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -235,7 +235,7 @@ fn is_output(name: &str) -> bool {
     split_ending(name).0.ends_with(COMPACT)
 }
 
-/// A path with wildcards: the folder before the first of them, and what matches.
+/// A path with wildcards: the folder before the first one, and the pattern.
 fn pattern(path: &Path) -> Option<(PathBuf, GlobMatcher)> {
     let text = path.to_str()?;
     let is_wild = |part: Component<'_>| {
@@ -257,7 +257,7 @@ fn pattern(path: &Path) -> Option<(PathBuf, GlobMatcher)> {
     Some((folder, glob.compile_matcher()))
 }
 
-/// A file beside `path` with nearly its name.
+/// A file beside `path` with a similar name.
 fn near(path: &Path) -> Option<String> {
     let folder = path
         .parent()
@@ -272,7 +272,7 @@ fn near(path: &Path) -> Option<String> {
         .collect();
     names.sort();
     let (wanted, _) = split_ending(path.file_name()?.to_str()?);
-    // Endings are alike in all of them, and would make any short name near.
+    // Endings are the same for all, and would make any short name similar.
     let near = nearest(wanted, names.iter().map(|name| split_ending(name).0))?;
     names
         .iter()

@@ -1,9 +1,8 @@
-//! A user's own commands before and after each input.
+//! Hooks: the user's own commands, run before and after each input.
 //!
-//! A command gets one JSON line on its standard input: `event` (`pre-compact` or `post-compact`), `input`, `output` and
-//! `policy`; afterwards also `format`, `status`, `error`, `tokens_before` and `tokens_after`, all as the report has them.
-//! Exit code 2 before an input skips it. Any other failure is a warning and loses nothing. Nothing that a command does or
-//! leaves undone can hold a run up for longer than its time limit.
+//! A hook gets one JSON line on its standard input: `event` (`pre-compact` or `post-compact`), `input`, `output` and `policy`;
+//! after an input also `format`, `status`, `error`, `tokens_before` and `tokens_after`, all as in the report. Exit code 2
+//! before an input skips it. Any other failure is only a warning. A hook can never delay a run for longer than its time limit.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, Write};
@@ -21,51 +20,51 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Warning, WarningKind, path_text};
 use crate::text::printable;
 
-/// The exit code by which a command says that an input is to be left alone.
+/// The exit code of a hook that skips an input.
 const SKIP: i32 = 2;
-/// What is kept of a command's standard error: enough for its first line.
+/// How much of a hook's standard error is kept, in bytes: enough for its first line.
 const HEARD: usize = 4096;
-/// Characters of that line in a message.
+/// How many characters of that line a message shows.
 const SHOWN: usize = 300;
-/// Between two looks at a command that goes on.
+/// The time between two checks of a running hook.
 const LOOK: Duration = Duration::from_millis(20);
-/// After a command's end, for what it said last. What it left in the background may hold its standard error open for ever.
+/// How long to wait for output after the end of a hook. Its background processes may keep its standard error open for ever.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// The commands of a run.
+/// The hooks of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
     /// Runs before an input is read.
     pub pre: Option<String>,
-    /// Runs when an input is done, whatever came of it, unless it was skipped by `pre`.
+    /// Runs when an input is done, whatever its status, unless `pre` skipped it.
     pub post: Option<String>,
-    /// How long each may take.
+    /// The time limit of each.
     pub limit: Duration,
-    /// Names in our environment that they do not get.
+    /// Environment variables that are not passed on.
     pub hidden: Vec<OsString>,
-    /// What becomes of their standard output.
+    /// What to do with their standard output.
     pub words: Words,
 }
 
-/// What becomes of the standard output of commands.
+/// What to do with the standard output of hooks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Words {
-    /// Nobody sees it.
+    /// Discard it.
     #[default]
     Dropped,
-    /// It goes to our standard error.
+    /// Write it to our standard error.
     Shown,
 }
 
-/// What a command says of an input.
+/// The answer of a hook before an input.
 pub(super) enum Verdict {
-    /// Compact it; what went wrong with the command.
+    /// Compact it; with a warning if the hook failed.
     Go(Vec<Warning>),
-    /// Leave it alone, and why.
+    /// Skip it, and why.
     Skip(Error),
 }
 
-/// How a command ended.
+/// How a hook ended.
 enum Ended {
     Done(ExitStatus, String),
     TooLate,
@@ -73,10 +72,10 @@ enum Ended {
 }
 
 impl Hooks {
-    /// Asks the command before an input.
+    /// Runs the hook before an input.
     ///
     /// # Errors
-    /// [`ErrorKind::Interrupted`]: the run was, while the command ran.
+    /// [`ErrorKind::Interrupted`] if the run was interrupted meanwhile.
     pub(super) fn before(
         &self,
         target: &Target,
@@ -104,7 +103,7 @@ impl Hooks {
         }
     }
 
-    /// Tells the command what came of an input.
+    /// Runs the hook after an input.
     pub(super) fn after(&self, outcome: &mut Outcome, policy: &str, stop: &AtomicUsize) {
         let Some(command) = &self.post else {
             return;
@@ -123,7 +122,7 @@ impl Hooks {
         if stop.load(Ordering::Relaxed) != 0 {
             return Ok(Ended::Interrupted);
         }
-        // From a file, so that we never wait for a command that does not read.
+        // From a file, so that we never wait for a hook that does not read.
         let mut input = tempfile::tempfile()?;
         writeln!(input, "{event}")?;
         input.rewind()?;
@@ -136,7 +135,7 @@ impl Hooks {
         for name in &self.hidden {
             shell.env_remove(name);
         }
-        // Its children can then be ended with it.
+        // So that its children can be killed with it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         let mut child = shell.spawn()?;
@@ -162,7 +161,7 @@ impl Hooks {
         }
     }
 
-    /// The warning on a command that did not do well.
+    /// The warning about a hook that failed.
     fn fault(&self, hook: &str, ended: io::Result<Ended>) -> Option<Warning> {
         let message = match ended {
             Ok(Ended::Done(status, _)) if status.success() => return None,
@@ -185,7 +184,7 @@ impl Hooks {
     }
 }
 
-/// `what`, and what the command said about it.
+/// `what`, and the hook's own message.
 fn with(what: &str, said: &str) -> String {
     if said.is_empty() {
         what.to_owned()
@@ -194,14 +193,14 @@ fn with(what: &str, said: &str) -> String {
     }
 }
 
-/// What a command says on its standard error, the beginning of it.
+/// The beginning of a hook's standard error.
 struct Heard {
     bytes: Arc<Mutex<Vec<u8>>>,
     end: Receiver<()>,
 }
 
 impl Heard {
-    /// Reads until the end, so that no command waits for us, however much it says.
+    /// Reads to the end, so that no hook waits for us, however much it writes.
     fn listen(mut stderr: ChildStderr) -> Self {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let (at_end, end): (Sender<()>, _) = channel();
@@ -215,7 +214,7 @@ impl Heard {
             }
             drop(at_end);
         };
-        // Where the system gives no thread, the command's words are lost, and nothing else.
+        // If no thread can be started, only the hook's message is lost.
         let _ = thread::Builder::new().spawn(listen);
         Heard { bytes, end }
     }
@@ -232,12 +231,12 @@ impl Heard {
     }
 }
 
-/// Ends a command with all that it started in its group.
+/// Kills a hook and everything that it started in its process group.
 fn kill(child: &mut Child) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "macos"))]
     {
         use rustix::process::{Pid, Signal, kill_process_group};
-        // It has not been waited for, so that its number is still its own.
+        // It has not been waited for, so its process id has not been reused.
         let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     }
     child.kill()?;

@@ -1,7 +1,7 @@
-//! An input being read: plain or compressed, hashed on the way, whole or a line at a time.
+//! Reads an input: plain or compressed, hashed while reading, whole or line by line.
 //!
-//! Files are read, not mapped: a live writer may cut them short. Compressed inputs are told by their first bytes, not by
-//! their names. Nothing is held that was not taken from the run's budget first: what a compressed input unpacks to counts, as it comes.
+//! Files are read, not mapped: a live writer may truncate them. Compressed inputs are recognised by their first bytes, not by
+//! their names. All memory is taken from the run's budget first; for a compressed input, as it unpacks.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::Stamp;
 use crate::store::{ArchiveWriter, open_transcript};
 
-/// How a file's bytes hold its text.
+/// How a file is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Codec {
-    /// As they are.
+    /// Not at all.
     Plain,
     /// gzip, possibly several members.
     Gzip,
@@ -41,7 +41,7 @@ pub(super) struct Input<'s> {
     reader: Box<dyn Read + 's>,
     stop: &'s AtomicUsize,
     gauge: Gauge<'s>,
-    /// Text that was read and not yet taken.
+    /// Text that was read but not yet taken.
     pub(super) buffer: Vec<u8>,
     at_end: bool,
     hasher: blake3::Hasher,
@@ -49,19 +49,19 @@ pub(super) struct Input<'s> {
     /// The file's size when it was opened.
     size: Option<u64>,
     pub(super) codec: Codec,
-    /// The file as it was when it was opened.
+    /// The state of the file when it was opened.
     pub(super) stamp: Option<Stamp>,
-    /// A compressed file as it stands; empty for plain ones.
+    /// The bytes of a compressed file; empty for plain ones.
     pub(super) raw: Vec<u8>,
-    /// Gets a copy of every byte that is read from now on, where the original must be kept.
+    /// Gets a copy of every byte that is read, if the original must be kept.
     pub(super) copy: Option<ArchiveWriter>,
 }
 
-/// So much is read at a time: enough for the hash to use the widest registers.
+/// Bytes to read at a time: enough for the hash to use the widest registers.
 const CHUNK: u64 = 1 << 20;
-/// What a reader that wants to see the end needs beyond that, so that it makes no room by itself.
+/// Extra room, in bytes, in which a reader sees the end of the input without growing the buffer itself.
 const BEYOND: u64 = 64;
-/// A compressed input may grow to so many times its size, or to [`SMALL`].
+/// A compressed input may unpack to this many times its size, or to [`SMALL`].
 const RATIO: u64 = 200;
 const SMALL: u64 = 64 << 20;
 
@@ -69,7 +69,7 @@ impl<'s> Input<'s> {
     /// Opens an input and reads its beginning; a compressed one is read whole.
     ///
     /// # Errors
-    /// Where it cannot be opened or read, is no regular file, or is too large.
+    /// If it cannot be opened or read, is not a regular file, or is too large.
     pub(super) fn open(
         source: &'s Source,
         path: &'s Path,
@@ -173,7 +173,7 @@ impl<'s> Input<'s> {
     /// Reads all that is left into the buffer.
     ///
     /// # Errors
-    /// [`ErrorKind::TooLarge`] where that is more than there is memory for.
+    /// [`ErrorKind::TooLarge`] if there is not enough memory.
     pub(super) fn rest(&mut self) -> Result<()> {
         self.make_room()?;
         while self.more()? {}
@@ -181,23 +181,23 @@ impl<'s> Input<'s> {
         Ok(())
     }
 
-    /// Makes room for all that is left.
+    /// Reserves room for the rest.
     ///
     /// # Errors
     /// As for [`Input::rest`].
     pub(super) fn make_room(&mut self) -> Result<()> {
         self.admit()?;
         match self.size {
-            // One allocation for the whole file: growing would copy it, and hold it twice while it does.
+            // One allocation for the whole file: growing would copy it and take twice the memory meanwhile.
             Some(size) if !self.at_end => self.reserve(size.saturating_sub(self.bytes)),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Fails where the file is too large to be held whole.
+    /// Fails if the file is too large to be held in memory.
     fn admit(&self) -> Result<()> {
         match (self.codec, self.size) {
-            // What is compressed was unpacked as far as there is memory.
+            // A compressed file was unpacked within the budget already.
             (Codec::Plain, Some(size)) if !self.gauge.share.budget().admits(size) => {
                 let error = self.gauge.share.budget().too_large(Known::File(size));
                 Err(error.at(self.path))
@@ -206,14 +206,14 @@ impl<'s> Input<'s> {
         }
     }
 
-    /// Takes what comes first out of the buffer, which was read, and is done with.
+    /// Removes the first bytes of the buffer, which were used.
     pub(super) fn pass(&mut self, bytes: usize) {
         self.gauge
             .pass(&self.buffer[..bytes], &self.buffer[bytes..]);
         self.buffer.drain(..bytes);
     }
 
-    /// Makes room for so many bytes, or says that there is none: no file is worth the others.
+    /// Reserves room for `bytes` bytes, or fails: one file must not stop the others.
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         let room = usize::try_from(bytes.saturating_add(BEYOND)).unwrap_or(usize::MAX);
         let reserved = self.buffer.try_reserve(room);
@@ -227,7 +227,7 @@ impl<'s> Input<'s> {
         }
     }
 
-    /// Reads the next bytes of the input as they stand; how many.
+    /// Reads the next raw bytes of the input; returns how many.
     fn fill(&mut self) -> Result<usize> {
         self.go_on()?;
         self.reserve(CHUNK)?;
@@ -248,19 +248,19 @@ impl<'s> Input<'s> {
             copy.write_all(new)
                 .map_err(|e| Error::io(self.path, "keep a copy", e))?;
         }
-        // Less than was asked for, or nothing: `read_to_end` has seen the end.
+        // Fewer than asked for: `read_to_end` has seen the end.
         self.at_end = (new.len() as u64) < CHUNK;
         Ok(new.len())
     }
 
-    /// Looks at the last `new` bytes of the buffer.
+    /// Measures the last `new` bytes of the buffer.
     fn measure(&mut self, new: usize) -> Result<()> {
         let new = &self.buffer[self.buffer.len() - new..];
         let measured = self.gauge.add(new, 0);
         measured.map_err(|error| error.at(self.path))
     }
 
-    /// The input's own bytes, as far as they were read while it was opened: all of them if it is compressed.
+    /// The raw bytes that were read when the input was opened: all of them if it is compressed.
     pub(super) fn so_far(&self) -> &[u8] {
         match self.codec {
             Codec::Plain => &self.buffer,
@@ -268,12 +268,12 @@ impl<'s> Input<'s> {
         }
     }
 
-    /// Whether everything is in the buffer.
+    /// Whether the whole input is in the buffer.
     pub(super) fn is_at_end(&self) -> bool {
         self.at_end
     }
 
-    /// The hash of the file's bytes and their number, once all is read.
+    /// The hash and the number of the file's bytes, once all were read.
     pub(super) fn hash(&self) -> (String, u64) {
         (
             format!("blake3:{}", self.hasher.finalize().to_hex()),
@@ -282,7 +282,7 @@ impl<'s> Input<'s> {
     }
 }
 
-/// What is known of the text in the buffer, and the memory that is held for it.
+/// The measures of the text in the buffer, and the memory that is held for it.
 struct Gauge<'s> {
     share: Share<'s>,
     known: Known,
@@ -307,7 +307,7 @@ impl<'s> Gauge<'s> {
         }
     }
 
-    /// More text, of an input that takes `packed` bytes besides.
+    /// Adds text of an input that takes `packed` other bytes.
     fn add(&mut self, new: &[u8], packed: u64) -> Result<()> {
         self.look_at_lines(new)?;
         self.extent.add(Extent::of(new));
@@ -349,7 +349,7 @@ impl<'s> Gauge<'s> {
         Ok(())
     }
 
-    /// Text left the buffer, and this is what stays.
+    /// Text was removed from the buffer; `text` remains.
     fn pass(&mut self, gone: &[u8], rest: &[u8]) {
         let lines = self.extent.lines;
         self.extent = if rest.is_empty() {
@@ -364,7 +364,7 @@ impl<'s> Gauge<'s> {
         );
     }
 
-    /// All is known: what the input does not need is given back.
+    /// The whole input was read: releases memory that it does not need.
     fn settle(&mut self, packed: u64) {
         self.share.settle(self.extent, packed);
     }

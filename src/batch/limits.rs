@@ -1,7 +1,7 @@
-//! How large an input and its lines may be, and how much memory going over it takes.
+//! How large an input and its lines may be, and how much memory processing it takes.
 //!
-//! What an input takes is told from its bytes before anything is made of them, and is told high: it is better to refuse
-//! a file than to end the run with it.
+//! The memory is estimated from the input's bytes before they are parsed. The estimate is high: refusing a file is better than
+//! running out of memory.
 
 use crate::error::{Error, ErrorKind};
 use crate::text::size;
@@ -9,9 +9,9 @@ use crate::text::size;
 /// Limits that the user can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// The bytes of an input, unpacked; without a number, as many as there is memory for.
+    /// The most bytes of an input, unpacked; `None` = as many as memory allows.
     pub file_bytes: Option<u64>,
-    /// The bytes of a line.
+    /// The most bytes of a line.
     pub line_bytes: u64,
 }
 
@@ -25,10 +25,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What a line may have where nobody says otherwise.
+    /// The default for lines, in bytes.
     pub const LINE: u64 = 64 << 20;
 
-    /// A line that is too long; `line` counts from 1.
+    /// The error for a line that is too long; `line` counts from 1.
     pub(super) fn long_line(&self, line: u64) -> Error {
         let message = format!("the line has more than {}", size(self.line_bytes));
         Error::new(ErrorKind::TooLarge, message)
@@ -37,12 +37,12 @@ impl Limits {
     }
 }
 
-/// What is to be done with an input, as far as it matters for memory.
+/// What is done with an input, as far as it matters for memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Job {
     /// It is compacted, counted or checked once.
     Once,
-    /// It is played turn by turn, under several policies.
+    /// It is replayed turn by turn under several policies.
     Replay,
     /// It is cut and compacted many times, and the parts compared.
     Eval,
@@ -58,7 +58,7 @@ impl Job {
     }
 }
 
-/// What decides how much memory an input takes.
+/// The measures of a text that determine how much memory it takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) bytes: u64,
@@ -72,7 +72,7 @@ pub(super) struct Extent {
 const A_BYTE: u64 = 8;
 const A_LINE: u64 = 96;
 const AN_OBJECT: u64 = 420;
-/// Objects in real transcripts are so large at least.
+/// The smallest average size of objects in real transcripts, in bytes.
 const USUAL_OBJECT: u64 = 100;
 
 impl Extent {
@@ -97,12 +97,12 @@ impl Extent {
     }
 }
 
-/// What an input of so many bytes takes, as long as nobody knows what is in it.
+/// The memory for an input of `bytes` bytes, before anything else is known of it.
 pub(super) fn usual_need(bytes: u64, job: Job) -> u64 {
     bytes.saturating_mul((A_BYTE + AN_OBJECT / USUAL_OBJECT) * job.factor())
 }
 
-/// The bytes of an input for which there is memory.
+/// The largest input, in bytes, that fits into `memory`.
 pub(super) fn usual_bytes(memory: u64, job: Job) -> u64 {
     memory / ((A_BYTE + AN_OBJECT / USUAL_OBJECT) * job.factor())
 }

@@ -1,8 +1,8 @@
-//! How much memory this process may still take: of the machine, of its control groups, of its own limits.
+//! How much memory this process may still take: on the machine, in its control groups, within its own limits.
 //!
-//! Only looks. Where the system does not say, there is no answer, and never a guess.
+//! Only reads. If the system does not say, the answer is `None`, never a guess.
 
-/// Bytes that can still be taken, where anything says so. Threads are to run already: each reserves address space.
+/// Bytes that can still be taken, if known. Threads should be running already, since each reserves address space.
 pub(super) fn free() -> Option<u64> {
     #[cfg(target_os = "linux")]
     let system = linux::free();
@@ -19,10 +19,10 @@ pub(super) fn free() -> Option<u64> {
 mod limits {
     use rustix::process::{Resource, getrlimit};
 
-    /// What a heap of an allocator reserves at once (glibc), whether it needs it or not.
+    /// The bytes that glibc reserves for each heap, needed or not.
     const A_HEAP: u64 = 64 << 20;
 
-    /// What `ulimit -v` and `ulimit -d` leave.
+    /// The bytes that `ulimit -v` and `ulimit -d` leave.
     pub(super) fn free() -> Option<u64> {
         let left = |limit: Resource, used: &str| {
             let most = getrlimit(limit).current?;
@@ -55,7 +55,7 @@ mod linux {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    /// What the machine and the control groups leave.
+    /// The bytes that the machine and the control groups leave.
     pub(super) fn free() -> Option<u64> {
         let machine = fs::read_to_string("/proc/meminfo")
             .ok()
@@ -66,11 +66,11 @@ mod linux {
         [machine, groups].into_iter().flatten().min()
     }
 
-    /// How a version of control groups names what it limits.
+    /// The file names of a version of control groups.
     struct Files {
         limits: &'static [&'static str],
         used: &'static str,
-        /// The key in `memory.stat` of what is given up where memory is short.
+        /// The key in `memory.stat` for memory that can be reclaimed.
         cache: &'static str,
     }
 
@@ -85,7 +85,7 @@ mod linux {
         cache: "inactive_file",
     };
 
-    /// What the groups in `/proc/self/cgroup` leave, below where their files are.
+    /// The bytes that the groups in `/proc/self/cgroup` leave; their files are below `root`.
     pub(super) fn groups(text: &str, root: &Path) -> Option<u64> {
         let free = text.lines().filter_map(|line| {
             let mut parts = line.splitn(3, ':').skip(1);
@@ -101,11 +101,11 @@ mod linux {
         free.min()
     }
 
-    /// The least that a group and those above it leave. In a container the group may be named as outside of it: what is
-    /// not there is passed over, and its root is always there.
+    /// The least that a group and those above it leave. In a container, the group may have its name on the host: missing groups
+    /// are skipped, and the root always exists.
     fn up(root: &Path, group: &str, files: &Files) -> Option<u64> {
         let group = Path::new(group.trim_start_matches('/'));
-        // Nothing is read from elsewhere.
+        // Do not read outside of the root.
         let is_below = group
             .components()
             .all(|part| matches!(part, std::path::Component::Normal(_)));
@@ -127,7 +127,7 @@ mod linux {
         all.min()
     }
 
-    /// The number in a file; `max` is none.
+    /// The number in a file; `None` for `max`.
     fn number(path: &PathBuf) -> Option<u64> {
         fs::read_to_string(path).ok()?.trim().parse().ok()
     }

@@ -1,7 +1,7 @@
-//! Many transcripts: find them, compact them in parallel, write what comes of it.
+//! Many transcripts: finds them, compacts them in parallel, writes the results.
 //!
-//! Every input becomes an [`Outcome`], whatever happens to it: one bad file never stops the batch. The order of outcomes
-//! does not depend on the number of threads. Nothing here decides about content.
+//! Every input gets an [`Outcome`], whatever happens to it: one bad file never stops the batch. The order of outcomes does not
+//! depend on the number of threads. Decides nothing about content.
 
 mod budget;
 mod clean;
@@ -53,76 +53,76 @@ pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};
 pub use walk::PassedBy;
 
-/// What a run does, besides its policy.
+/// The settings of a run besides its policy.
 #[derive(Debug)]
 pub struct Options {
     /// Where outputs go.
     pub destination: Destination,
-    /// The store's folder, where the user named one.
+    /// The store's folder, if the user named one.
     pub store: Option<PathBuf>,
-    /// What happens to outputs that are there already.
+    /// What to do about existing outputs.
     pub overwrite: Overwrite,
     /// Whether anything is written.
     pub effect: Effect,
-    /// The format, where the user named one.
+    /// The format, if the user named one.
     pub format: Option<Format>,
     /// The answers of a scripted summariser.
     pub replies: Replies,
-    /// Who is asked for summaries, where the policy names a provider; and how many requests may be under way.
+    /// The server for summaries, if the policy names a provider, and how many requests may be open at once.
     pub server: Option<(Box<dyn SummaryModel>, usize)>,
     /// How large inputs and their lines may be.
     pub limits: Limits,
-    /// What becomes of lines that cannot be read.
+    /// What to do about lines that cannot be read.
     pub bad_lines: BadLines,
-    /// The user's own commands. A dry run does without them.
+    /// The user's hooks. A dry run does not run them.
     pub hooks: Hooks,
     /// Threads.
     pub jobs: usize,
-    /// The signal that ends the run; 0: none yet.
+    /// The signal that ends the run; 0 = none yet.
     pub stop: Arc<AtomicUsize>,
 }
 
-/// What happens to outputs that are there already.
+/// What to do about existing outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
-    /// Only those that ctxpack wrote itself are replaced.
+    /// Replace only those that ctxpack wrote.
     OwnOnly,
-    /// All are.
+    /// Replace all.
     Any,
 }
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Outputs, store, manifest.
+    /// Outputs, store and manifest are.
     Write,
-    /// Nothing; the report is the same.
+    /// Nothing is; the report is the same.
     DryRun,
 }
 
-/// Hears how far a run is.
+/// Shows the progress of a run.
 pub trait Progress: Sync {
-    /// An input is done; it had so many bytes.
+    /// An input of `bytes` bytes is done.
     fn done(&self, bytes: u64);
 
-    /// So many summaries are waited for.
+    /// How many summaries are being waited for.
     fn waiting(&self, summaries: usize);
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Ran {
-    /// Of each input that was found, in their order.
+    /// The outcome of each input, in order.
     pub outcomes: Vec<Outcome>,
-    /// What failed when all were done, and concerns none of them alone.
+    /// What failed at the end and concerns no single input.
     pub faults: Vec<Error>,
 }
 
 /// Compacts what was found, in parallel; outcomes are in the order of inputs.
 ///
 /// # Errors
-/// What stops the run: contradictory options, a policy that asks for what is not built in, a reader of the output that has
-/// gone ([`ErrorKind::ClosedPipe`]).
+/// What stops the run: contradictory options, a policy that asks for something that is not built in, a closed output
+/// ([`ErrorKind::ClosedPipe`]).
 pub fn run(
     found: &Found,
     effective: &Effective,
@@ -133,7 +133,7 @@ pub fn run(
     if options.effect == Effect::Write {
         targets.sweep();
     }
-    // Who waits for a server lends its turn to others, so that no processor waits with it.
+    // A thread that waits for a server lets another one run, so that no processor is idle.
     let turns = Semaphore::new(options.jobs);
     let asked = options.server.as_ref().map(|(server, at_once)| Waiting {
         server: server.as_ref(),
@@ -144,7 +144,7 @@ pub fn run(
     });
     let pool = pool(options.jobs + asked.as_ref().map_or(0, |asked| asked.at_once))?;
     let mut order: Vec<&Target> = targets.list.iter().collect();
-    // The largest first, so that no thread is left alone with one at the end.
+    // The largest first, so that the last thread is not left with a large one.
     order.sort_by_key(|target| std::cmp::Reverse(target.bytes));
     let sizes = order.iter().map(|target| target.bytes);
     let budget = Budget::new(sizes, options.jobs, options.limits, Job::Once);
@@ -164,7 +164,7 @@ pub fn run(
     };
     let is_alone = order.len() == 1;
     let one = |target: &&Target| {
-        // Not while others wait for the memory that this input needs.
+        // Not while others hold the memory that this input needs.
         let warnings = match hooks.before(target, policy, stop) {
             Ok(Verdict::Go(warnings)) => warnings,
             Ok(Verdict::Skip(why)) => {
@@ -176,7 +176,7 @@ pub fn run(
         };
         let is_stream = target.source == Source::Stdin;
         if is_stream && !is_alone {
-            // It cannot be read twice, and nobody knows what it takes.
+            // It cannot be read twice, and its size is unknown.
             return Tried::Again(warnings);
         }
         let tried = {
@@ -185,7 +185,7 @@ pub fn run(
             attempt(&run, target, share)
         };
         match tried {
-            // The threads together held too many files open, or too much memory; one at a time fits.
+            // Together the threads had too many open files or too much memory; one input at a time fits.
             Err(error) if !is_stream && (lacks_handles(&error) || is_crowded(&error)) => {
                 Tried::Again(warnings)
             }
@@ -211,7 +211,7 @@ pub fn run(
         match told {
             Ok(outcome) => outcomes.push(outcome),
             Err(error) if error.kind == ErrorKind::ClosedPipe => closed = Some(error),
-            // Interrupted: its output has not taken its name.
+            // Interrupted before its output got its name.
             Err(_) => {}
         }
     }
@@ -234,7 +234,7 @@ pub fn run(
     Ok(Ran { outcomes, faults })
 }
 
-/// Threads that run: what they reserve of the address space is no longer free.
+/// Starts the threads, so that the address space that they reserve no longer counts as free.
 fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -244,7 +244,7 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     Ok(pool)
 }
 
-/// A server whose answers are waited for by threads that have lent out their turn.
+/// A server whose answers are waited for by threads that let others run meanwhile.
 struct Waiting<'r> {
     server: &'r dyn SummaryModel,
     turns: &'r Semaphore,
@@ -270,14 +270,14 @@ impl SummaryModel for Waiting<'_> {
     }
 }
 
-/// What came of an input in the workers.
+/// The result of an input in a worker.
 enum Tried {
     Told(Box<Result<Outcome>>),
-    /// It is to be tried once more; what its hook has left to say.
+    /// It must be tried once more; with the warning of its hook.
     Again(Vec<Warning>),
 }
 
-/// The outcome of an input that was tried; the errors that are left concern the run.
+/// The outcome of an input; a remaining error concerns the run.
 fn told(tried: Result<Outcome>, target: &Target, destination: &Destination) -> Result<Outcome> {
     let input = target.input_path();
     match tried {
@@ -292,7 +292,7 @@ fn told(tried: Result<Outcome>, target: &Target, destination: &Destination) -> R
     }
 }
 
-/// One input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before its output took its name.
+/// Processes one input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before the output got its name.
 fn attempt(run: &one::Run<'_>, target: &Target, share: Share<'_>) -> Result<Outcome> {
     catch_unwind(AssertUnwindSafe(|| run.compact(target, share))).unwrap_or_else(|_| {
         let path = target.input_path();
@@ -305,12 +305,12 @@ fn attempt(run: &one::Run<'_>, target: &Target, share: Share<'_>) -> Result<Outc
     })
 }
 
-/// Whether others held the memory that was needed.
+/// Whether an input failed because others held the memory that it needed.
 fn is_crowded(error: &Error) -> bool {
     error.kind == ErrorKind::Crowded
 }
 
-/// Whether the process (24) or the system (23) had no file handle left.
+/// Whether the process (error 24) or the system (23) had no file handles left.
 fn lacks_handles(error: &Error) -> bool {
     let source = error.source.as_ref();
     source.is_some_and(|source| matches!(source.raw_os_error(), Some(23 | 24)))

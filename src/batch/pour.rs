@@ -1,4 +1,4 @@
-//! How text gets from an input into an output: as it stands, line by line, or packed the way it came.
+//! Copies text from an input to an output: unchanged, line by line, or with the input's compression.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::format::Warnings;
 use crate::scan::lines;
 
-/// Copies an input as it stands.
+/// Copies an input unchanged.
 pub(super) fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
     if input.codec != Codec::Plain {
         return sink.put(&input.raw);
@@ -22,7 +22,7 @@ pub(super) fn copy(input: &mut Input<'_>, sink: &mut Sink<'_>) -> Result<()> {
     }
 }
 
-/// Hands out the lines of a conversation-per-line file, holding no more than the longest of them.
+/// Reads the lines of a conversation-per-line file; holds no more than the longest of them in memory.
 pub(super) fn each_line(
     input: &mut Input<'_>,
     output: &mut Output<'_, '_>,
@@ -53,9 +53,9 @@ pub(super) fn each_line(
 
 /// Where the lines of a conversation-per-line file go.
 pub(super) enum Output<'o, 's> {
-    /// Out at once.
+    /// Written at once.
     Now(&'o mut Sink<'s>),
-    /// Kept until all are known: a compressed input that stays as it is stays so to the byte.
+    /// Kept until all are known: an unchanged compressed input is copied byte for byte.
     Later(Vec<u8>),
 }
 

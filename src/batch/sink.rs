@@ -1,4 +1,4 @@
-//! Where an output's bytes go: a file that takes its name at the end, standard output, or nowhere.
+//! Where an output's bytes go: a file that is renamed at the end, standard output, or nowhere.
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,7 +75,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Puts what was written on the disk.
+    /// Flushes the bytes to the disk.
     pub(super) fn sync(&mut self) -> Result<()> {
         match &mut self.to {
             To::File(replace) => replace.sync(),
@@ -83,7 +83,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Ends the output; a file takes its name now. What it could not be given of the one that it replaces.
+    /// Ends the output; a file gets its name now. Returns the attributes that could not be copied from the old file.
     pub(super) fn commit(mut self) -> Result<Vec<String>> {
         let flushed = self.flush();
         flushed.map_err(|e| self.failed(&e))?;
@@ -93,7 +93,7 @@ impl<'s> Sink<'s> {
         }
     }
 
-    /// Writes all of `bytes`, a signal's length at a time.
+    /// Writes all of `bytes`, and checks for a signal in between.
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         bytes
             .chunks(A_SIGNAL)
@@ -107,7 +107,7 @@ impl<'s> Sink<'s> {
             return Error::new(ErrorKind::Interrupted, "interrupted");
         }
         match error.kind() {
-            // Whoever read the output has had enough; that is no fault.
+            // The reader of the output has closed it, which is not an error.
             io::ErrorKind::BrokenPipe => {
                 Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
             }
@@ -116,13 +116,13 @@ impl<'s> Sink<'s> {
     }
 }
 
-/// So many bytes are written before a signal is looked for.
+/// How many bytes to write before checking for a signal.
 const A_SIGNAL: usize = 4 << 20;
 
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.stop.load(Ordering::Relaxed) != 0 {
-            // Not `Interrupted`, which `write_all` would try again. The caller looks at the signal itself.
+            // Not `Interrupted`, on which `write_all` would try again. The caller checks the signal itself.
             return Err(io::Error::other("interrupted"));
         }
         match &mut self.to {

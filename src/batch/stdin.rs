@@ -1,6 +1,6 @@
-//! Standard input, read by a thread of its own: a signal ends a run that waits for a writer who says nothing.
+//! Reads standard input in a thread of its own, so that a signal can end a run that waits for a silent writer.
 //!
-//! Never reads far ahead: a writer who is faster than the run waits.
+//! Does not read far ahead: a writer that is faster than the run waits.
 
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What a pipe holds on Linux: a read seldom gives more.
+/// The size of a pipe on Linux, in bytes: a read seldom returns more.
 const PIECE: usize = 64 << 10;
-/// So many pieces may wait.
+/// How many pieces are read ahead.
 const PIECES: usize = 16;
-/// How often a signal is looked for while nothing comes.
+/// How often to check for a signal while nothing arrives.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Standard input.
@@ -25,11 +25,11 @@ pub struct Stdin<'s> {
 }
 
 impl<'s> Stdin<'s> {
-    /// Begins to read; `stop` is the signal that ends the run, 0: none yet. To be called once in a process: what was
-    /// read ahead is lost to others.
+    /// Starts to read. `stop` is the signal that ends the run, 0 = none yet. To be called once in a process: what was read ahead
+    /// is lost to other readers.
     ///
     /// # Errors
-    /// [`ErrorKind::Internal`] where the system gives no thread.
+    /// [`ErrorKind::Internal`] if no thread can be started.
     pub fn open(stop: &'s AtomicUsize) -> Result<Self> {
         let (send, pieces) = sync_channel(PIECES);
         let read = move || {
@@ -62,7 +62,7 @@ impl<'s> Stdin<'s> {
 }
 
 impl Read for Stdin<'_> {
-    /// Fails when a signal has ended the run.
+    /// Fails if a signal has ended the run.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let n = self.piece.read(buffer)?;
@@ -75,7 +75,7 @@ impl Read for Stdin<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.stop.load(Ordering::Relaxed) != 0 {
-                // Not `Interrupted`, which readers try again.
+                // Not `Interrupted`, on which readers try again.
                 return Err(io::Error::other("interrupted"));
             }
         }

@@ -1,18 +1,18 @@
 //! `--strict`: a line that cannot be read is an error for its file, instead of being passed through.
 //!
-//! Reads the lines once more, only for what is odd about them: whoever is strict pays for it, and nobody else.
+//! Reads the lines a second time, so that only strict runs pay for the check.
 
 use super::inspect::each;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format, Layout, LineWarning, Warnings};
 
-/// What becomes of lines that cannot be read.
+/// What to do about lines that cannot be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum BadLines {
-    /// They pass through, and are counted.
+    /// Pass them through and count them.
     #[default]
     Pass,
-    /// Their file fails.
+    /// Fail the file.
     Fail,
 }
 

@@ -1,4 +1,4 @@
-//! What the transcripts of one input come to together.
+//! Adds up the results of the transcripts of one input.
 
 use crate::format::{Detected, LineWarning};
 use crate::outcome::{
@@ -6,7 +6,7 @@ use crate::outcome::{
 };
 use crate::pipeline::{Compacted, Rejected};
 
-/// What the transcripts of one input come to.
+/// The sum of the transcripts of one input.
 #[derive(Default)]
 pub(super) struct Sum {
     pub(super) changed: bool,
@@ -15,7 +15,7 @@ pub(super) struct Sum {
     pub(super) conversations: Vec<ConversationOutcome>,
     rejected: Option<Rejected>,
     pub(super) offloads: Vec<String>,
-    /// What the output does not name any more.
+    /// The names in the store that the output no longer contains.
     pub(super) released: Vec<String>,
     pub(super) summarised: bool,
     degraded: Vec<Degraded>,
@@ -23,7 +23,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// `base` with what the transcripts came to.
+    /// `base` with the sums.
     pub(super) fn outcome(
         self,
         detected: Detected,
@@ -73,7 +73,7 @@ impl Sum {
         self.summarised |= compacted.is_summarised();
         self.warnings.append(&mut compacted.warnings);
         for degraded in compacted.degraded.drain(..) {
-            // Of many conversations in one file, one says it.
+            // With many conversations in one file, the first one stands for all.
             if !self.degraded.contains(&degraded) {
                 self.degraded.push(degraded);
             }

@@ -1,6 +1,6 @@
 //! Where the output of each input goes, and which store belongs to it.
 //!
-//! Decided for all inputs before the first one is touched, so that contradictions stop the run while nothing is lost.
+//! Decided for all inputs before the first one is read, so that contradictions stop the run in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -43,11 +43,11 @@ pub struct Target {
     pub output: Option<PathBuf>,
     /// The folder that the user named and the output lies below; between them, no link is followed.
     pub base: Option<PathBuf>,
-    /// Where taken-out content and records of it are kept, if anywhere.
+    /// The store for its content and records, if there is one.
     pub store: Option<Arc<Kept>>,
 }
 
-/// A store that a run uses.
+/// A store of a run.
 #[derive(Debug)]
 pub struct Kept {
     /// The store.
@@ -56,7 +56,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// What the store recorded before this run.
+    /// The records of the store from before this run.
     pub fn ledger(&self) -> Result<&Ledger> {
         if let Some(ledger) = self.ledger.get() {
             return Ok(ledger);
@@ -65,8 +65,8 @@ impl Kept {
         Ok(self.ledger.get_or_init(|| read))
     }
 
-    /// Writes down an output, unless the same command has written it before: then the store knows it already, and need not
-    /// grow with each time that it is run.
+    /// Records an output, unless the same command has written the same output before: so a store does not grow if a command is
+    /// repeated.
     pub(super) fn record(&self, record: &Record) -> Result<()> {
         match self.ledger.get() {
             Some(ledger) if ledger.ends_with(record) => Ok(()),
@@ -78,9 +78,9 @@ impl Kept {
 /// All inputs of a run.
 #[derive(Debug)]
 pub struct Targets {
-    /// One for each input that is not left out.
+    /// One for each input that is not skipped.
     pub list: Vec<Target>,
-    /// Inputs that are what another input's output is called: `*.jsonl` finds the outputs of an earlier run, too.
+    /// Inputs that have the name of another input's output: `*.jsonl` also matches outputs of an earlier run.
     pub left_out: Vec<PathBuf>,
     stores: BTreeMap<PathBuf, Arc<Kept>>,
     durability: Durability,
@@ -92,7 +92,7 @@ impl Target {
         self.source.path()
     }
 
-    /// Where things of the input are kept; `archive` is the name of its copy, where a summary names it.
+    /// What the store has of the input; `archive` is the name of its copy, if summaries contain it.
     pub(super) fn place<'s>(
         &'s self,
         archive: Option<&'s str>,
@@ -105,8 +105,8 @@ impl Target {
         }
     }
 
-    /// The live tokens that the conversations of an input of this hash had before anything was compacted, as far as the store
-    /// knows it for its own output.
+    /// The live tokens that the conversations of an input of this hash had before the first compaction, if it is an output that
+    /// the store knows.
     ///
     /// # Errors
     /// Where the store cannot be read.
@@ -134,7 +134,7 @@ impl Target {
         }
     }
 
-    /// The input itself, to be replaced: of a link, what it points to.
+    /// The input itself, to be replaced; for a link, its target.
     ///
     /// # Errors
     /// Where it is gone, or a link leads out of the folder that was walked.
@@ -142,7 +142,7 @@ impl Target {
         Spot::resolved(self.input_path(), self.base.as_deref())
     }
 
-    /// The file that is written in the end: of a link, what it points to.
+    /// The file that is written; for a link, its target.
     pub(super) fn file(&self) -> Option<PathBuf> {
         self.output.as_deref().map(followed)
     }
@@ -152,8 +152,8 @@ impl Targets {
     /// The outputs of `sources`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] where several inputs would go to one output, an output would replace an input, or an output
-    /// folder is none.
+    /// [`ErrorKind::Usage`] if several inputs would go to one output, an output would replace an input, or an output folder is
+    /// not a folder.
     pub fn new(sources: &[Source], options: &Options) -> Result<Self> {
         if let (Destination::File(_) | Destination::Stdout, [_, _, ..]) =
             (&options.destination, sources)
@@ -170,7 +170,7 @@ impl Targets {
             left_out: Vec::new(),
             stores: BTreeMap::new(),
             durability: match options.destination {
-                // What is replaced cannot be made again.
+                // A replaced input cannot be recreated without its store.
                 Destination::InPlace => Durability::Durable,
                 Destination::Beside
                 | Destination::File(_)
@@ -302,9 +302,7 @@ impl Targets {
         })
     }
 
-    /// Removes what killed runs have left half written where this run writes.
-    ///
-    /// What cannot be listed or removed harms nobody.
+    /// Removes incomplete files of killed runs where this run writes. Errors are ignored: leftovers are harmless.
     pub fn sweep(&self) {
         for folder in self
             .folders()
@@ -318,8 +316,8 @@ impl Targets {
         }
     }
 
-    /// Ends the run: records become manifests, and the names of new files are flushed to the disk. Gives what of it could not
-    /// be done; `undo` finds the records all the same, in the journal of the run.
+    /// Ends the run: turns journals into manifests, and flushes the names of new files to the disk. Returns what failed; `undo`
+    /// finds the records in the journal even then.
     pub fn finish(&self, effect: Effect) -> Vec<Error> {
         if effect == Effect::DryRun {
             return Vec::new();
@@ -330,7 +328,7 @@ impl Targets {
             .collect();
         if self.durability == Durability::Durable {
             for folder in self.folders() {
-                // At worst a power cut brings the originals back.
+                // At worst, a power cut restores the originals.
                 let _ = Folder::open(&folder).and_then(|folder| folder.sync());
             }
         }
@@ -370,7 +368,7 @@ fn check_kind(destination: &Destination) -> Result<()> {
     }
 }
 
-/// What a link points to; any other path as it is.
+/// The target of a link; any other path as it is.
 pub(super) fn followed(path: &Path) -> PathBuf {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_symlink() => {
@@ -387,11 +385,11 @@ fn kept(root: PathBuf, durability: Durability) -> Arc<Kept> {
     })
 }
 
-/// `dir/in.jsonl` → `dir/in.compact.jsonl`; a file without our ending gets one.
+/// `dir/in.jsonl` → `dir/in.compact.jsonl`; the ending is added to a file without one.
 fn beside(input: &Path) -> PathBuf {
     let name = input.file_name().unwrap_or_default();
     let ending = split_ending(&name.to_string_lossy()).1.to_owned();
-    // Names need not be Unicode; their endings are.
+    // Names may be no Unicode; their endings are.
     let mut output = PathBuf::from(name);
     for _ in ending.matches('.') {
         output.set_extension("");

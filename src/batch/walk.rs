@@ -1,7 +1,7 @@
-//! Goes through a folder and what is below, and keeps what it could not see: folders that cannot be listed, files that
-//! cannot be looked at, links that lead elsewhere.
+//! Walks a folder and everything below, and notes what it could not access: folders that cannot be listed, files that cannot
+//! be examined, links that lead elsewhere.
 //!
-//! Never follows a link to a folder, and never opens a file.
+//! Follows no link to a folder, and opens no file.
 
 use std::fs;
 use std::io;
@@ -18,13 +18,13 @@ use crate::store::atomic::is_temp;
 pub(super) struct Walked {
     /// The files that were wanted, sorted by path.
     pub files: Vec<PathBuf>,
-    /// What was asked for and could not be seen.
+    /// What could not be accessed.
     pub unseen: Vec<Error>,
-    /// What a walk leaves out by its nature, and nobody may know of: see [`PassedBy`].
+    /// What a walk skips without an error; see [`PassedBy`].
     pub passed: Vec<(PathBuf, PassedBy)>,
 }
 
-/// Why something in a walked folder is not looked at, although nothing failed.
+/// Why something in a walked folder is skipped although nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PassedBy {
     /// A link to a folder that is not itself below the walked one.
@@ -51,7 +51,7 @@ impl PassedBy {
     }
 }
 
-/// What is below `folder`, of the files those that `wanted` takes; `skip` is a folder that is left out.
+/// Walks `folder` and collects the files that `wanted` accepts; the folder `skip` is left out.
 pub(super) fn walk(
     folder: &Path,
     skip: Option<&Path>,
@@ -61,7 +61,7 @@ pub(super) fn walk(
     let is_here = folder.as_os_str().is_empty();
     let folder = if is_here { Path::new(".") } else { folder };
     let walker = WalkBuilder::new(folder)
-        // Transcripts live in hidden folders, and often in ignored ones.
+        // Transcripts are in hidden folders, and often in ignored ones.
         .standard_filters(false)
         .filter_entry(move |entry| {
             let is_skipped = skip
@@ -71,7 +71,7 @@ pub(super) fn walk(
         })
         .sort_by_file_path(Path::cmp)
         .build();
-    // What is walked from nowhere is named as from here.
+    // Without a folder, names are relative to the current one.
     let named = |path: &Path| match path.strip_prefix(".") {
         Ok(below) if is_here && !below.as_os_str().is_empty() => below.to_owned(),
         _ => path.to_owned(),
@@ -105,7 +105,7 @@ pub(super) fn walk(
 }
 
 impl Walked {
-    /// A link is somebody else's word on what belongs here: only what lies below the walked folder is taken.
+    /// Links are not trusted: only targets below the walked folder are taken.
     fn link(&mut self, folder: &Path, link: &Path, name: PathBuf, is_wanted: bool) {
         let resolved = fs::canonicalize(link);
         let is_below =
@@ -132,7 +132,7 @@ impl Walked {
     }
 }
 
-/// The path and the system's word in an error of the walker's.
+/// The path and the system's error in an error of the walker.
 fn fault(error: ignore::Error) -> (Option<PathBuf>, io::Error) {
     match error {
         ignore::Error::WithPath { path, err } => (Some(path), fault(*err).1),

@@ -1,6 +1,6 @@
 //! Results that show a file with line numbers, as `cat -n` does.
 //!
-//! Takes the numbers off exactly, or not at all: every line has one, and it is the one that comes next.
+//! Removes the numbers only if every line has one and they are consecutive.
 
 /// A file as a result shows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) struct Numbered<'t> {
     pub(super) first: u64,
     /// The lines without their numbers.
     pub(super) lines: Vec<&'t str>,
-    /// What comes after them, which is no part of the file: a reminder, a hint that there is more.
+    /// The text after them, which is not part of the file: a reminder, a hint that there is more.
     pub(super) after: &'t str,
     /// How the numbers are written.
     pub(super) style: Style,
@@ -22,7 +22,7 @@ pub(super) enum Style {
     Arrow,
     /// `    12⇥text`, as wide as `cat -n` writes it
     Padded,
-    /// `12⇥text`, which a file of tab-separated values may say itself
+    /// `12⇥text`, which may also be a line of tab-separated values
     Bare,
 }
 
@@ -88,7 +88,7 @@ fn number(line: &str) -> Option<(u64, &str, Style)> {
     Some((number.parse().ok()?, rest, style))
 }
 
-/// How wide `cat -n` writes a number, in characters.
+/// The width of a number as `cat -n` writes it, in characters.
 const WIDTH: usize = 6;
 
 #[cfg(test)]

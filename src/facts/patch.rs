@@ -1,7 +1,7 @@
 //! Patches in the form of `apply_patch`: which files they change.
 //!
-//! Never applies one: a hunk says where it belongs by its surroundings, and only who has the file can tell. So a hunk is a
-//! replacement that fits in one place, or not at all.
+//! Does not apply them: a hunk is placed by its context, which needs the whole file. So a hunk counts as a replacement that must
+//! fit in exactly one place.
 
 use std::borrow::Cow;
 
@@ -13,17 +13,17 @@ use super::operation::{At, Replacement, What};
 pub(super) struct Part<'p> {
     pub(super) path: &'p str,
     pub(super) what: What,
-    /// The lines after those that name it.
+    /// The lines of its part.
     pub(super) body: &'p str,
 }
 
-/// The lines that a part of a patch adds, which are all that a new file has.
+/// The lines that a part of a patch adds: the content of a new file.
 pub(super) fn added(body: &str) -> String {
     let added = body.lines().filter_map(|line| line.strip_prefix('+'));
     added.map(|line| format!("{line}\n")).collect()
 }
 
-/// What the hunks of a part replace, in order.
+/// The replacements of the hunks of a part, in order.
 pub(super) fn replacements(body: &str) -> Vec<Replacement> {
     let lines: Vec<&str> = body.lines().collect();
     let hunks = lines.split(|line| line.starts_with("@@"));
@@ -86,7 +86,7 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
             return parts;
         }
         if let Some((header, path, what)) = header {
-            // The old path goes; what the new one holds nobody says in full.
+            // The old path is deleted; the patch does not show the whole content of the new one.
             if header == "*** Move to: "
                 && let Some(old) = parts.last_mut()
             {

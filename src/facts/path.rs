@@ -1,7 +1,6 @@
 //! Paths of files as transcripts write them.
 //!
-//! Lexical: no disk is looked at, so that `..` stays (a link may stand before it), and so does a path that is relative to a
-//! folder which nobody recorded.
+//! Lexical, without a look at a disk: `..` stays (a link may precede it), and so does a path relative to an unknown folder.
 
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
@@ -11,7 +10,7 @@ use super::lossy;
 use crate::scan::{Value, unescape};
 use crate::transcript::{Line, LineKind, LinkKind, Transcript};
 
-/// The names that tools have for the path in their inputs.
+/// The keys for the path in the inputs of tools.
 const KEYS: [&str; 6] = [
     "file_path",
     "path",
@@ -21,7 +20,7 @@ const KEYS: [&str; 6] = [
     "filename",
 ];
 
-/// The path in a call's input, and the key that it stands under.
+/// The path in a call's input, and its key.
 pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>)> {
     let path = |key: &&'static str| Some((*key, input.text(&[key])?));
     KEYS.iter()
@@ -29,12 +28,12 @@ pub(super) fn of<'i>(input: &'i Input<'_>) -> Option<(&'static str, Cow<'i, str>
         .filter(|(_, path)| !path.is_empty())
 }
 
-/// The folders that an agent worked in, for many questions in the order of the lines: a line may name many files.
+/// The working folders of an agent, for many lookups in the order of lines.
 pub(super) struct Folders<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// The lines that say a folder for those after them.
+    /// The lines that set the folder for those after them.
     saying: OnceCell<Vec<u32>>,
-    /// The line that was asked for last, and its folder.
+    /// The last line looked up, and its folder.
     last: RefCell<Option<(u32, Option<String>)>>,
 }
 
@@ -47,7 +46,7 @@ impl<'t, 'a> Folders<'t, 'a> {
         }
     }
 
-    /// A path that a line names, in the spelling that all names of the file share.
+    /// The normalised form of a path on a line.
     pub(super) fn in_one_spelling(&self, line: u32, path: &str) -> String {
         if !is_relative(path) {
             return spelled(path, None);
@@ -66,7 +65,7 @@ impl<'t, 'a> Folders<'t, 'a> {
             return None;
         }
         self.recorded(line).or_else(|| {
-            // A session may say it once, in its header. What cannot be read before it changes nothing.
+            // A session may record it once, in its header, perhaps after unreadable lines.
             let is_read = |line: &Line| match line.kind {
                 LineKind::Bad | LineKind::Unknown => false,
                 LineKind::Message | LineKind::Mirror | LineKind::Control | LineKind::Session => {
@@ -80,7 +79,7 @@ impl<'t, 'a> Folders<'t, 'a> {
         })
     }
 
-    /// The folder that stands on a line, or on the nearest line before it that says one.
+    /// The folder that is recorded on a line, or on the nearest line before it.
     fn recorded(&self, line: u32) -> Option<String> {
         let own = Value::of(self.transcript.line(line)).field("cwd").string();
         let own = own.filter(|folder| !folder.is_empty());
@@ -88,7 +87,7 @@ impl<'t, 'a> Folders<'t, 'a> {
         (!folder.is_empty()).then(|| folder.into_owned())
     }
 
-    /// The folder that the nearest line before says, in formats that have lines for that.
+    /// The folder that the nearest line before sets, in formats with lines for that.
     fn said_before(&self, line: u32) -> Option<&'t [u8]> {
         let transcript = self.transcript;
         let links = transcript.links();
@@ -103,7 +102,7 @@ impl<'t, 'a> Folders<'t, 'a> {
     }
 }
 
-/// `path` without `.` and doubled slashes, below `folder` where it is relative.
+/// `path` without `.` and doubled slashes, and joined to `folder` if it is relative.
 pub fn spelled(path: &str, folder: Option<&str>) -> String {
     let joined = match folder {
         Some(folder) if is_relative(path) => format!("{folder}/{path}"),
@@ -120,7 +119,7 @@ pub fn spelled(path: &str, folder: Option<&str>) -> String {
     }
 }
 
-/// Neither from a root or a home folder, nor from a drive.
+/// Whether a path begins neither at a root or a home folder nor at a drive.
 pub fn is_relative(path: &str) -> bool {
     let has_drive = path.as_bytes().get(1) == Some(&b':');
     !path.starts_with(['/', '~', '\\']) && !has_drive

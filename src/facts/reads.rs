@@ -1,7 +1,7 @@
 //! Reads of files: which lines of which file a result shows.
 //!
-//! Never takes a result for more than it shows: an error, a hint that something was left out, or a number that is not
-//! the next one all make it less.
+//! Never overestimates what a result shows: an error, a hint that something was omitted, or a gap in the line numbers all count
+//! against it.
 
 use memchr::memmem::{self, Finder};
 
@@ -15,16 +15,16 @@ use super::{Exchange, Place, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
 
-/// A read that has not failed.
+/// A read that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
     /// The call.
     pub call: Place,
     /// Its result: all text.
     pub result: Place,
-    /// The file, in one spelling; two reads of one file have the same.
+    /// The normalised path of the file, the same for all reads of it.
     pub path: String,
-    /// What was asked for besides the path and the lines, in one spelling.
+    /// The other parameters of the read, normalised.
     pub options: Vec<u8>,
     reading: Reading,
 }
@@ -32,9 +32,9 @@ pub struct Read {
 /// What the result of a read shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
-    /// No line outside of these is shown.
+    /// No line outside this range is shown.
     pub(super) within: Lines,
-    /// Each of these is shown, if any is known to be.
+    /// Every line of this range is shown; `None` if that is not known of any.
     pub(super) whole: Option<Lines>,
     pub(super) known_by: KnownBy,
     /// The result's block.
@@ -51,21 +51,22 @@ pub(super) enum KnownBy {
 }
 
 impl Read {
-    /// What the result shows of the file, given what it says; nothing where it says why there is nothing.
+    /// What the result shows of the file, given its text `said`; `None` if it only says why it shows nothing.
     pub fn shown(&self, said: &str) -> Option<Shown> {
         self.reading.shown(said, self.result.block)
     }
 }
 
 impl Shown {
-    /// The lines that are shown, as far as that is known.
+    /// The lines that are shown, as far as known.
     pub fn lines(&self) -> Lines {
         self.whole.unwrap_or(self.within)
     }
 
     /// Whether this later result shows all lines that `earlier`, of the same transcript, shows, as they are now.
     ///
-    /// What lies between the two does not matter: the later one is the newer state. Lines are those of their own time.
+    /// Changes between the two do not matter: the later read shows the newer state. Each read's line numbers are those of its own
+    /// time.
     pub(super) fn covers(&self, transcript: &Transcript<'_>, earlier: &EarlierRead<'_>) -> bool {
         let Some(whole) = self.whole else {
             return false;
@@ -76,7 +77,7 @@ impl Shown {
             // Tools count from 0 or from 1.
             (KnownBy::Numbers, KnownBy::Asking) => whole == Lines::ALL,
             (KnownBy::Asking, KnownBy::Numbers) => false,
-            // A text without numbers may say why there is none, in words that nobody here knows.
+            // A text without numbers may be an unknown error message.
             (KnownBy::Asking, KnownBy::Asking) => {
                 whole.hold(shown.within) && earlier.is_part_of(transcript, self.block)
             }
@@ -84,12 +85,12 @@ impl Shown {
     }
 }
 
-/// What an earlier result shows, made ready to be looked for in many later ones.
+/// What an earlier result shows, prepared for a search in many later ones.
 #[derive(Debug)]
 pub(super) struct EarlierRead<'t> {
     shown: Shown,
-    /// Its text as it is written, where a later result that holds it is written the same. Read with its escapes, every pair
-    /// of results would cost far more.
+    /// Its raw text, if a later result that contains it would be escaped in the same way: unescaping every pair of results would
+    /// be far slower.
     written: Option<Finder<'t>>,
 }
 
@@ -105,7 +106,7 @@ impl<'t> EarlierRead<'t> {
         EarlierRead { shown, written }
     }
 
-    /// Whether its text is a part of a later result's.
+    /// Whether a later result's text contains its text.
     fn is_part_of(&self, transcript: &Transcript<'_>, later: u32) -> bool {
         if let (Some(part), Some(whole)) = (&self.written, written(transcript, later))
             && part.find(whole).is_none()
@@ -119,7 +120,7 @@ impl<'t> EarlierRead<'t> {
     }
 }
 
-/// The bytes of a result's text, where it is one.
+/// The bytes of a result's text, if it is a single text.
 fn written<'t>(transcript: &'t Transcript<'_>, block: u32) -> Option<&'t [u8]> {
     let block = transcript.block(block);
     let [text] = transcript.texts(block) else {
@@ -128,10 +129,10 @@ fn written<'t>(transcript: &'t Transcript<'_>, block: u32) -> Option<&'t [u8]> {
     Some(transcript.bytes(block.line, text.span))
 }
 
-/// How the hint ends that there is more of a file.
+/// The end of pi's hint that there is more of a file.
 const CONTINUE: &str = " to continue.]";
 
-/// What is shown of a file before pi's hint that there is more of it, and the number of the last line that is.
+/// The text before pi's hint that there is more of a file, and the number of the last line shown.
 pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
     let cut = || {
         let (text, hint) = said.strip_suffix(CONTINUE)?.rsplit_once("\n\n[")?;
@@ -141,7 +142,7 @@ pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
     cut().map_or((said, None), |(text, last)| (text, Some(last)))
 }
 
-/// The reads of a conversation whose results are text and do not say that they failed, in its order.
+/// The successful reads of a conversation whose results are text, in order.
 pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
     let folders = Folders::new(transcript);
     let read = |exchange: &Exchange| {
@@ -170,7 +171,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
                 reading: Reading::asking(lines),
             });
         }
-        // One tool for reading and changing has a command for each.
+        // One tool both reads and changes files; a parameter says which.
         if exchange.kind == ToolKind::Edit && input.text(&["command"])? != "view" {
             return None;
         }
@@ -194,7 +195,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
 /// Keys of a read's input that do not change what it shows.
 const SAID: [&str; 2] = ["description", "explanation"];
 
-/// The names of the first line that a read asks for, of the last one, and of the number of lines.
+/// The parameters for the first line, the last line, and the number of lines.
 const FIRST: [&str; 4] = [
     "offset",
     "start_line",
@@ -208,22 +209,22 @@ const LAST: [&str; 4] = [
     "end_line_one_indexed_inclusive",
 ];
 const NUMBER: &str = "limit";
-/// Both ends in a list.
+/// The parameters for both ends in a list.
 const RANGE: &str = "view_range";
 
-/// How many lines a read shows at most that asks for no number.
+/// The most lines that a read shows if it names no number.
 const MOST_LINES: u64 = 2_000;
 
 /// What a read asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reading {
     lines: Lines,
-    /// The keys that say so; a key that says what nobody here understands is an option like any other.
+    /// The keys for the range of lines; a key with a value that is not understood counts as an option.
     keys: Vec<&'static str>,
 }
 
 impl Reading {
-    /// A read that asks for these lines in words of its own.
+    /// A read whose command names the lines.
     pub(super) fn asking(lines: Lines) -> Reading {
         Reading {
             lines,
@@ -266,7 +267,7 @@ impl Reading {
         self.lines
     }
 
-    /// What a result shows of the file, given what it says; nothing where it says why there is nothing.
+    /// What a result shows of the file, given its text; `None` if it only says why it shows nothing.
     pub(super) fn shown(&self, said: &str, block: u32) -> Option<Shown> {
         let asked = self.lines;
         let Some(Numbered {
@@ -296,7 +297,7 @@ impl Reading {
         let ends = !is_cut && first == asked.first && number < most;
         let last = first.saturating_add(number - 1);
         Some(Shown {
-            // An end stays an end: a file that has grown since shows more.
+            // A range that ends stays as it is: a file that has grown since shows more.
             within: Lines {
                 first,
                 last: (!ends && !is_cut).then_some(last),
@@ -311,7 +312,7 @@ impl Reading {
     }
 }
 
-/// What an agent puts after every file, and is no hint that there is more of it.
+/// What an agent adds after every file; not a hint that there is more.
 fn is_reminder(after: &str) -> bool {
     after.trim_start().starts_with("<system-reminder>")
         && !says_that_there_is_more(after)

@@ -1,11 +1,11 @@
-//! What kind of tool a name stands for, in the agents that are known.
+//! The kinds of tools, by their names in the known agents.
 
 use crate::format::{Format, ToolNames};
 use crate::policy::{ToolKind, Tools};
 
-/// The kind of the tool of that name; a name that the policy adds wins over those of the agents.
+/// The kind of the tool of that name; names in the policy take precedence.
 ///
-/// A transcript may have the tools of any of them, whatever its format: agents lend each other their tools.
+/// A transcript may have tools of any agent, whatever its format: agents can use each other's tools.
 pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
     let own = [
         (ToolKind::Shell, &added.shell),
