@@ -30,13 +30,13 @@ pub(in crate::format) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32
 }
 
 /// Whether a block says anything.
-pub(in crate::format) fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
+fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
     let texts = transcript.texts(block);
     block.kind != BlockKind::Text || texts.iter().any(|text| !text.span.is_empty())
 }
 
 /// The cuts that take blocks out of a list of blocks.
-pub(in crate::format) fn out_of_list(
+fn out_of_list(
     transcript: &Transcript<'_>,
     list: Span,
     own: impl Iterator<Item = u32>,
@@ -48,6 +48,29 @@ pub(in crate::format) fn out_of_list(
         .collect();
     let items: Vec<Span> = own.iter().map(|b| transcript.block(*b).value).collect();
     cuts(&items, |at| blocks.contains(&own[at]))
+}
+
+/// Takes blocks out of lines that hold a message each, and drops the lines that say nothing without them.
+pub(in crate::format) fn out_of_lines(
+    transcript: &Transcript<'_>,
+    lines: &[u32],
+    blocks: &IdSet<u32>,
+) -> ChangeSet {
+    let mut changes = ChangeSet::default();
+    for line in lines.iter().copied() {
+        let own = transcript.blocks_of_line(line);
+        if !own.clone().any(|block| blocks.contains(&block)) {
+            continue;
+        }
+        let speaks = |b: u32| !blocks.contains(&b) && says(transcript, transcript.block(b));
+        if own.clone().any(speaks) {
+            let content = transcript.links()[line as usize].content;
+            changes.remove(line, out_of_list(transcript, content, own, blocks));
+        } else {
+            changes.drop.insert(line);
+        }
+    }
+    changes
 }
 
 /// Removes blocks from a message of which something stays.

@@ -7,7 +7,7 @@
 
 use super::history::relinked;
 use super::tree::Tree;
-use crate::format::shapes::removal::{out_of_list, says};
+use crate::format::shapes::removal::out_of_lines;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
 use crate::scan::Value;
@@ -129,20 +129,7 @@ pub(super) fn without(
     conversation: &Conversation,
     blocks: &IdSet<u32>,
 ) -> ChangeSet {
-    let mut changes = ChangeSet::default();
-    for line in conversation.path.iter().copied() {
-        let own = transcript.blocks_of_line(line);
-        if !own.clone().any(|block| blocks.contains(&block)) {
-            continue;
-        }
-        let speaks = |b: u32| !blocks.contains(&b) && says(transcript, transcript.block(b));
-        if own.clone().any(speaks) {
-            let content = transcript.links()[line as usize].content;
-            changes.remove(line, out_of_list(transcript, content, own, blocks));
-        } else {
-            changes.drop.insert(line);
-        }
-    }
+    let mut changes = out_of_lines(transcript, &conversation.path, blocks);
     let relinked = relinked(&Tree::new(transcript), &changes.drop);
     changes.replace.extend(relinked);
     changes

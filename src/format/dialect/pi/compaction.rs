@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use super::history;
 use super::tree::{Chaining, Tree};
-use crate::format::shapes::removal::{out_of_list, says};
+use crate::format::shapes::removal::out_of_lines;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::ids::IdSet;
 use crate::scan::{Span, Value};
@@ -170,23 +170,10 @@ pub(super) fn without(
     blocks: &IdSet<u32>,
 ) -> ChangeSet {
     let tree = Tree::new(transcript);
-    let mut parts = ChangeSet::default();
-    let mut dropped = BTreeSet::new();
-    for line in conversation.all_lines().iter().copied() {
-        let own = transcript.blocks_of_line(line);
-        if !own.clone().any(|block| blocks.contains(&block)) {
-            continue;
-        }
-        let speaks = |b: u32| !blocks.contains(&b) && says(transcript, transcript.block(b));
-        if own.clone().any(speaks) {
-            let content = transcript.links()[line as usize].content;
-            parts.remove(line, out_of_list(transcript, content, own, blocks));
-        } else {
-            dropped.insert(line);
-        }
-    }
-    parts.extend(history::without(&tree, &tree.path(), dropped));
-    parts
+    let mut changes = out_of_lines(transcript, conversation.all_lines(), blocks);
+    let dropped = std::mem::take(&mut changes.drop);
+    changes.extend(history::without(&tree, &tree.path(), dropped));
+    changes
 }
 
 /// When an entry was written, as it stands with its quotes.
