@@ -47,7 +47,10 @@ pub(crate) trait Dialect: Sync {
 
     /// Whether a model sees every message, in the order of the file, each of them an object of its own.
     fn every_message_is_live(&self) -> bool {
-        true
+        match self.summaries() {
+            Summaries::Message(_) => true,
+            Summaries::Native => false,
+        }
     }
 
     /// What a model would see now: a live window each.
@@ -110,7 +113,7 @@ pub(crate) trait Dialect: Sync {
 
     /// Whether its agent acts on what a provider has counted, as the file records it.
     fn acts_on_usage(&self) -> bool {
-        false
+        !self.every_message_is_live()
     }
 
     /// The tokens of the request that an answer belongs to, as the provider counted them; `None` where nothing is recorded.

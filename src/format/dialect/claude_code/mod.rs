@@ -66,10 +66,6 @@ impl Dialect for ClaudeCode {
         record::line(c, record)
     }
 
-    fn every_message_is_live(&self) -> bool {
-        false
-    }
-
     fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         link::link(transcript)
     }
@@ -125,10 +121,6 @@ impl Dialect for ClaudeCode {
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.conversations(|f, c| anthropic::check(f, c, Sender::ClaudeCode));
         rules::check(findings);
-    }
-
-    fn acts_on_usage(&self) -> bool {
-        true
     }
 
     fn recorded(

@@ -57,10 +57,6 @@ impl Dialect for Pi {
         record::line(c, record)
     }
 
-    fn every_message_is_live(&self) -> bool {
-        false
-    }
-
     fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         tree::link(transcript)
     }
@@ -112,10 +108,6 @@ impl Dialect for Pi {
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.conversations(rules::messages);
         rules::session(findings);
-    }
-
-    fn acts_on_usage(&self) -> bool {
-        true
     }
 
     fn recorded(
