@@ -177,6 +177,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Reads a string; gives the bytes between its quotes, and none for whatever else stands there.
+    pub fn string_span(&mut self) -> Parse<Span> {
+        let text = self.string_or_skip()?;
+        Ok(text.map(|text| text.span).unwrap_or_default())
+    }
+
     /// Reads `true`; anything else is skipped and `false`.
     pub fn is_true(&mut self) -> Parse<bool> {
         let span = self.skip()?;

@@ -12,16 +12,8 @@ pub(in crate::format) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>
             Kind::Object => block(c, record),
             Kind::String => words(c, record).map(drop),
             Kind::Array | Kind::Number | Kind::Bool | Kind::Null => {
-                let value = c.skip()?;
                 let texts = record.text_mark();
-                record.block(
-                    Block {
-                        value,
-                        content: value,
-                        ..Block::new(BlockKind::Other)
-                    },
-                    texts,
-                );
+                record.block(Block::whole(BlockKind::Other, c.skip()?), texts);
                 Ok(())
             }
         }),
@@ -30,21 +22,30 @@ pub(in crate::format) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>
 }
 
 /// A bare string as a text block; gives its span with the quotes.
-fn words(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
-    let texts = record.text_mark();
+pub(in crate::format) fn words(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
     let text = c.string()?;
+    said(record, BlockKind::Text, text);
+    Ok(quoted(text))
+}
+
+/// Adds a bare string as a block.
+pub(in crate::format) fn said(record: &mut Record<'_, '_>, kind: BlockKind, text: Text) {
+    let texts = record.text_mark();
     record.text(text);
-    let value = quoted(text);
-    record.block(
-        Block {
-            shape: Shape::String,
-            value,
-            content: value,
-            ..Block::new(BlockKind::Text)
-        },
-        texts,
-    );
-    Ok(value)
+    record.block(Block::bare(kind, quoted(text)), texts);
+}
+
+/// Reads a message's content that is no list; a string becomes a text block.
+pub(in crate::format) fn unlisted(
+    c: &mut Cursor<'_>,
+    record: &mut Record<'_, '_>,
+) -> Parse<Content> {
+    let texts = record.text_mark();
+    let content = result_content(c, record)?;
+    if content.shape == Shape::String {
+        record.block(Block::bare(BlockKind::Text, content.span), texts);
+    }
+    Ok(content)
 }
 
 /// The span of a string with its quotes.
@@ -65,12 +66,11 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let mut content = None;
     let mut outcome = Outcome::Fine;
     let value = c.object(|key, c| {
-        let span = |text: Option<Text>| text.map(|t| t.span).unwrap_or_default();
         match key {
-            b"type" => kind = span(c.string_or_skip()?),
-            b"id" => id = span(c.string_or_skip()?),
-            b"tool_use_id" => answers = span(c.string_or_skip()?),
-            b"name" => name = span(c.string_or_skip()?),
+            b"type" => kind = c.string_span()?,
+            b"id" => id = c.string_span()?,
+            b"tool_use_id" => answers = c.string_span()?,
+            b"name" => name = c.string_span()?,
             b"text" => text = c.string_or_skip()?,
             b"thinking" => thinking = c.string_or_skip()?,
             b"input" => input = Some(c.skip()?),
@@ -249,6 +249,23 @@ pub(in crate::format) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -
 }
 
 impl Block {
+    /// A block that is all content.
+    pub(in crate::format) fn whole(kind: BlockKind, value: Span) -> Self {
+        Block {
+            value,
+            content: value,
+            ..Block::new(kind)
+        }
+    }
+
+    /// A block that is a string, by its span with the quotes.
+    pub(in crate::format) fn bare(kind: BlockKind, value: Span) -> Self {
+        Block {
+            shape: Shape::String,
+            ..Block::whole(kind, value)
+        }
+    }
+
     /// A result's content becomes the block's.
     pub(in crate::format) fn take(&mut self, content: Option<Content>) {
         let Some(content) = content else { return };

@@ -52,22 +52,10 @@ fn named(role: &[u8]) -> Option<Role> {
 /// A message's content: a string, or a list of parts.
 fn contents(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<Span> {
     if c.kind()? == Kind::Array {
-        return c.array(|c| part(c, role, record));
+        c.array(|c| part(c, role, record))
+    } else {
+        blocks::words(c, record)
     }
-    let texts = record.text_mark();
-    let text = c.string()?;
-    record.text(text);
-    let value = quoted(text);
-    record.block(
-        Block {
-            shape: Shape::String,
-            value,
-            content: value,
-            ..Block::new(BlockKind::Text)
-        },
-        texts,
-    );
-    Ok(value)
 }
 
 /// What the keys of a part hold.
@@ -87,24 +75,17 @@ struct Part<'a> {
 fn part(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<()> {
     let texts = record.text_mark();
     if c.kind()? != Kind::Object {
-        let value = c.skip()?;
-        let other = Block {
-            value,
-            content: value,
-            ..Block::new(BlockKind::Other)
-        };
-        record.block(other, texts);
+        record.block(Block::whole(BlockKind::Other, c.skip()?), texts);
         return Ok(());
     }
     let line = c.line();
     let mut part = Part::default();
     let value = c.object(|key, c| {
-        let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
         match key {
-            b"type" => part.kind = span(c.string_or_skip()?).of(line),
+            b"type" => part.kind = c.string_span()?.of(line),
             b"text" => part.text = c.string_or_skip()?,
-            b"toolCallId" => part.id = span(c.string_or_skip()?),
-            b"toolName" => part.tool = span(c.string_or_skip()?),
+            b"toolCallId" => part.id = c.string_span()?,
+            b"toolName" => part.tool = c.string_span()?,
             b"input" | b"args" => part.input = c.skip()?,
             b"output" if c.kind()? == Kind::Object => {
                 record.forget_texts(texts);
@@ -173,7 +154,7 @@ fn output(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<(Content, Ou
     let (mut kind, mut value) = (Span::default(), None);
     c.object(|key, c| {
         match key {
-            b"type" => kind = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"type" => kind = c.string_span()?,
             b"value" | b"reason" => {
                 c.kind()?;
                 value = Some(c.clone());
@@ -248,7 +229,7 @@ fn listed(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
         let (mut kind, mut text) = (Span::default(), None);
         c.object(|key, c| {
             match key {
-                b"type" => kind = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+                b"type" => kind = c.string_span()?,
                 b"text" => text = c.string_or_skip()?,
                 _ => drop(c.skip()?),
             }

@@ -42,14 +42,14 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     c.object(|key, c| {
         let link = &mut parts.link;
         match key {
-            b"type" => parts.kind = string(c)?,
-            b"subtype" => parts.subtype = string(c)?,
-            b"uuid" => link.id = string(c)?,
+            b"type" => parts.kind = c.string_span()?,
+            b"subtype" => parts.subtype = c.string_span()?,
+            b"uuid" => link.id = c.string_span()?,
             b"parentUuid" => {
-                link.parent = string(c)?;
+                link.parent = c.string_span()?;
                 link.is_root |= link.parent.is_empty();
             }
-            b"leafUuid" => parts.leaf = string(c)?,
+            b"leafUuid" => parts.leaf = c.string_span()?,
             b"explicit" => parts.is_chosen |= c.is_true()?,
             b"isSidechain" => link.is_aside |= c.is_true()?,
             b"isMeta" => link.is_injected |= c.is_true()?,
@@ -60,7 +60,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
                 }
             }
             b"toolUseResult" => parts.tool_use_result = Some(c.skip()?),
-            b"parentToolUseID" => parts.call = string(c)?,
+            b"parentToolUseID" => parts.call = c.string_span()?,
             b"data" => parts.data = Some(c.skip()?),
             b"attachment" if c.kind()? == Kind::Object => {
                 let start = c.place()?;
@@ -159,19 +159,15 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     Ok(line_kind)
 }
 
-fn string(c: &mut Cursor<'_>) -> Parse<Span> {
-    Ok(c.string_or_skip()?.map(|t| t.span).unwrap_or_default())
-}
-
 /// The API message of a user or assistant line.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, link: &mut Link) -> Parse<()> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let line = c.line();
     c.object(|key, c| {
         match key {
-            b"id" => link.message = string(c)?,
+            b"id" => link.message = c.string_span()?,
             b"model" => {
-                if string(c)?.of(line) == MADE_UP {
+                if c.string_span()?.of(line) == MADE_UP {
                     link.answer = link.answer.max(Answer::Uncounted);
                 }
             }
@@ -199,13 +195,6 @@ fn attachment(
     }
     link.kind = LinkKind::Attachment;
     let texts = record.text_mark();
-    record.block(
-        Block {
-            value,
-            content: value,
-            ..Block::new(BlockKind::Attachment)
-        },
-        texts,
-    );
+    record.block(Block::whole(BlockKind::Attachment, value), texts);
     LineKind::Message
 }

@@ -2,7 +2,7 @@
 //!
 //! Newer versions write an item within an event, older ones one event for each kind. Never says what is live.
 
-use super::{string, type_of};
+use super::type_of;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{LineKind, Link, LinkKind, Record};
 
@@ -110,7 +110,7 @@ impl Said {
     /// A key of the event, or of the item within it; `id` names the call.
     fn key(&mut self, key: &[u8], c: &mut Cursor<'_>, id: &[u8]) -> Parse<()> {
         match (key, c.kind()?) {
-            (key, Kind::String) if key == id => self.call = string(c)?,
+            (key, Kind::String) if key == id => self.call = c.string_span()?,
             (b"item", Kind::Object) => {
                 c.object(|key, c| self.key(key, c, b"id"))?;
             }

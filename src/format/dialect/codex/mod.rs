@@ -34,7 +34,7 @@ use crate::format::detect::{Line, Part, Sign};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish};
 use crate::ids::IdSet;
-use crate::scan::{Cursor, Parse, Span, Value};
+use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{
     ChangeSet, Conversation, LineKind, Link, LinkKind, Message, Record, Replace, Transcript,
 };
@@ -66,10 +66,6 @@ impl Dialect for Codex {
 
     fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
         record::line(c, record)
-    }
-
-    fn every_message_is_live(&self) -> bool {
-        false
     }
 
     fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
@@ -129,10 +125,6 @@ impl Dialect for Codex {
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.conversations(rules::check);
         rules::rollout(findings);
-    }
-
-    fn acts_on_usage(&self) -> bool {
-        true
     }
 
     fn recorded(
@@ -214,13 +206,6 @@ fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {
     }
     let [kind] = c.fields(["type"])?;
     Ok(kind.string().unwrap_or_default())
-}
-
-/// The span of a string between its quotes; empty where there is none.
-fn string(c: &mut Cursor<'_>) -> Parse<Span> {
-    Ok(c.string_or_skip()?
-        .map(|text| text.span)
-        .unwrap_or_default())
 }
 
 /// Whether bytes hold nothing but white space.

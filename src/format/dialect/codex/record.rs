@@ -1,8 +1,8 @@
 //! What is on one line of a rollout.
 
 use super::events::event;
-use super::{SUMMARY_BEGINS, output, string, type_of};
-use crate::format::shapes::blocks::{Content, is_echo, quoted, result_content};
+use super::{SUMMARY_BEGINS, output, type_of};
+use crate::format::shapes::blocks::{Content, is_echo, quoted, result_content, said, unlisted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{
     Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape, Source,
@@ -108,7 +108,7 @@ fn compacted(
     link: &mut Link,
     is_timed: bool,
 ) -> Parse<LineKind> {
-    let (blocks, texts) = (record.block_mark(), record.text_mark());
+    let blocks = record.block_mark();
     let (mut message, mut history) = (None, None);
     c.object(|key, c| {
         match (key, c.kind()?) {
@@ -132,9 +132,8 @@ fn compacted(
     link.is_summary = true;
     let Some(mut history) = history else {
         link.kind = LinkKind::Compaction(Compaction::UserWords);
-        record.text(message);
+        said(record, BlockKind::Text, message);
         let value = quoted(message);
-        record.block(bare_text(value), texts);
         record.unit(Role::User, value, value, Source::Summary, blocks);
         return Ok(LineKind::Message);
     };
@@ -210,11 +209,11 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
     let mut read = Fields::default();
     read.object = c.object(|key, c| {
         match (key, kind) {
-            (b"type", _) => read.kind = string(c)?,
-            (b"role", _) => read.role = string(c)?.of(line),
-            (b"name", _) => read.name = string(c)?,
-            (b"id", _) => read.id = string(c)?,
-            (b"call_id", _) => read.call = string(c)?,
+            (b"type", _) => read.kind = c.string_span()?,
+            (b"role", _) => read.role = c.string_span()?.of(line),
+            (b"name", _) => read.name = c.string_span()?,
+            (b"id", _) => read.id = c.string_span()?,
+            (b"call_id", _) => read.call = c.string_span()?,
             (b"content", b"message" | b"agent_message") => {
                 record.forget(blocks, texts);
                 read.content = Some(message(c, record)?);
@@ -342,11 +341,7 @@ fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Source, Foun
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     if c.kind()? != Kind::Array {
-        let content = result_content(c, record)?;
-        if content.shape == Shape::String {
-            record.block(bare_text(content.span), texts);
-        }
-        return Ok(content);
+        return unlisted(c, record);
     }
     let mut only = None;
     let mut count = 0;
@@ -361,31 +356,14 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
         }
         count += 1;
         only = text.filter(|_| count == 1);
-        record.block(
-            Block {
-                value,
-                content: value,
-                ..Block::new(kind)
-            },
-            texts,
-        );
+        record.block(Block::whole(kind, value), texts);
         Ok(())
     })?;
     if let Some(text) = only.filter(|_| count == 1) {
         record.forget_blocks(blocks);
-        record.block(bare_text(quoted(text)), texts);
+        record.block(Block::bare(BlockKind::Text, quoted(text)), texts);
     }
     Ok(content)
-}
-
-/// A text that stands for a whole content, by its span with the quotes.
-fn bare_text(value: Span) -> Block {
-    Block {
-        shape: Shape::String,
-        value,
-        content: value,
-        ..Block::new(BlockKind::Text)
-    }
 }
 
 /// What a tool has given back: a string, or a list of parts.
@@ -450,7 +428,7 @@ fn part(c: &mut Cursor<'_>) -> Parse<(BlockKind, Option<Text>)> {
     let (mut kind, mut text) = (Span::default(), None);
     c.object(|key, c| {
         match key {
-            b"type" => kind = string(c)?,
+            b"type" => kind = c.string_span()?,
             b"text" | b"refusal" => text = c.string_or_skip()?,
             _ => drop(c.skip()?),
         }

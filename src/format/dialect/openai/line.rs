@@ -1,7 +1,7 @@
 //! OpenAI chat completions: one message a line, or one conversation `{"messages": […]}` a line.
 
 use crate::format::shapes::blocks;
-use crate::scan::{Cursor, Kind, Parse, Span, Text};
+use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Block, BlockKind, LineKind, Record, Role, Shape};
 
 /// One line: a message, a conversation, or something else.
@@ -128,7 +128,6 @@ fn fields<'a>(
 ) -> Parse<Fields<'a>> {
     let line = c.line();
     let mut read = Fields::default();
-    let span = |text: Option<Text>| text.map(|t| t.span).unwrap_or_default();
     read.object = c.object(|key, c| {
         let adding = ADDING.iter().position(|adding| *adding == key);
         if adding.is_some_and(|key| wanted(key) == Wanted::No) {
@@ -137,8 +136,8 @@ fn fields<'a>(
         match key {
             b"role" => read.role = c.string_or_skip()?.map(|t| t.span.of(line)),
             b"content" => read.content = Some(contents(c, record)?),
-            b"tool_call_id" => read.answers = span(c.string_or_skip()?),
-            b"name" => read.name = span(c.string_or_skip()?),
+            b"tool_call_id" => read.answers = c.string_span()?,
+            b"name" => read.name = c.string_span()?,
             b"reasoning_content" | b"reasoning" => thinking(c, record)?,
             b"tool_calls" if c.kind()? == Kind::Array => drop(c.array(|c| call(c, record))?),
             b"function_call" if c.kind()? == Kind::Object => function_call(c, record)?,
@@ -152,15 +151,7 @@ fn fields<'a>(
 /// A message's content; every part of it becomes a block, until the role says that it is a result.
 fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Content> {
     if c.kind()? != Kind::Array {
-        let texts = record.text_mark();
-        let content = blocks::result_content(c, record)?;
-        if content.shape == Shape::String {
-            let mut block = Block::new(BlockKind::Text);
-            block.value = content.span;
-            block.take(Some(content));
-            record.block(block, texts);
-        }
-        return Ok(content);
+        return blocks::unlisted(c, record);
     }
     let mut content = blocks::Content::of(Shape::List);
     content.span = c.array(|c| {
@@ -169,33 +160,15 @@ fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Co
         let kind = blocks::part(c, record)?;
         let value = Span::new(start, c.place_behind());
         content.count(kind);
-        record.block(
-            Block {
-                value,
-                content: value,
-                ..Block::new(kind)
-            },
-            texts,
-        );
+        record.block(Block::whole(kind, value), texts);
         Ok(())
     })?;
     Ok(content)
 }
 
 fn thinking(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
-    let texts = record.text_mark();
     if let Some(text) = c.string_or_skip()? {
-        record.text(text);
-        let value = blocks::quoted(text);
-        record.block(
-            Block {
-                shape: Shape::String,
-                value,
-                content: value,
-                ..Block::new(BlockKind::Thinking)
-            },
-            texts,
-        );
+        blocks::said(record, BlockKind::Thinking, text);
     }
     Ok(())
 }
@@ -209,7 +182,7 @@ fn call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let mut block = Block::new(BlockKind::Call);
     block.value = c.object(|key, c| {
         match key {
-            b"id" => block.call_id = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"id" => block.call_id = c.string_span()?,
             b"function" | b"custom" if c.kind()? == Kind::Object => {
                 record.forget_texts(texts);
                 called(c, record, &mut block)?;
@@ -238,7 +211,7 @@ fn called(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, block: &mut Block) ->
     let texts = record.text_mark();
     c.object(|key, c| {
         match key {
-            b"name" => block.tool = c.string_or_skip()?.map(|t| t.span).unwrap_or_default(),
+            b"name" => block.tool = c.string_span()?,
             b"arguments" | b"input" => {
                 record.forget_texts(texts);
                 if c.kind()? == Kind::String {

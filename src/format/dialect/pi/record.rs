@@ -38,12 +38,11 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     let line = c.line();
     let (start, texts) = (record.block_mark(), record.text_mark());
     let mut parts = Parts::default();
-    let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
     c.object(|key, c| {
         match (key, c.kind()?) {
-            (b"type", _) => parts.kind = span(c.string_or_skip()?),
-            (b"id", _) => parts.link.id = span(c.string_or_skip()?),
-            (b"parentId", _) => parts.link.parent = span(c.string_or_skip()?),
+            (b"type", _) => parts.kind = c.string_span()?,
+            (b"id", _) => parts.link.id = c.string_span()?,
+            (b"parentId", _) => parts.link.parent = c.string_span()?,
             (b"summary", _) => parts.summary = c.string_or_skip()?,
             (b"content", Kind::String | Kind::Array) => {
                 record.forget(start, texts);
@@ -114,19 +113,8 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
 /// One text as all that a line says.
 fn words(record: &mut Record<'_, '_>, link: &mut Link, text: Option<Text>) {
     let Some(text) = text else { return };
-    let texts = record.text_mark();
-    record.text(text);
-    let value = quoted(text);
-    link.content = value;
-    record.block(
-        Block {
-            shape: Shape::String,
-            value,
-            content: value,
-            ..Block::new(BlockKind::Text)
-        },
-        texts,
-    );
+    link.content = quoted(text);
+    blocks::said(record, BlockKind::Text, text);
 }
 
 /// What a `message` entry is, by its role. Its content's blocks have been added since the marks.
@@ -189,19 +177,13 @@ fn said(
                 // The output of a command is a result, whoever ran it.
                 let texts = record.text_mark();
                 record.text(output);
-                let value = quoted(output);
-                let role = message.role;
-                record.block(
-                    Block {
-                        shape: Shape::String,
-                        value,
-                        content: value,
-                        // The tool is what the role begins with.
-                        tool: Span { len: 4, ..role },
-                        ..Block::new(BlockKind::Result)
-                    },
-                    texts,
-                );
+                let mut block = Block::bare(BlockKind::Result, quoted(output));
+                // The tool is what the role begins with.
+                block.tool = Span {
+                    len: 4,
+                    ..message.role
+                };
+                record.block(block, texts);
             }
             LineKind::Message
         }
@@ -230,18 +212,17 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Message> {
     let (start, texts) = (record.block_mark(), record.text_mark());
     let mut message = Message::default();
     c.object(|key, c| {
-        let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
         match (key, c.kind()?) {
-            (b"role", _) => message.role = span(c.string_or_skip()?),
+            (b"role", _) => message.role = c.string_span()?,
             (b"content", _) => {
                 record.forget(start, texts);
                 message.content = Some(contents(c, record)?);
             }
-            (b"toolCallId", _) => message.answers = span(c.string_or_skip()?),
-            (b"toolName", _) => message.tool = span(c.string_or_skip()?),
+            (b"toolCallId", _) => message.answers = c.string_span()?,
+            (b"toolName", _) => message.tool = c.string_span()?,
             (b"isError", _) => message.is_error = c.is_true()?,
             (b"details", _) => message.details = Some(c.skip()?),
-            (b"stopReason", _) => message.stop = span(c.string_or_skip()?),
+            (b"stopReason", _) => message.stop = c.string_span()?,
             (b"command", _) => message.command = c.string_or_skip()?,
             (b"output", _) => message.output = c.string_or_skip()?,
             (b"summary", _) => message.summary = c.string_or_skip()?,
@@ -256,15 +237,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Message> {
 /// A content, string or list of blocks, which are added.
 fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     if c.kind()? != Kind::Array {
-        let texts = record.text_mark();
-        let content = blocks::result_content(c, record)?;
-        if content.shape == Shape::String {
-            let mut block = Block::new(BlockKind::Text);
-            block.value = content.span;
-            block.take(Some(content));
-            record.block(block, texts);
-        }
-        return Ok(content);
+        return blocks::unlisted(c, record);
     }
     let mut content = Content::of(Shape::List);
     content.span = c.array(|c| {
@@ -278,13 +251,7 @@ fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
 fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
     let texts = record.text_mark();
     if c.kind()? != Kind::Object {
-        let value = c.skip()?;
-        let other = Block {
-            value,
-            content: value,
-            ..Block::new(BlockKind::Other)
-        };
-        record.block(other, texts);
+        record.block(Block::whole(BlockKind::Other, c.skip()?), texts);
         return Ok(BlockKind::Other);
     }
     let line = c.line();
@@ -293,11 +260,10 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
     let (mut text, mut thinking) = (None, None);
     let mut is_redacted = false;
     let value = c.object(|key, c| {
-        let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
         match key {
-            b"type" => kind = span(c.string_or_skip()?),
-            b"id" => id = span(c.string_or_skip()?),
-            b"name" => name = span(c.string_or_skip()?),
+            b"type" => kind = c.string_span()?,
+            b"id" => id = c.string_span()?,
+            b"name" => name = c.string_span()?,
             b"text" => text = c.string_or_skip()?,
             b"thinking" => thinking = c.string_or_skip()?,
             b"redacted" => is_redacted = c.is_true()?,
@@ -314,11 +280,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
         b"toolCall" => (BlockKind::Call, None),
         _ => (BlockKind::Other, None),
     };
-    let mut block = Block {
-        value,
-        content: value,
-        ..Block::new(kind)
-    };
+    let mut block = Block::whole(kind, value);
     if let Some(text) = says {
         record.text(text);
         (block.shape, block.content) = (Shape::String, quoted(text));
