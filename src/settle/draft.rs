@@ -6,7 +6,7 @@ use super::composer::Composer;
 use crate::facts::{MessageOrigin, note_of_original};
 use crate::plan::{Cut, Goal, SummaryRequest};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
-use crate::summarizer::extractive::{Extract, Row, Section, Source, Summary};
+use crate::summarizer::extractive::{Extract, ExtractiveSummary, Row, Section, Source};
 use crate::transcript::{Role, Typed};
 
 /// The share of a cap for kept messages, in percent: beyond that, the same tokens are worth more in the summary.
@@ -27,7 +27,7 @@ pub(super) struct Draft {
     pub(super) cut: Cut,
     /// Whether the user's words count against the size of the summary.
     pub(super) words: UserWords,
-    pub(super) summary: Summary,
+    pub(super) summary: ExtractiveSummary,
     pub(super) writer: Writer,
     /// The text of the summary's message.
     pub(super) text: String,
@@ -291,7 +291,11 @@ impl Composer<'_> {
                 "" => other.to_owned(),
                 own => format!("{other}\n\n{own}"),
             };
-            return self.to_draft((cut, words), Summary { text, ..own }, Writer::Other);
+            return self.to_draft(
+                (cut, words),
+                ExtractiveSummary { text, ..own },
+                Writer::Other,
+            );
         }
         let (budget, lenient) = (self.budget(), self.lenient_budget());
         let min_size = self.min_size(cut);
@@ -333,7 +337,12 @@ impl Composer<'_> {
         }
     }
 
-    fn to_draft(&self, (cut, words): (Cut, UserWords), summary: Summary, writer: Writer) -> Draft {
+    fn to_draft(
+        &self,
+        (cut, words): (Cut, UserWords),
+        summary: ExtractiveSummary,
+        writer: Writer,
+    ) -> Draft {
         let text = self.rendered(&summary.text);
         let total = self.total(cut, &text);
         Draft {

@@ -1,7 +1,7 @@
-//! What an earlier summary told, told again: its rows where it has our form, else its lines.
+//! Repeats an earlier summary: its rows if it has our form, else its lines.
 //!
-//! Rows come from the line of that summary now: the lines that they name are those of another file. Never takes what
-//! follows a summary in its message for a part of it.
+//! The source of these rows is the line of that summary now, since their old line numbers belong to another file. Text after a
+//! summary in its message does not belong to it.
 
 use super::clip::clip;
 use super::form::{self, Mark, Row, Section};
@@ -12,7 +12,7 @@ use super::{facts_of, requests, state};
 use crate::facts::{folder, is_put_back, is_relative, said, spelled};
 use crate::transcript::{BlockKind, Message};
 
-/// Adds what the summary in `message` tells.
+/// Adds the summary in `message`.
 pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message) {
     let (transcript, conversation) = (gather.transcript, gather.conversation);
     let line = conversation.first_line(message);
@@ -47,7 +47,7 @@ fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     }
 }
 
-/// A row of ours, of a summary whose paths go from `folder`, if nothing newer is known of what it tells.
+/// A row of our form, from a summary with paths relative to `folder`, if nothing newer is known about it.
 fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option<&str>) {
     if row.section == Section::Requests {
         requests::carry(gather, &row.text, message, row.mark);
@@ -79,7 +79,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),
         Section::Findings => (Section::Findings, Claim::Free, 0.5),
         Section::Details => (Section::Details, Claim::Free, 0.0),
-        // What was current then is history now.
+        // The state at that time is history now.
         Section::State if row.label == state::SAID => (Section::Findings, Claim::Free, 0.5),
         Section::State => (Section::Details, Claim::Free, 0.0),
     };

@@ -1,9 +1,8 @@
-//! Which units a summary of so many tokens tells.
+//! Chooses the units of a summary within a budget of tokens.
 //!
-//! First those with a claim, each kind up to its part of the budget. Then all others by what they add for their length: a
-//! name counts whole when it is told for the first time and little for the second, so that a summary covers much
-//! instead of repeating what is frequent. The gains only fall while units are taken, and so the next best one is found
-//! without looking at all of them again.
+//! First units with a claim, each kind up to its part of the budget. Then the others by their value for their length: a name
+//! counts fully the first time and little the second time, so that a summary covers much instead of repeating what is
+//! frequent. Values only fall while units are taken, so the next best unit is found without evaluating all of them again.
 
 mod told;
 
@@ -17,31 +16,31 @@ use super::entities::{Class, scan};
 use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
 use super::gather::{BETWEEN, LONGEST};
-use super::units::{Claim, Says, Unit};
-use super::{Extract, Summary};
+use super::units::{Claim, Unit, UnitKind};
+use super::{Extract, ExtractiveSummary};
 use crate::facts::is_relative;
 use crate::ids::IdSet;
 use crate::policy::UserWords;
 use crate::tokens::{Estimator, Size};
 
-/// Parts of a budget, in hundredths.
+/// Parts of a budget, in percent.
 const STATE: u64 = 15;
 const PLAN: u64 = 10;
 const CHANGED: u64 = 80;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
 
-/// Changed files may have so many tokens whatever part of the budget these are: beside them, nothing else says as much.
+/// The tokens that changed files may take whatever their part of the budget: nothing else says as much.
 const FOR_CHANGED: u64 = 200;
 
-/// What a name is worth that is told for the second time, and one in an index, of what it is otherwise: names alone say little.
+/// The share of a name's value the second time, and in an index: names alone say little.
 const AGAIN: f64 = 0.15;
 const INDEX: f64 = 0.48;
 
-/// Less of a plan than so many tokens says nothing.
+/// A plan is not clipped below this many tokens: less says nothing.
 const SHORTEST_PLAN: u64 = 24;
 
-/// So many units in a row that do not fit: the others will hardly, either.
+/// After this many units in a row that do not fit, the others are not tried.
 const MISFITS: usize = 100;
 
 pub(super) fn choose(
@@ -49,7 +48,7 @@ pub(super) fn choose(
     tokens: u64,
     words: UserWords,
     estimator: &Estimator,
-) -> Summary {
+) -> ExtractiveSummary {
     let mut choice = Choice::new(extract, tokens, FileRows::Whole, estimator);
     choice.requests(words);
     if tokens > 0 {
@@ -67,14 +66,14 @@ pub(super) fn choose(
     choice.summary()
 }
 
-/// What a summary that somebody else wrote has to be completed by: the user's words that have to be told, and of what is to
-/// be done, of the files that were changed and of the errors' last one, what it does not tell.
+/// What must be added to a summary by another writer: the user's words that must be quoted, and those open to-dos, changed files and
+/// the last error that it does not mention.
 pub(super) fn complete(
     extract: &Extract,
     told: &str,
     words: UserWords,
     estimator: &Estimator,
-) -> Summary {
+) -> ExtractiveSummary {
     let mut choice = Choice::new(extract, u64::MAX, FileRows::Whole, estimator);
     choice.requests(words);
     let mut part = choice.part(100);
@@ -101,7 +100,7 @@ pub(super) fn complete(
     choice.summary()
 }
 
-/// Whether a text tells what a row tells: in its words, or by the name of its file.
+/// Whether a text contains what a row says: its words, or the name of its file.
 fn is_told(row: &Row, text: &str) -> bool {
     let mut files = Vec::new();
     if row.section == Section::Files {
@@ -121,19 +120,19 @@ struct Choice<'c> {
     limit: u64,
     files: FileRows,
     used: Size,
-    /// Which sections have a row that counts.
+    /// The sections that have a row already.
     is_open: [bool; Section::ALL.len()],
-    /// The rows that others go on.
+    /// The rows that others are joined to.
     is_begun: IdSet<(Section, u32, Mark)>,
-    /// What was done to files that are told.
+    /// What was done to the chosen files.
     labels: Vec<&'c str>,
-    /// How often each name is told.
+    /// How often each name occurs in chosen units.
     told: Vec<u8>,
-    /// In the order in which they were chosen.
+    /// The chosen units, in the order of choice.
     chosen: Vec<Chosen<'c>>,
-    /// Those of them that tell what was said and done last.
+    /// Those of them that show what was said and done last.
     state: Range<usize>,
-    /// Which units are chosen, or cannot be.
+    /// The units that are chosen or excluded.
     is_settled: Vec<bool>,
 }
 
@@ -148,12 +147,12 @@ struct Chosen<'c> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counts {
     Yes,
-    /// It counts, and is told all the same.
+    /// It counts, but is always included.
     ButStays,
     No,
 }
 
-/// How much of a part of the budget is used.
+/// A part of the budget, and how much of it is used.
 struct Part {
     limit: u64,
     used: Size,
@@ -192,7 +191,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// The user's words that have to be told, as whole messages; the others are told by their sentences.
+    /// Takes the user's words that must be quoted, as whole messages; other messages are taken sentence by sentence.
     fn requests(&mut self, words: UserWords) {
         for (number, unit) in self.units() {
             let is_last = |request| self.extract.found.last_request == Some(request);
@@ -227,7 +226,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// What was said and done last, from the end as far as there is room; of the very last as much as fits.
+    /// Takes what was said and done last, from the end as far as there is room; the very last is clipped to fit.
     fn state(&mut self) {
         let mut part = self.part(STATE);
         let first = self.chosen.len();
@@ -247,7 +246,7 @@ impl<'c> Choice<'c> {
         self.state = first..self.chosen.len();
     }
 
-    /// What is to be done, in its order; of a plan as much as fits.
+    /// Takes the to-dos in order; a plan is clipped to fit.
     fn plan(&mut self) {
         let mut part = self.part(PLAN);
         let units = self.units();
@@ -266,7 +265,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// The user's sentences, from the end as far as there is room; of one that alone has none, its start.
+    /// Takes the user's sentences, from the end as far as there is room; one that is too long alone is clipped.
     fn sentences(&mut self) {
         let is_sentence = |claim| matches!(claim, Claim::Sentence(_));
         let mut part = self.part(REQUESTS);
@@ -282,14 +281,14 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// What was changed; whether there is room for all of it.
+    /// Takes changed files; returns whether there is room for all.
     fn changed(&mut self) -> bool {
         let mut part = self.part(CHANGED);
         part.limit = part.limit.max(FOR_CHANGED);
         self.newest_first(&mut part, |claim| claim == Claim::Changed)
     }
 
-    /// Takes what has a claim, from the end; whether there is room for all of it.
+    /// Takes units with a claim, from the end; returns whether there is room for all.
     fn newest_first(&mut self, part: &mut Part, has_claim: impl Fn(Claim) -> bool) -> bool {
         let mut numbers: Vec<usize> = self
             .units()
@@ -304,7 +303,7 @@ impl<'c> Choice<'c> {
         has_room
     }
 
-    /// Takes what adds most for its length, until the part is full or nothing adds anything.
+    /// Takes the units with the highest value for their length, until the part is full or nothing has any value.
     fn cover(&mut self, hundredths: u64, has_claim: impl Fn(Claim) -> bool) {
         let mut part = self.part(hundredths);
         let mut best: BinaryHeap<Candidate> = self
@@ -318,11 +317,11 @@ impl<'c> Choice<'c> {
             if misfits >= MISFITS {
                 break;
             }
-            // All that it names has been told since.
+            // All its names are covered by now.
             if now.gain <= 0.0 {
                 continue;
             }
-            // What was best at an earlier look has to be so still.
+            // Values fall, so what was best earlier may not be any more.
             if best.peek().is_some_and(|next| *next > now) {
                 best.push(now);
             } else if self.is_told_as_state(top.number) {
@@ -342,14 +341,14 @@ impl<'c> Choice<'c> {
         let worth = |name: &u32| self.extract.found.weights[*name as usize];
         let new: f64 = names.clone().filter(|n| told(n) == 0).map(worth).sum();
         let text = unit.row.text.len() + unit.row.label.len();
-        // About the tokens of the row with its mark: exact sizes are only for what is about to be taken.
+        // An estimate for the row with its mark: exact sizes are computed only for units about to be taken.
         let cost = |text: usize| (text as f64 / 4.0 + 6.0).sqrt();
-        let gain = match unit.says {
-            Says::Words => {
+        let gain = match unit.kind {
+            UnitKind::Statement => {
                 let again: f64 = names.filter(|n| told(n) == 1).map(worth).sum();
                 (2.0 * unit.base + new + AGAIN * again) / cost(text)
             }
-            Says::Names => {
+            UnitKind::Names => {
                 let left = names.clone().filter(|n| told(n) == 0).count();
                 INDEX * new / cost(text * left / names.len().max(1))
             }
@@ -357,7 +356,7 @@ impl<'c> Choice<'c> {
         Candidate { gain, number }
     }
 
-    /// Whether what was said and done last, which is told as it stands, holds the sentence or the line.
+    /// Whether what was said and done last, which is quoted as it is, contains the sentence or the line.
     fn is_told_as_state(&self, number: usize) -> bool {
         let row = &self.extract.found.units[number].row;
         matches!(row.section, Section::Findings | Section::Details)
@@ -369,14 +368,14 @@ impl<'c> Choice<'c> {
 
     fn take(&mut self, number: usize, part: &mut Part) -> bool {
         let unit = &self.extract.found.units[number];
-        let text = match unit.says {
-            Says::Words => Cow::Borrowed(self.path(&unit.row)),
-            Says::Names => Cow::Owned(self.new_names(&unit.row.text)),
+        let text = match unit.kind {
+            UnitKind::Statement => Cow::Borrowed(self.path(&unit.row)),
+            UnitKind::Names => Cow::Owned(self.new_names(&unit.row.text)),
         };
         self.take_as(number, text, part)
     }
 
-    /// A row's text; a file's path from the folder in which the agent works, where files are told in short.
+    /// A row's text; in the short form, a file's path is relative to the working folder.
     fn path<'r>(&self, row: &'r Row) -> &'r str {
         let folder = self.extract.found.folder.as_deref();
         let below = |folder| row.text.strip_prefix(folder)?.strip_prefix('/');
@@ -387,7 +386,7 @@ impl<'c> Choice<'c> {
             .unwrap_or(&row.text)
     }
 
-    /// Of an index, the names that nothing tells yet.
+    /// The names of an index that do not occur yet.
     fn new_names(&self, index: &str) -> String {
         let names = &self.extract.found.names;
         let is_new = |name: &&str| {
@@ -438,8 +437,7 @@ impl<'c> Choice<'c> {
         });
     }
 
-    /// The size of a row, with the heading if it is the first one of its section; of one that goes on another one, of its
-    /// lines alone.
+    /// The size of a row, with the heading if it is the first one of its section; of a joined row, of its lines alone.
     fn size(&self, unit: &Unit, text: &str) -> Size {
         let section = unit.row.section;
         let mut row = String::new();
@@ -459,14 +457,14 @@ impl<'c> Choice<'c> {
             text: text.to_owned(),
             ..unit.row.clone()
         };
-        // Most that is told of one kind follows another of it.
+        // Most rows follow another one of their section.
         let above = self.labels.iter().find(|label| **label == told.label);
         told.write_to(&mut row, self.files.label(&told, above.copied()));
         self.estimator.text(row.trim_end_matches('\n'))
     }
 }
 
-/// What units have in common that are one row where rows have no labels.
+/// What units must have in common to be joined into one row, in sections without labels.
 fn begun(unit: &Unit) -> (Section, u32, Mark) {
     (unit.row.section, unit.message, unit.row.mark)
 }
@@ -475,7 +473,7 @@ fn sum(a: Size, b: Size) -> Size {
     [a, b].into_iter().sum()
 }
 
-/// A unit and what it would add.
+/// A unit and the value that it would add.
 #[derive(Debug)]
 struct Candidate {
     gain: f64,
@@ -483,7 +481,7 @@ struct Candidate {
 }
 
 impl Ord for Candidate {
-    /// The better one is greater; of two that are as good, the earlier one.
+    /// The better one is greater; of two equal ones, the earlier one.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_gain = self.gain.total_cmp(&other.gain);
         by_gain.then_with(|| other.number.cmp(&self.number))

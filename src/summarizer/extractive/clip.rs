@@ -1,13 +1,13 @@
-//! Texts made shorter, and taken apart into sentences.
+//! Shortens texts, and splits them into sentences.
 //!
-//! A cut falls between names where it can: half a path looks like a path. What is cut is marked, and no word is added.
+//! Cuts fall between names if possible, since half a path looks like a path. Cuts are marked, and no word is added.
 
 use std::borrow::Cow;
 
 use super::entities::is_in_names;
 use crate::tokens::Estimator;
 
-/// Stands where something was cut out.
+/// Marks a cut.
 pub(super) const CUT: &str = "…";
 
 /// How far back a cut looks for a place between names, in bytes.
@@ -21,15 +21,14 @@ pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{} {CUT}", text[..cut(text, most)].trim_end()))
 }
 
-/// `text` if it has no more than `most` tokens, else its start and its end, for what is long was mostly pasted between a
-/// person's own words.
+/// `text` if it has at most `most` tokens, else its start and its end: a long text was mostly pasted between a person's own words.
 pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator) -> Cow<'t, str> {
     let fits = |text: &str| estimator.tokens(estimator.text(text)) <= most;
     if fits(text) {
         return Cow::Borrowed(text);
     }
     let (mut clipped, mut low) = (CUT.to_owned(), 0);
-    // No method counts fewer than one token for that many bytes of a text that has something to say.
+    // No counting method has more bytes of meaningful text for one token.
     let mut high = text.len().min(
         usize::try_from(most)
             .unwrap_or(usize::MAX)
@@ -47,7 +46,7 @@ pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator
     Cow::Owned(clipped)
 }
 
-/// About `bytes` bytes of the start and the end.
+/// The start and the end of about `bytes` bytes together.
 fn around(text: &str, bytes: usize) -> String {
     let head = cut(text, bytes - bytes / 3);
     let behind = cut(text, text.len() - bytes / 3).max(head);
@@ -56,7 +55,7 @@ fn around(text: &str, bytes: usize) -> String {
     format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
 }
 
-/// The last place at or before `most` that is between two names, or at least between two characters.
+/// The last place at or before `most` between two names, or at least between two characters.
 fn cut(text: &str, most: usize) -> usize {
     let mut most = most.min(text.len());
     while !text.is_char_boundary(most) {

@@ -1,8 +1,7 @@
 //! The names in a text: paths, symbols, addresses, ids, errors, flags, numbers.
 //!
-//! They are what a later step of an agent refers to, so a summary is worth as much as the names that it covers. One pass
-//! by hand over the bytes, because every byte of a transcript goes through here. A name consists of ASCII; what is around
-//! it may be of any language.
+//! Later steps of an agent refer to these names, so a summary is measured by the names that it covers. A hand-written pass over
+//! the bytes, because every byte of a transcript is processed. Names are ASCII; the text around them may be in any language.
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// How much more a name of this class is worth than others.
+    /// The weight of names of this class.
     pub(super) fn prior(self) -> f64 {
         match self {
             Class::Path => 1.6,
@@ -30,7 +29,7 @@ impl Class {
     }
 }
 
-/// What bytes that a name may hold are; 0 for all others.
+/// The kinds of bytes that a name may contain; 0 for all others.
 const IN_NAMES: [u8; 256] = {
     let mut table = [0; 256];
     let mut b = 0;
@@ -59,7 +58,7 @@ const SLASH: u8 = 1 << 4;
 const JOINS: u8 = 1 << 5;
 const OTHER: u8 = 1 << 6;
 
-/// Whether a cut before this character and after another one of its kind would make a part of a name look like a name.
+/// Whether a cut before this character could make a part of a name look like a name.
 pub(super) fn is_in_names(c: char) -> bool {
     // Scripts without blanks between words can be cut anywhere.
     u8::try_from(c).map_or(c.is_alphanumeric() && c < '\u{2e80}', |b| {
@@ -67,7 +66,7 @@ pub(super) fn is_in_names(c: char) -> bool {
     })
 }
 
-/// Whether the bytes around a place of a text may be of one name.
+/// Whether the bytes around a place in a text may belong to one name.
 pub(super) fn is_within_word(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     let is_one = |at: usize| {
@@ -78,7 +77,7 @@ pub(super) fn is_within_word(text: &str, at: usize) -> bool {
     at > 0 && is_one(at - 1) && is_one(at)
 }
 
-/// Calls `found` with each name in `text`, in its order; names that come again, too.
+/// Calls `found` with each name in `text` in order, repeated ones included.
 pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -95,7 +94,7 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
         }
         let length = at - start;
         at += usize::from(length == 0);
-        // Most words are of small letters alone, and none of those is a name.
+        // Most words have only lower-case letters, and none of those is a name.
         if length >= 3 && kinds != LOWER {
             // ASCII bytes are characters of their own.
             token(&text[start..start + length], kinds, &mut found);
@@ -103,7 +102,7 @@ pub(super) fn scan<'t>(text: &'t str, mut found: impl FnMut(Class, &'t str)) {
     }
 }
 
-/// Calls `found` with the names in a token that holds bytes of these kinds, and no others.
+/// Calls `found` with the names in a token that has bytes of exactly these kinds.
 fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) {
     let has = |kind: u8| kinds & kind != 0;
     let ends = |c: char| matches!(c, '.' | ':' | '-' | '/' | '#' | '+' | '@' | '~');
@@ -140,10 +139,10 @@ fn token<'t>(token: &'t str, kinds: u8, found: &mut impl FnMut(Class, &'t str)) 
     }
 }
 
-/// Without the line and column that tools put behind a path.
+/// A path without the line and column that tools append.
 fn without_position(token: &str) -> &str {
     let mut token = token;
-    // Most names end with a letter, and that is seen at once.
+    // A quick test: most names end with a letter.
     while token.ends_with(|c: char| c.is_ascii_digit() || c == ':')
         && let Some((before, behind)) = token.rsplit_once(':')
         && !before.is_empty()
@@ -165,7 +164,7 @@ fn is_path(token: &str) -> bool {
     has_letter && token.len() >= 4 && (slashes >= 2 || has_extension)
 }
 
-/// What a token without slashes is; it holds bytes of no other kinds than these.
+/// The class of a token without slashes that has bytes of these kinds.
 fn class(token: &str, kinds: u8) -> Option<Class> {
     let bytes = token.as_bytes();
     if let Some(flag) = token.strip_prefix("--") {
@@ -226,13 +225,13 @@ fn is_id(token: &str, digits: usize, letters: usize) -> bool {
     token.split_once('-').is_some_and(is_numbered)
 }
 
-/// A day and a time of it, as in `2026-03-01T14:00:00.5Z`.
+/// A date and time, as in `2026-03-01T14:00:00.5Z`.
 fn is_time(bytes: &[u8], digits: usize, letters: usize) -> bool {
     let marks = || bytes.iter().filter(|b| matches!(b, b'T' | b'Z')).count();
     bytes.starts_with(b"2") && digits >= 8 && letters == marks()
 }
 
-/// With dots, colons, underscores or humps between letters.
+/// With dots, colons, underscores or capitals between letters.
 fn is_symbol(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| match pair {
         [a, b'_' | b'.' | b':'] => a.is_ascii_alphanumeric() && bytes.last() != Some(&pair[1]),

@@ -1,4 +1,4 @@
-//! Facts as units: files, commands, errors, to-dos and plans, and what the last edits put in.
+//! Facts as units: files, commands, errors, to-dos and plans, and the lines that the last edits added.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,26 +16,26 @@ use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
 use crate::transcript::Message;
 
-/// How much of a command and of a plan is told, in bytes.
+/// How much of a command and of a plan is quoted, in bytes.
 const LONGEST_COMMAND: usize = 240;
 const LONGEST_PLAN: usize = 2_400;
 
-/// How much of a line of an error is told, in bytes.
+/// How much of a line of an error is quoted, in bytes.
 const LONGEST_ERROR: usize = 200;
 
 /// How labels of plans begin, other than those of to-dos.
 const PLAN: &str = "plan";
 
-/// Stands behind what was done to a file before it was read.
+/// Separates a change of a file from a later read of it.
 const BEFORE: &str = " before";
 
-/// So many parts of a file, the last ones that were read, at most.
+/// The most parts of a file: those that were read last.
 const PARTS_OF_A_FILE: usize = 32;
 
-/// So many lines of one edit or write at most.
+/// The most lines of one edit or write.
 const ADDED_LINES: usize = 400;
 
-/// What facts are worth besides their names.
+/// The values of facts besides their names.
 pub(super) const CHANGED: f64 = 3.0;
 pub(super) const SEEN: f64 = 0.6;
 pub(super) const RAN: f64 = 2.0;
@@ -49,14 +49,14 @@ pub(super) enum Output {
     File,
     /// One that a later result shows.
     OldFile,
-    /// What a command said.
+    /// The output of a command.
     Command,
     /// Anything else.
     Other,
 }
 
-/// Adds the facts of `own`, the exchanges of the span; of to-dos and plans, only what those `behind` do not write anew.
-/// Gives what the results of files and commands show, by their blocks.
+/// Adds the facts of `own`, the exchanges of the span; to-dos and plans only if the exchanges `behind` the span do not rewrite them.
+/// Returns what the results of files and commands show, by their blocks.
 pub(super) fn gather(
     gather: &mut Gather<'_, '_>,
     own: &[Exchange],
@@ -86,7 +86,7 @@ pub(super) fn gather(
     outputs(own, &files)
 }
 
-/// What an earlier summary can tell of only if nothing else does: a command, the to-dos, the plan. Files are known by
+/// Facts that an earlier summary may repeat only if nothing newer is known: a command, the to-dos, the plan. Files are identified by
 /// their paths.
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
@@ -149,8 +149,8 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
     outputs
 }
 
-/// The folder that paths in a summary may go from: where the agent works at the end of the span, from which a summary's
-/// record has it, and still does at the end of the conversation.
+/// The folder that paths in a summary may be relative to: the agent's working folder at the end of the span, which the summary's
+/// record names, if it is still the same at the end of the conversation.
 fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
     let conversation = gather.conversation;
     let folder_at = |message: &Message| {
@@ -162,7 +162,7 @@ fn folder_of_summary(gather: &Gather<'_, '_>) -> Option<String> {
     (end == last).then_some(end)
 }
 
-/// The path of a file as a summary tells it: as it is written, but for one that is relative to another folder.
+/// The path of a file in a summary: as written, unless it is relative to another folder.
 fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> &'f str {
     let folder = gather.found.folder.as_deref();
     match is_relative(written) && spelled(written, folder) != file.path {
@@ -171,7 +171,7 @@ fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> &'f
     }
 }
 
-/// The line of the call; with that of the result where the label has a number, which may stand there alone.
+/// The line of the call; and that of the result if the label has a number, which may occur only there.
 fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>, label: &str) -> Mark {
     let has_number = label.contains(|c: char| c.is_ascii_digit());
     Mark {
@@ -191,7 +191,7 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     let mut done = file.operations.iter().filter(is_done);
     let change = done.rfind(|o| !is_look(o));
     let mut told = label(gather, last);
-    // What was changed stays known as such, whoever looked at it since.
+    // A changed file stays marked as changed even if it was read since.
     if let Some(change) = change.filter(|_| is_look(last)) {
         told = format!("{told}, {}{BEFORE}", label(gather, change));
     }
@@ -211,7 +211,7 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     }
 }
 
-/// A file that an earlier summary knows as changed: who only looked at it since has not taken that back.
+/// A file that was changed according to an earlier summary: it stays marked as changed even if it was read since.
 pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
     if is_change(&earlier.label) && !is_change(&unit.row.label) {
         let words = earlier.label.split(", ").find(|words| is_change(words));
@@ -223,7 +223,7 @@ pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
     }
 }
 
-/// What was done, with the lines of a read where the transcript names their numbers.
+/// What was done, with the line numbers of a read if the transcript names them.
 fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
     let what = match (operation.what, operation.done) {
         (What::Read(_), Done::Failed) => "read failed",
@@ -248,12 +248,12 @@ fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
     }
 }
 
-/// Whether a row tells of a plan that was shown, and not of a to-do.
+/// Whether a row is about a plan and not a to-do.
 pub(super) fn is_plan(row: &Row) -> bool {
     row.section == Section::Plan && row.label.starts_with(PLAN)
 }
 
-/// Whether the label of a file tells of a change.
+/// Whether the label of a file is about a change.
 pub(super) fn is_change(label: &str) -> bool {
     let is_one = |words: &str| {
         ["wrote", "edited", "deleted"]
@@ -277,7 +277,7 @@ fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> b
     })
 }
 
-/// Lines that edits and writes put in, as far as no later one of the same file takes them out again.
+/// Lines that edits and writes added and no later one of the same file removed.
 fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
     let transcript = gather.transcript;
     let mut added: Vec<(Place, Vec<String>)> = Vec::new();
@@ -329,7 +329,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
     }
 }
 
-/// Each command once: with how it ended last.
+/// Each command once, with its last result.
 fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let mut last: BTreeMap<String, usize> = BTreeMap::new();
     let commands = commands(gather.transcript, own);
@@ -349,14 +349,14 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     }
 }
 
-/// Each line of an error once, whatever numbers are in it: where it was met last.
+/// Each line of an error once, ignoring numbers: where it occurred last.
 fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let mut told = IdSet::default();
     for failure in failures(gather.transcript, own).iter().rev() {
         let mut new: Vec<Cow<'_, str>> = Vec::new();
         for line in &failure.lines {
             let line = clip(line, LONGEST_ERROR);
-            // What is told as an error is no detail of an output besides.
+            // A line that is an error need not be a detail of an output too.
             gather.lines.insert(hash(&line));
             let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
             if told.insert(hash(&kind)) {
@@ -407,7 +407,7 @@ fn add_todos(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     }
 }
 
-/// How a command ended, in words of ours and with the status that was said.
+/// How a command ended, in our own words, with its status if known.
 fn ended(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit {code}"),

@@ -1,4 +1,4 @@
-//! What a user has asked a summary to keep, as words to look for. They steer the choice, and stand in no summary.
+//! The instructions for a summary, as words to look for. They influence what is chosen, and never appear in a summary.
 
 /// Words that make a statement worth more.
 #[derive(Debug, Default)]
@@ -28,14 +28,14 @@ impl Focus {
         Focus { words }
     }
 
-    /// What a text is worth for the words that it holds.
+    /// The value of a text for the words that it contains.
     pub(super) fn worth(&self, text: &str) -> f64 {
         if self.words.is_empty() {
             return 0.0;
         }
         let lower = text.to_lowercase();
         let held = self.words.iter().filter(|word| lower.contains(*word));
-        // Any word counts most; more of them, less each.
+        // The first word counts most, each further one less.
         let held = held.count() as f64;
         3.0 * held / (held + 1.0)
     }

@@ -14,17 +14,17 @@
 //!   do cargo test $t; done
 //! ```
 //!
-//! At the start of a line stand headings, marks and fences, nothing else. What follows the first line of a row is indented
-//! by two blanks, but for the user's words, which stand as they are: where they have more than one line, or blanks around
-//! them, they stand between fences that are longer than any of theirs. So no text can pass for structure. Labels are words
-//! of a fixed list and stand in the sections that have them; a file without one has that of the file above it.
+//! Only headings, marks and fences are at the start of a line. The lines of a row after its first are indented by two blanks.
+//! The user's words are not indented: if they have more than one line, or blanks around them, they are between fences that are
+//! longer than any fence in them. So no text can be mistaken for structure. Labels are from a fixed list, in sections that have
+//! labels; a file without one has that of the file above it.
 
 /// A part of a summary, in the order of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Section {
-    /// What the user has written.
+    /// Typed messages.
     Requests,
-    /// What an agent wrote when it summarised what was before.
+    /// Earlier summaries by an agent.
     Earlier,
     /// To-dos, and a plan that was shown.
     Plan,
@@ -32,7 +32,7 @@ pub enum Section {
     Files,
     /// Commands, with how they ended.
     Commands,
-    /// Lines that say what went wrong.
+    /// Error messages.
     Errors,
     /// Sentences of the assistant.
     Findings,
@@ -97,15 +97,15 @@ pub(super) enum Labels {
     None,
 }
 
-/// Stands behind a label.
+/// Follows a label.
 const BEHIND_LABEL: &str = ": ";
 
-/// How files are told.
+/// How files are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileRows {
-    /// Each with its label and its path as it was written.
+    /// Each with its label and its path as written.
     Whole,
-    /// What was done to several files in a row stands with the first one; paths go from the folder in which the agent works.
+    /// A label that is the same for several files in a row is written once; paths are relative to the working folder.
     Short,
 }
 
@@ -125,7 +125,7 @@ impl FileRows {
 pub struct Mark {
     /// The line.
     pub line: u64,
-    /// The line of the result, where a row says something of a call and of its result.
+    /// The line of the result, if a row is about a call and its result.
     pub and: Option<u64>,
 }
 
@@ -136,21 +136,21 @@ impl Mark {
     }
 }
 
-/// A statement, and where it comes from.
+/// A statement with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The section that it stands in.
     pub section: Section,
     /// Where it comes from.
     pub mark: Mark,
-    /// What was done, or what became of it, in words of a fixed list; empty in sections without labels.
+    /// What was done or how it ended, from a fixed list; empty in sections without labels.
     pub label: String,
-    /// Words of the transcript, not empty: of the user as they were written, of others without blanks around them.
+    /// Text of the transcript, not empty: the user's words exactly, other text trimmed.
     pub text: String,
 }
 
 impl Row {
-    /// Appends the row as it stands in a summary, with this label and its line end.
+    /// Appends the row as written in a summary, with this label and a line break.
     pub(super) fn write_to(&self, out: &mut String, label: &str) {
         let Mark { line, and } = self.mark;
         out.push_str(&match and {
@@ -177,7 +177,7 @@ impl Row {
     }
 }
 
-/// What a fence consists of, and how often at least.
+/// The character of a fence, and its shortest length.
 const FENCE: char = '~';
 const SHORTEST_FENCE: usize = 3;
 
@@ -198,7 +198,7 @@ fn is_fence(line: &str) -> bool {
     line.len() >= SHORTEST_FENCE && line.chars().all(|c| c == FENCE)
 }
 
-/// The text of `rows`, which are in the order of the sections; without a line end behind it.
+/// The text of `rows`, which are in the order of the sections, without a final line break.
 pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows) -> String {
     let mut out = String::new();
     let mut above: Option<&Row> = None;
@@ -219,17 +219,17 @@ pub(super) fn write<'r>(rows: impl IntoIterator<Item = &'r Row>, files: FileRows
     out
 }
 
-/// A text that may hold a summary of this form.
+/// A text that may contain a summary of this form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed<'t> {
-    /// What stands before it: all of the text where there is none.
+    /// The text before the summary: all of it if there is none.
     pub before: &'t str,
-    /// Its rows. What follows the last one is no part of it.
+    /// Its rows. Text after the last one does not belong to it.
     pub rows: Vec<Row>,
 }
 
-/// Reads the first summary in `text`. It begins with a heading that a row follows, and ends with the last row: somebody
-/// else's text may have the same headings, or stand around it.
+/// Reads the first summary in `text`. It begins with a heading that is followed by a row, and ends with the last row: other text may
+/// have the same headings, or surround it.
 pub fn parse(text: &str) -> Parsed<'_> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -291,7 +291,7 @@ fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row,
     let mark = match mark.split_once(',') {
         Some((line, and)) => Mark {
             line: number(line)?,
-            // Summaries of old have no letter there.
+            // Summaries by older versions have no letter there.
             and: Some(number(and.strip_prefix('L').unwrap_or(and))?),
         },
         None => Mark::line(number(mark)?),
@@ -331,11 +331,11 @@ fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row,
     Some((of(label, text), behind))
 }
 
-/// A text of which the first line is given, with the indented lines that `rest` begins with; and what follows these.
+/// The first line with the indented lines that `rest` begins with, and what follows these.
 fn indented<'t>(first: &str, rest: &'t str) -> (String, &'t str) {
     let mut text = first.to_owned();
     let (mut end, mut looked_at) = (rest, rest);
-    // Empty lines belong to it where it goes on behind them.
+    // Empty lines belong to it if indented lines follow.
     let mut empty = 0;
     while !looked_at.is_empty() {
         let (line, behind) = line_of(looked_at);

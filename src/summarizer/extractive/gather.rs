@@ -1,6 +1,6 @@
-//! What is gathered of a span, and how a unit, a line or a name is added to it.
+//! Gathers the units, lines and names of a span.
 //!
-//! Never decides what is worth adding.
+//! Does not decide what is worth adding.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::entities::Class;
 use super::focus::Focus;
 use super::form::{Mark, Row, Section};
 use super::names::{Counted, Speaker, hash};
-use super::units::{Claim, Says, Unit, Units};
+use super::units::{Claim, Unit, UnitKind, Units};
 use crate::facts::{Earlier, MessageOrigin};
 use crate::ids::{IdMap, IdSet};
 use crate::policy::Policy;
@@ -20,24 +20,24 @@ use crate::transcript::{Block, Conversation, Transcript};
 /// The longest statement of any kind but the user's, in bytes.
 pub(super) const LONGEST: usize = 320;
 
-/// The shortest line of an output that says something, in bytes.
+/// The shortest line of an output that is worth a unit, in bytes.
 const SHORTEST: usize = 6;
 
-/// How many names a line of an index holds.
+/// The most names in a line of an index.
 const IN_A_LINE: usize = 6;
 
-/// Stands between the names of an index.
+/// Separates the names of an index.
 pub(super) const BETWEEN: &str = ", ";
 
-/// Where the units of a span are taken from.
+/// The span and what has been gathered of it.
 pub(super) struct Gather<'g, 'a> {
     pub(super) transcript: &'g Transcript<'a>,
     pub(super) conversation: &'g Conversation,
     pub(super) origins: &'g [MessageOrigin],
     pub(super) earlier: &'g Earlier,
-    /// The messages that are told.
+    /// The messages that are summarised.
     pub(super) span: Range<usize>,
-    /// The first message that is seen without the summary: behind the span, and behind what nobody reads.
+    /// The first message that is kept after the summary: after the span, and after messages that no summariser reads.
     pub(super) end: usize,
     pub(super) first_line: u64,
     pub(super) policy: &'g Policy,
@@ -48,24 +48,24 @@ pub(super) struct Gather<'g, 'a> {
     pub(super) lines: IdSet<u64>,
     /// Texts of the user that are units already.
     pub(super) said: IdSet<u64>,
-    /// The units of files, by the hashes of their paths in one spelling.
+    /// The units of files, by the hashes of their normalised paths.
     pub(super) files: IdMap<u64, usize>,
-    /// Facts that an earlier summary cannot tell any more.
+    /// Facts that an earlier summary must not repeat, because something newer is known.
     pub(super) known: IdSet<(Section, u64)>,
 }
 
-/// Names for indexes, in the order in which they were met.
+/// Names for indexes, in the order of their first occurrence.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     names: Vec<Indexed>,
-    /// One name after the other.
+    /// All names, one after the other.
     text: String,
 }
 
-/// A name for an index, and where it was met first.
+/// A name for an index, and where it occurred first.
 #[derive(Debug)]
 struct Indexed {
-    /// Where it stands in the index's text.
+    /// Its place in the index's text.
     name: Range<usize>,
     number: u32,
     message: u32,
@@ -78,7 +78,7 @@ impl Gather<'_, '_> {
         self.found.weights = self.found.names.weights(messages);
     }
 
-    /// Adds a unit and gives it back; what says nothing is none.
+    /// Adds a unit and returns it; `None` for an empty text.
     pub(super) fn add(
         &mut self,
         mut row: Row,
@@ -90,7 +90,7 @@ impl Gather<'_, '_> {
         if text.is_empty() {
             return None;
         }
-        // The user's words stay as they are.
+        // The user's words are not trimmed.
         if row.section != Section::Requests && text.len() < row.text.len() {
             row.text = text.to_owned();
         }
@@ -100,7 +100,7 @@ impl Gather<'_, '_> {
             row,
             message,
             claim,
-            says: Says::Words,
+            kind: UnitKind::Statement,
             names,
         });
         self.found.units.last_mut()
@@ -121,7 +121,7 @@ impl Gather<'_, '_> {
         Mark::line(self.first_line + u64::from(line))
     }
 
-    /// Counts the names of a text, and remembers those for an index.
+    /// Counts the names of a text, and collects those for an index.
     pub(super) fn count<'t>(
         &mut self,
         text: &'t str,
@@ -150,7 +150,7 @@ impl Gather<'_, '_> {
         })
     }
 
-    /// Adds indexes: the names that a text was the first to say, those together that are worth most.
+    /// Adds indexes of names that first occurred in a text, grouped by value.
     pub(super) fn index(&mut self) {
         let Index { mut names, text } = std::mem::take(&mut self.index);
         let is_same = |a: &Indexed, b: &Indexed| (a.message, a.line) == (b.message, b.line);
@@ -167,7 +167,7 @@ impl Gather<'_, '_> {
                     row: self.row(Section::Details, line, &words),
                     message,
                     claim: Claim::Free,
-                    says: Says::Names,
+                    kind: UnitKind::Names,
                     names: self.found.names.of_numbers(numbers),
                 };
                 self.found.units.push(unit);
@@ -175,13 +175,12 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// A line of an output or of a file, if no other one said the same; without a worth of its own only if it names
-    /// something.
+    /// Adds a line of an output or a file, unless it occurred before; if it has no value of its own, only if it contains a name.
     pub(super) fn detail(&mut self, line: &str, message: u32, at: u32, base: f64) {
         self.line(line, None, message, at, base);
     }
 
-    /// The same of a line of `counted`.
+    /// The same for a line of `counted`.
     pub(super) fn line(
         &mut self,
         line: &str,
@@ -199,7 +198,7 @@ impl Gather<'_, '_> {
             Some(counted) => self.found.names.of_part(&line, counted),
             None => self.found.names.of(&line),
         };
-        // What says nothing here may say something where it comes again: at the end of an output.
+        // A line without value here may have one when it comes again at the end of an output.
         if base <= 0.0 && names.is_empty() || !self.lines.insert(hash(&line)) {
             return;
         }
@@ -208,14 +207,14 @@ impl Gather<'_, '_> {
             row: self.row(Section::Details, at, &line),
             message,
             claim: Claim::Free,
-            says: Says::Words,
+            kind: UnitKind::Statement,
             names,
         };
         self.found.units.push(unit);
     }
 }
 
-/// A call's input as JSON; what stands in strings is as it reads.
+/// A call's input as JSON, with unescaped strings.
 pub(super) fn input<'t>(transcript: &'t Transcript<'_>, call: &Block) -> Cow<'t, str> {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match transcript.bytes(call.line, call.content) {

@@ -1,9 +1,9 @@
-//! Which lines of an output or of a file say most about it.
+//! Selects the lines of an output or a file that say most about it.
 
-/// As many lines of one output, from its start and from its end, are looked at.
+/// How many lines from the start and from the end of an output are examined.
 const LOOKED_AT: usize = 200;
 
-/// Lines of an output, and its last two lines that say something: results stand at the end.
+/// The lines of an output, and its last two lines that are not blank: results are at the end.
 pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterator<Item = &str>) {
     let lines: Vec<&str> = text.split('\n').filter(|l| !l.trim().is_empty()).collect();
     let mut others = lines;
@@ -17,7 +17,7 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
     )
 }
 
-/// A line of a file without the number that a tool put before it.
+/// A line of a file without the line number of a tool.
 pub(super) fn without_number(line: &str) -> &str {
     let rest = line
         .trim_start()
@@ -28,7 +28,7 @@ pub(super) fn without_number(line: &str) -> &str {
     }
 }
 
-/// Whether a line of a file tells its structure: a definition, or a heading.
+/// Whether a line of a file shows its structure: a definition or a heading.
 pub(super) fn is_outline(line: &str) -> bool {
     const BEFORE: [&str; 14] = [
         "pub",

@@ -1,14 +1,14 @@
-//! The summary that needs no model: words of the transcript, each row with the line that it comes from.
+//! Summaries without a model: words of the transcript, each row with the line that it comes from.
 //!
-//! Nothing is invented: every path, name and number stands in the transcript; ours are the headings, the marks and a few
-//! labels. Everything that could be told becomes a typed unit (`gather`); some kinds have a claim to a part of the
-//! budget, and all compete for the rest by the names that nobody has told yet (`choose`).
+//! Nothing is invented: every path, name and number is in the transcript; only headings, marks and a few labels are ours. All
+//! candidates become typed units (`gather`). Some kinds have a claim to a part of the budget, and all compete for the rest by
+//! the names that are not covered yet (`choose`).
 //!
-//! The form reads back ([`parse`]), so that a summary of a summary carries rows on instead of retelling them. The user's
-//! words stand in it exactly as they were written, and a reader finds each message by a plain search: one of several
-//! lines stands between fences, and every other text that has several is indented. So no text can pass for structure.
+//! The form can be read back ([`parse`]), so that a summary of a summary keeps its rows instead of rephrasing them. The user's
+//! words are quoted exactly, so that a plain search finds each message: a message of several lines is between fences, and any
+//! other text of several lines is indented. So no text can be mistaken for structure.
 //!
-//! Never reads more than it is given, and never needs longer than a few passes over the span.
+//! Takes a few passes over the span.
 
 mod carried;
 mod choose;
@@ -43,7 +43,7 @@ use units::Units;
 pub use form::{Mark, Parsed, Row, Section, parse};
 pub use requests::is_put_there;
 
-/// What a span of messages has to tell; summaries of any size are made of it.
+/// The extract of a span of messages, from which summaries of any size are made.
 #[derive(Debug)]
 pub struct Extract {
     found: Units,
@@ -52,51 +52,49 @@ pub struct Extract {
 
 /// A summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
-    /// Its text; empty where there is nothing to tell, or no room for it.
+pub struct ExtractiveSummary {
+    /// Its text; empty if there is nothing to say or no room.
     pub text: String,
     /// The rows that the text consists of.
     pub rows: Vec<Row>,
-    /// Messages of the user in the span whose words are all there.
+    /// Typed messages in the span that are quoted in full.
     pub user_verbatim: u64,
-    /// Messages of the user in the span of whose words only a part is there.
+    /// Typed messages in the span that are quoted in part.
     pub user_clipped: u64,
     /// The tokens of the text.
     pub tokens: u64,
-    /// The tokens that count against the budget: without the user's words where these stand outside of it.
+    /// The tokens that count against the budget; without the user's words if these do not count.
     pub counted: u64,
 }
 
-/// What summaries are made of.
+/// The source of an extract.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'s, 'a> {
     /// The transcript.
     pub transcript: &'s Transcript<'a>,
     /// The conversation in it.
     pub conversation: &'s Conversation,
-    /// What each of its messages is to this compaction.
+    /// Where each of its messages comes from.
     pub origins: &'s [MessageOrigin],
-    /// How earlier summaries begin.
+    /// Recognises earlier summaries.
     pub earlier: &'s Earlier,
     /// The number (from 1) of the transcript's first line in its file.
     pub first_line: u64,
     /// What a summary must keep; "" = nothing special.
     pub instructions: &'s str,
-    /// Of this `[tools]`, and of `[summary]` the text, how much of the span is read, and how long a message of the user may
-    /// be.
+    /// The policy: `[tools]`, and in `[summary]` the text, how much of the span is read, and how long a quoted message may be.
     pub policy: &'s Policy,
 }
 
 impl Extract {
-    /// Gathers what the messages `span` of a conversation tell.
+    /// Gathers the extract of the messages `span`.
     ///
-    /// Where the policy has a summariser read only so many characters, what is not whole within them is not told, but for
-    /// the last message that a person typed.
+    /// If the policy limits the input of a summariser, messages beyond the limit are left out, except for the last typed one.
     pub fn of(source: Source<'_, '_>, span: Range<usize>) -> Extract {
         Extract::gathered(source, span, |gather| gather.all())
     }
 
-    /// Gathers the user's words alone: what a summary with 0 tokens tells of the span is all that this can be asked for.
+    /// Gathers the user's words alone: enough for a summary of 0 tokens.
     pub fn words(source: Source<'_, '_>, span: Range<usize>) -> Extract {
         Extract::gathered(source, span, |gather| gather.words())
     }
@@ -139,21 +137,31 @@ impl Extract {
         }
     }
 
-    /// A summary of no more than `tokens` tokens, besides what has to be told: with `UserWords::Verbatim` all words of the
-    /// user, else the last message of the conversation that a person typed, if the span holds it; each of them up to
-    /// `summary.user_message_max`. With 0 tokens it tells just these.
-    pub fn summary(&self, tokens: u64, words: UserWords, estimator: &Estimator) -> Summary {
+    /// A summary of at most `tokens` tokens, besides what must be quoted: all typed messages with `UserWords::Verbatim`, else the
+    /// last typed message of the conversation if it is in the span; each up to `summary.user_message_max`. With 0 tokens it
+    /// consists of these alone.
+    pub fn summary(
+        &self,
+        tokens: u64,
+        words: UserWords,
+        estimator: &Estimator,
+    ) -> ExtractiveSummary {
         choose::choose(self, tokens, words, estimator)
     }
 
-    /// What the summary `told`, which somebody else wrote, leaves out and must not: the words that [`Extract::summary`]
-    /// tells with 0 tokens, what is to be done, the files that were changed, and the last error.
-    pub fn completing(&self, told: &str, words: UserWords, estimator: &Estimator) -> Summary {
+    /// What must be added to the summary `told` by another writer, if it does not contain it: the words that
+    /// [`Extract::summary`] quotes with 0 tokens, to-dos, changed files, and the last error.
+    pub fn completing(
+        &self,
+        told: &str,
+        words: UserWords,
+        estimator: &Estimator,
+    ) -> ExtractiveSummary {
         choose::complete(self, told, words, estimator)
     }
 }
 
-/// The paths, symbols, addresses, ids and figures in a text, each once, in its order.
+/// The paths, symbols, addresses, ids and figures in a text, each once, in order.
 pub fn names(text: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut seen = BTreeSet::new();

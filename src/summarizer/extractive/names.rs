@@ -1,4 +1,4 @@
-//! The names of a conversation, counted: how often, how lately, and by whom each was said.
+//! Counts the names of a conversation: how often, how recently and by whom each was mentioned.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use super::entities::{Class, is_within_word, scan};
 use crate::ids::IdMap;
 
-/// Who says something.
+/// Who mentions a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     /// The user or the assistant, in words or in a call.
@@ -17,16 +17,16 @@ pub(super) enum Speaker {
     Tool,
 }
 
-/// Of so many places that a tool lists at once, each is worth half: one of a few is more likely to be gone to.
+/// If a tool lists this many places at once, each has half the value: one of a few is more likely to be visited.
 const LISTED: f64 = 16.0;
 
 /// All names, and those of each unit.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// By a hash of the name: the same in every run, whatever it meets.
+    /// By a hash of the name, which is the same in every run.
     numbers: IdMap<u64, u32>,
     names: Vec<Name>,
-    /// The names of one unit after the other.
+    /// The names of all units, one after the other.
     of_units: Vec<u32>,
 }
 
@@ -36,16 +36,16 @@ struct Name {
     count: u32,
     last_message: u32,
     author: bool,
-    /// With how many other places a tool named it first; 0 for one that an author named.
+    /// How many other places a tool listed with its first mention; 0 if the user or the assistant mentioned it.
     listed: u32,
-    /// Whether an index has it.
+    /// Whether it is in an index.
     is_indexed: bool,
 }
 
 /// The names of a unit, each once, as a part of a list of all.
 pub(super) type NamesOf = Range<u32>;
 
-/// A text whose names are known, so that none of its parts is looked through again.
+/// A text whose names are known, so that its parts need not be searched again.
 #[derive(Debug)]
 pub(super) struct Counted<'t> {
     text: &'t str,
@@ -54,7 +54,7 @@ pub(super) struct Counted<'t> {
 }
 
 impl<'t> Counted<'t> {
-    /// The names of a part; nothing for what is no part of the text, or begins or ends within a word of it.
+    /// The names of a part; `None` if it is not a part of the text, or begins or ends within a word.
     fn within(&self, part: &str) -> Option<&[(usize, u32)]> {
         let from = offset(self.text, part).filter(|from| from + part.len() <= self.text.len())?;
         let to = from + part.len();
@@ -69,14 +69,14 @@ impl<'t> Counted<'t> {
     }
 }
 
-/// How far into `text` its part begins.
+/// The offset of `part` in `text`.
 fn offset(text: &str, part: &str) -> Option<usize> {
     (part.as_ptr() as usize).checked_sub(text.as_ptr() as usize)
 }
 
 impl Names {
-    /// Counts the names of a text of message `message`. Calls `index` with each that no index has yet, and with its number;
-    /// it says whether it has put it into one.
+    /// Counts the names of a text of message `message`. Calls `index` with each name that is in no index yet, and its number; it
+    /// returns whether it has added the name to one.
     pub(super) fn count<'t>(
         &mut self,
         text: &'t str,
@@ -132,7 +132,7 @@ impl Names {
         self.sorted(start)
     }
 
-    /// Makes one unit's of the names from `start`: each once.
+    /// Makes the names from `start` on those of one unit, each once.
     fn sorted(&mut self, start: usize) -> NamesOf {
         let mut own = self.of_units.split_off(start);
         own.sort_unstable();
@@ -151,7 +151,7 @@ impl Names {
         &self.of_units[of.start as usize..of.end as usize]
     }
 
-    /// The number of a name, if it was met.
+    /// The number of a name, if it occurred.
     pub(super) fn find(&self, name: &str) -> Option<u32> {
         self.numbers.get(&hash(name)).copied()
     }
@@ -161,8 +161,8 @@ impl Names {
         self.names.len()
     }
 
-    /// What each name is worth to a summary of a conversation of so many messages. Arithmetic that is exact on every
-    /// machine: no logarithm, no exponential.
+    /// The value of each name for a summary of a conversation of `messages` messages. The arithmetic is exact on every machine: no
+    /// logarithms or exponentials.
     pub(super) fn weights(&self, messages: usize) -> Vec<f64> {
         let weight = |name: &Name| {
             let age = 1.0 - f64::from(name.last_message + 1) / messages.max(1) as f64;
@@ -218,7 +218,7 @@ mod tests {
                 assert_eq!(looked_up, alone, "{part:?}");
             }
         }
-        // A copy is no part.
+        // A copy is not a part.
         let copy = text.to_owned();
         assert_eq!(counted.within(&copy), None);
     }

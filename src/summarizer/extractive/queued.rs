@@ -1,7 +1,7 @@
-//! Words of the user that are no message: what was typed while the agent worked.
+//! Words of the user that are not messages: what was typed while the agent was working.
 //!
-//! Claude Code writes it down as it is queued, and sends it as an attachment or not at all; a message of the same words is
-//! the same words.
+//! Claude Code records them when they are queued, and sends them as an attachment or not at all; a message with the same words
+//! counts as the same.
 
 use super::gather::Gather;
 use super::names::hash;
@@ -39,7 +39,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
     }
 }
 
-/// Adds what an attachment holds of the user's words.
+/// Adds the user's words in an attachment.
 pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block) {
     let bytes = gather.transcript.bytes(block.line, block.content);
     let [kind, prompt] = strings(bytes, ["type", "prompt"]);
@@ -49,7 +49,7 @@ pub(super) fn attached(gather: &mut Gather<'_, '_>, message: u32, block: &Block)
 }
 
 fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
-    // Notices of the agent itself are queued, too.
+    // Notices of the agent itself are queued too.
     if text.trim_start().starts_with('<') {
         requests::add_echo(gather, text, message, line);
     } else if !gather.said.contains(&hash(text.trim())) {
@@ -57,7 +57,7 @@ fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     }
 }
 
-/// The strings under `keys` of an object; empty where there is none.
+/// The strings under `keys` of an object; empty if there is none.
 fn strings<const N: usize>(raw: &[u8], keys: [&str; N]) -> [String; N] {
     Value::of(raw).fields(keys).map(|value| {
         let text = value.unescaped().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! The user's words. Each message is a unit as a whole, and so is each sentence of it: which of the two a summary can tell
-//! is known when its size is.
+//! The user's words. Each message is a unit as a whole, and so is each sentence of it: which of the two fits is known only when
+//! the size of the summary is.
 //!
-//! Never changes a word: blanks around a message and empty lines in it are a part of it.
+//! Words are quoted exactly, with blanks around a message and empty lines in it.
 
 use std::borrow::Cow;
 
@@ -12,13 +12,13 @@ use super::units::{Claim, Origin, Request};
 use crate::facts::{MessageOrigin, is_told_picture, picture, said, sentences};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
-/// What the user's words are worth besides their names.
+/// The value of the user's words besides their names.
 const BASE: f64 = 2.0;
 
-/// What a line of a notice is worth besides its names.
+/// The value of a line of a notice besides its names.
 const NOTICE: f64 = 1.0;
 
-/// What a person wrote in a message, without what the agent put beside it.
+/// The typed text of a message, without what the agent added.
 pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     let texts = blocks.iter().map(|block| transcript.block(*block));
     let texts = texts.filter(|block| block.kind == BlockKind::Text);
@@ -29,8 +29,8 @@ pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     words.join("\n")
 }
 
-/// Whether a text under the user's name is one that an agent puts there: reminders, what an editor shows, and the note that
-/// the user broke something off.
+/// Whether a text in a user message was added by an agent: reminders, context from an editor, the note that the user interrupted
+/// something.
 pub fn is_put_there(text: &str) -> bool {
     const TAGS: [&str; 3] = ["<system-reminder>", "<ide_opened_file>", "<ide_selection>"];
     const BROKEN_OFF: &str = "[Request interrupted by user";
@@ -39,7 +39,7 @@ pub fn is_put_there(text: &str) -> bool {
         || text.starts_with(BROKEN_OFF) && text.ends_with(']') && !text.contains('\n')
 }
 
-/// What stands behind the elements that a notice of the agent begins with.
+/// The text after the elements that an agent's notice begins with.
 pub(super) fn behind_notice(text: &str) -> &str {
     let mut rest = text.trim();
     while let Some(tag) = rest
@@ -52,15 +52,15 @@ pub(super) fn behind_notice(text: &str) -> &str {
     rest
 }
 
-/// What the user gave to a command of the agent's own, of which an echo stands in the transcript.
+/// The arguments that the user gave to a command of the agent, from its echo in the transcript.
 pub(super) fn arguments(echo: &str) -> Option<&str> {
     let (_, behind) = echo.split_once("<command-args>")?;
     let (arguments, _) = behind.split_once("</command-args>")?;
     Some(arguments.trim()).filter(|arguments| !arguments.is_empty())
 }
 
-/// Adds what an agent wrote under the user's name: an echo of a command with what the user gave to it, or a notice, of which
-/// what is not in its elements says what to do.
+/// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice, whose text outside of
+/// its elements says what to do.
 pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     if !text.trim_start().starts_with('<') {
         return;
@@ -76,7 +76,7 @@ pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, li
     }
 }
 
-/// Adds a message that the user wrote on a line.
+/// Adds a typed message.
 pub(super) fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     gather.said.insert(hash(text.trim()));
     let mark = gather.mark(line);
@@ -100,7 +100,7 @@ pub(super) fn add_pictures(gather: &mut Gather<'_, '_>, blocks: &[u32], message:
     }
 }
 
-/// Adds a message that an earlier summary tells of, or the pictures of one.
+/// Adds a message that an earlier summary quotes, or its pictures.
 pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
     if is_told_picture(text) {
         push_picture(gather, text, message, mark, Origin::Earlier);
@@ -109,7 +109,7 @@ pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark:
     }
 }
 
-/// Adds what is told of a picture: it goes with the words before it, where the same message has some.
+/// Adds the note about a picture: to the words before it, if the message has any.
 fn push_picture(gather: &mut Gather<'_, '_>, told: &str, message: u32, mark: Mark, origin: Origin) {
     let requests = &mut gather.found.requests;
     if requests

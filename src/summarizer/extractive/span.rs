@@ -1,6 +1,6 @@
-//! The units of a span, from its messages and from the facts of it.
+//! The units of a span, from its messages and its facts.
 //!
-//! One pass over the messages. Of what follows the span, it takes only what a reader still sees there.
+//! One pass over the messages. Of the messages after the span, only their names are used: the reader still sees them.
 
 use std::borrow::Cow;
 
@@ -10,30 +10,30 @@ use super::form::Section;
 use super::gather::{Gather, LONGEST, input};
 use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
-use super::units::{Claim, Says, Unit, Units};
+use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
 use crate::facts::{Exchange, MessageOrigin, decides, exchanges, said, sentences};
 use crate::ids::IdMap;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
 
-/// So many lines of a file at most, besides its outline.
+/// The most lines of a file besides its outline.
 const LINES_OF_A_FILE: usize = 400;
 
-/// What a line of a file's outline is worth besides its names.
+/// The value of a line of a file's outline besides its names.
 const OUTLINE: f64 = 0.1;
 
-/// How the instructions of a project begin that Codex puts before every conversation: they are there again after this one.
+/// How a project's instructions begin, which Codex puts before every conversation: they will be there again.
 const PROJECT: &str = "# AGENTS.md instructions for ";
 
-/// So deep in a call's input values are told apart from keys.
+/// How deep a call's input is searched for values.
 const DEEPEST: u8 = 8;
 
-/// What a sentence is worth besides its names when it says what was decided, or why.
+/// The value of a sentence that states a decision or a reason, besides its names.
 const DECIDES: f64 = 0.5;
 
 impl Gather<'_, '_> {
-    /// All units of the span.
+    /// Gathers all units of the span.
     pub(super) fn all(mut self) -> Units {
         let conversation = self.conversation;
         let exchanges = exchanges(self.transcript, conversation, &self.policy.tools);
@@ -60,7 +60,7 @@ impl Gather<'_, '_> {
         self.found
     }
 
-    /// The units of the user's words, and none of the answers and outputs between them.
+    /// Gathers the units of the user's words alone.
     pub(super) fn words(mut self) -> Units {
         let conversation = self.conversation;
         for number in self.span.clone() {
@@ -78,7 +78,7 @@ impl Gather<'_, '_> {
         self.found
     }
 
-    /// Adds a message of the user, or what may be the user's in one that nobody typed.
+    /// Adds a typed message, or the user's words in one that was not typed.
     fn by_user(&mut self, number: u32, message: &Message) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let blocks = conversation.blocks(message);
@@ -98,7 +98,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Adds the last message of the user among those that nobody reads: it is told all the same.
+    /// Adds the last typed message beyond the input limit: it is always quoted.
     fn unread(&mut self) {
         let messages = &self.conversation.messages;
         let is_typed = |n: &usize| {
@@ -116,7 +116,7 @@ impl Gather<'_, '_> {
         }
         let blocks = conversation.blocks(message);
         let is_call = |b: &u32| transcript.block(*b).kind == BlockKind::Call;
-        // What stands before calls is mostly what they do anyway.
+        // Text before calls mostly announces them.
         let base = if blocks.iter().any(is_call) { 0.3 } else { 1.0 };
         for number_of_block in blocks {
             let block = transcript.block(*number_of_block);
@@ -150,7 +150,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// What is said to the assistant and nobody typed: what a command or a skill consists of, and words beside results.
+    /// Adds text in user messages that was not typed: of commands and skills, and beside results.
     fn instructions(&mut self, text: &str, message: u32, at: u32) {
         let is_notice = text.trim_start().starts_with('<');
         if is_notice || requests::is_put_there(text) || text.starts_with(PROJECT) {
@@ -171,7 +171,7 @@ impl Gather<'_, '_> {
             if !self.lines.insert(hash(&sentence)) {
                 continue;
             }
-            // Why something is as it is stands nowhere else.
+            // Reasons are found nowhere else.
             let base = if decides(&sentence) {
                 base + DECIDES
             } else {
@@ -182,15 +182,15 @@ impl Gather<'_, '_> {
                 row: self.row(Section::Findings, block.line, &sentence),
                 message,
                 claim: Claim::Free,
-                says: Says::Words,
+                kind: UnitKind::Statement,
                 names: self.found.names.of_part(&sentence, &counted),
             };
             self.found.units.push(unit);
         }
     }
 
-    /// What a result says; of one that a free layer has replaced what it still shows: it stands for what an earlier run could
-    /// have told, and would be told only the second time.
+    /// Adds a result. If a free layer has replaced it, only what it still shows: an earlier run could not have said more, and a
+    /// second run must not differ.
     fn shown<'t>(&self, text: &'t str) -> &'t str {
         let policy = self.policy;
         let own = [
@@ -208,7 +208,7 @@ impl Gather<'_, '_> {
         let counted = self.count(text, message, block.line, Speaker::Tool);
         let mut tell =
             |line: &str, base| self.line(line, Some(&counted), message, block.line, base);
-        // The results of a command stand at its end.
+        // The important part of a command's output is at its end.
         let at_the_end = match output {
             Output::Command => 0.5,
             Output::File | Output::OldFile | Output::Other => 0.0,
@@ -230,7 +230,7 @@ impl Gather<'_, '_> {
                 for line in lines {
                     tell(line, 0.0);
                 }
-                // The status is told with the command.
+                // The status is shown with the command.
                 for line in last.filter(|line| !line.starts_with("Exit code")) {
                     tell(line, at_the_end);
                 }
@@ -238,7 +238,7 @@ impl Gather<'_, '_> {
         }
     }
 
-    /// Names that are seen without the summary.
+    /// Collects names that the reader sees without the summary.
     fn behind(&mut self) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let Units {
@@ -264,7 +264,7 @@ impl Gather<'_, '_> {
     }
 }
 
-/// What a call's input says under its keys, a line each; all of it where it is no JSON.
+/// The values in a call's input, one a line; all of it if it is not JSON.
 fn values(transcript: &Transcript<'_>, call: &Block) -> String {
     let raw = transcript.bytes(call.line, call.content);
     let text = match raw {

@@ -1,6 +1,6 @@
-//! What was said and done last: the last blocks of the span as they stand.
+//! What was said and done last: the last blocks of the span, quoted.
 //!
-//! Where messages follow the span, these say it better: then it is the last words of the assistant only.
+//! If messages follow the span, they show it better: then only the assistant's last words are quoted.
 
 use super::clip::clip;
 use super::form::{Row, Section};
@@ -12,11 +12,11 @@ use crate::transcript::{BlockKind, Role};
 /// The label of the assistant's words.
 pub(super) const SAID: &str = "said";
 
-/// How much is told of words, and of a call or a result, in bytes.
+/// How much is quoted of a text, and of a call or a result, in bytes.
 const WORDS: usize = 1_600;
 const GLANCE: usize = 400;
 
-/// So many blocks at most: as many as a large budget has room for.
+/// The most blocks: as many as a large budget has room for.
 const BLOCKS: usize = 60;
 
 /// Adds the last blocks, up to an earlier summary.

@@ -61,7 +61,7 @@ pub(super) fn whole(
     policy: &Policy,
     tokens: u64,
     words: UserWords,
-) -> Summary {
+) -> ExtractiveSummary {
     let conversation = &transcript.conversations[0];
     let span = 0..conversation.messages.len();
     let extract = extract(transcript, conversation, span, 1, policy);

@@ -1,34 +1,34 @@
-//! What could stand in a summary: typed units. Never decides which of them do.
+//! The candidates for a summary: typed units. Others choose among them.
 
 use super::form::Row;
 use super::names::{Names, NamesOf};
 
-/// A statement that a summary may make.
+/// A statement that a summary may contain.
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) row: Row,
-    /// Its place in time: the message, from 0.
+    /// The number of its message, from 0.
     pub(super) message: u32,
     pub(super) claim: Claim,
-    /// What it is worth besides its names.
+    /// Its value besides its names.
     pub(super) base: f64,
-    pub(super) says: Says,
+    pub(super) kind: UnitKind,
     pub(super) names: NamesOf,
 }
 
-/// What a unit's text is.
+/// The kind of a unit's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum UnitKind {
     /// A statement.
-    Words,
-    /// Names alone, which are told as far as nothing else tells them.
+    Statement,
+    /// Names alone; only those that occur nowhere else are written.
     Names,
 }
 
-/// Which part of a budget a unit has a claim to before all compete for the rest.
+/// The part of a budget that a unit has a claim to, before all compete for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Claim {
-    /// All that the user wrote in one message: its number among the requests.
+    /// A whole message of the user, by its number among the requests.
     Request(u32),
     /// A sentence of that message.
     Sentence(u32),
@@ -40,7 +40,7 @@ pub(super) enum Claim {
     Plan,
     /// A file that was changed.
     Changed,
-    /// A line of a summary that somebody wrote.
+    /// A line of a summary by another writer.
     Earlier,
     /// None.
     Free,
@@ -49,7 +49,7 @@ pub(super) enum Claim {
 /// A message of the user.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// Its place in time: the message, from 0.
+    /// The number of its message, from 0.
     pub(super) message: u32,
     pub(super) origin: Origin,
 }
@@ -63,18 +63,18 @@ pub(super) enum Origin {
     Earlier,
 }
 
-/// Everything that could stand in a summary of one span.
+/// All candidates for a summary of one span.
 #[derive(Debug, Default)]
 pub(super) struct Units {
     pub(super) units: Vec<Unit>,
     pub(super) names: Names,
-    /// What each name is worth.
+    /// The value of each name.
     pub(super) weights: Vec<f64>,
     pub(super) requests: Vec<Request>,
-    /// The request that no other one of the conversation follows.
+    /// The last request of the conversation, if it is in the span.
     pub(super) last_request: Option<u32>,
-    /// The folder that paths may go from.
+    /// The folder that paths may be relative to.
     pub(super) folder: Option<String>,
-    /// Names that are still seen after the span.
+    /// Names that occur in messages after the span.
     pub(super) seen_behind: Vec<u32>,
 }

@@ -1,18 +1,18 @@
-//! The text of what was chosen: its rows, in the order in which they are read.
+//! Renders the chosen units: rows in reading order.
 //!
-//! Never chooses; where the whole is larger than its parts, the last that were chosen go.
+//! Chooses nothing; but if the text is larger than the sum of its rows, units that were chosen last are dropped.
 
 use std::collections::BTreeMap;
 
-use super::super::Summary;
+use super::super::ExtractiveSummary;
 use super::super::form::{Labels, Row, Section, write};
 use super::super::units::{Claim, Origin, Unit};
 use super::{Choice, Chosen, Counts, sum};
 use crate::tokens::Size;
 
 impl<'c> Choice<'c> {
-    /// The summary of what is chosen. Sizes of rows need not add up to that of the text, so the last ones may have to go.
-    pub(super) fn summary(mut self) -> Summary {
+    /// The summary of the chosen units. The text may be larger than the sum of its rows, so the last ones may have to go.
+    pub(super) fn summary(mut self) -> ExtractiveSummary {
         let estimator = self.estimator;
         let tokens = |text: &str| estimator.tokens(estimator.text(text));
         let mut counted;
@@ -29,7 +29,7 @@ impl<'c> Choice<'c> {
         let rows = self.rows(|_| true);
         let text = write(&rows, self.files);
         let (user_verbatim, user_clipped) = self.user_messages();
-        Summary {
+        ExtractiveSummary {
             tokens: tokens(&text),
             text,
             rows,
@@ -39,7 +39,7 @@ impl<'c> Choice<'c> {
         }
     }
 
-    /// Drops units from the last one on, until these have `excess` tokens; whether there was one.
+    /// Drops units from the last one on until they have `excess` tokens; returns whether any was dropped.
     fn drop_last(&mut self, excess: u64) -> bool {
         let mut dropped = Size::default();
         while self.estimator.tokens(dropped) < excess {
@@ -52,12 +52,12 @@ impl<'c> Choice<'c> {
         dropped != Size::default()
     }
 
-    /// What is chosen, in the order of the text.
+    /// The chosen units in the order of the text.
     fn in_text_order(&self) -> Vec<(&'c Unit, &Chosen<'c>)> {
         let unit = |number: usize| &self.extract.found.units[number];
         let mut chosen: Vec<_> = self.chosen.iter().map(|c| (unit(c.unit), c)).collect();
         chosen.sort_by_key(|(unit, chosen)| {
-            // What was changed comes before what was only read.
+            // Changed files come before files that were only read.
             let is_read = unit.row.section == Section::Files && unit.claim == Claim::Free;
             let line = unit.row.mark.line;
             (unit.row.section, is_read, unit.message, line, chosen.unit)
@@ -65,11 +65,11 @@ impl<'c> Choice<'c> {
         chosen
     }
 
-    /// The rows of the text; what one message says in one section without labels becomes one row.
+    /// The rows of the text; units of one message in a section without labels become one row.
     fn rows(&self, is_there: impl Fn(Counts) -> bool) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         let mut last: Option<(usize, &Unit)> = None;
-        // What is left out of the user's words is marked: they stand there as if they were whole.
+        // Omissions in the user's words are marked, or they would look complete.
         let gap_behind = |rows: &mut Vec<Row>, last: Option<(usize, &Unit)>| {
             if let (Some(row), Some((number, _))) = (rows.last_mut(), last)
                 && self.are_neighbours(number, number + 1)
@@ -116,7 +116,7 @@ impl<'c> Choice<'c> {
         request(first).is_some() && request(first) == request(second)
     }
 
-    /// How many messages of the span that the user typed are told whole, and in part.
+    /// How many typed messages of the span are quoted in full, and in part.
     fn user_messages(&self) -> (u64, u64) {
         let requests = &self.extract.found.requests;
         let mut told: BTreeMap<u32, String> = BTreeMap::new();
@@ -142,19 +142,19 @@ impl<'c> Choice<'c> {
     }
 }
 
-/// Whether two texts say the same, blanks aside.
+/// Whether two texts are the same except for blanks.
 fn say_the_same(told: &str, text: &str) -> bool {
     let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
     told.eq(text)
 }
 
-/// Whether two units that follow one another are one row.
+/// Whether two consecutive units are joined into one row.
 fn goes_on(last: &Unit, next: &Unit) -> bool {
     let is_same = last.row.section == next.row.section
         && last.row.mark == next.row.mark
         && last.message == next.message;
     let may = match next.row.section {
-        // Each message of the user is a row, and one in an earlier summary stays one.
+        // Each typed message is a row of its own, also one from an earlier summary.
         Section::Requests => last.claim == next.claim,
         section => section.labels() == Labels::None,
     };

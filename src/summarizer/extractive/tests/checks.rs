@@ -203,7 +203,7 @@ impl<'t, 'a> Source<'t, 'a> {
         span: Range<usize>,
         policy: &Policy,
         estimator: &Estimator,
-        summary: &Summary,
+        summary: &ExtractiveSummary,
     ) {
         let earlier = Earlier::of(policy).unwrap();
         let origins = earlier.origins(self.transcript, conversation);

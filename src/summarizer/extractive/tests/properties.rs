@@ -232,7 +232,7 @@ proptest! {
             whole(&transcript, &policy, 500, UserWords::Verbatim)
         };
         let told = |steps: &[Step]| told_in(written(format, steps));
-        let requests = |summary: &Summary| -> Vec<String> {
+        let requests = |summary: &ExtractiveSummary| -> Vec<String> {
             let rows = summary.rows.iter().filter(|row| row.section == Section::Requests);
             rows.map(|row| row.text.clone()).collect()
         };

@@ -2,13 +2,13 @@
 
 use super::*;
 
-fn summary(lines: &[&str]) -> Summary {
+fn summary(lines: &[&str]) -> ExtractiveSummary {
     let text = lines.join("\n") + "\n";
     let transcript = read_as(Format::Anthropic, text.as_bytes());
     whole(&transcript, &auto(), 2_000, UserWords::Verbatim)
 }
 
-fn rows(summary: &Summary, section: Section) -> Vec<(&str, &str)> {
+fn rows(summary: &ExtractiveSummary, section: Section) -> Vec<(&str, &str)> {
     let rows = summary.rows.iter().filter(|row| row.section == section);
     rows.map(|row| (row.label.as_str(), row.text.as_str()))
         .collect()
@@ -248,7 +248,7 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
     let lines: Vec<Line<'_>> = paths.iter().map(|p| call(PROJECT, "Write", p)).collect();
     let transcript = session(&lines);
     let told = |tokens| whole(&transcript, &auto(), tokens, UserWords::Verbatim);
-    let files = |summary: &Summary| rows(summary, Section::Files).len();
+    let files = |summary: &ExtractiveSummary| rows(summary, Section::Files).len();
     let whole = told(1_400);
     assert_eq!(files(&whole), 40);
     assert!(
