@@ -82,7 +82,7 @@ pub fn replay_bytes(
     let mut detector = Detector::default();
     detector.look(bytes);
     let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
-    file(path, detector.decide(), bytes, &add)
+    file(path, detector.decide().for_compaction(), bytes, &add)
 }
 
 fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>) {

@@ -20,7 +20,7 @@ pub fn compact_bytes(
 ) -> (Outcome, Vec<u8>) {
     let mut detector = Detector::default();
     detector.look(bytes);
-    let detected = detector.decide();
+    let detected = detector.decide().for_compaction();
     let mut sum = Sum::default();
     let mut warnings = Warnings::default();
     let mut output = Vec::new();

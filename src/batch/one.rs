@@ -123,7 +123,7 @@ impl<'r> Run<'r> {
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
             input.copy = Some(archive);
         }
-        let detected = detect(&mut input, self.options.format)?;
+        let detected = detect(&mut input, self.options.format)?.for_compaction();
         let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();

@@ -111,6 +111,10 @@ impl Over<'_> {
         let path = source.path();
         let mut input = Input::open(source, path, self.stop, share)?;
         let detected = detect(&mut input, self.format)?;
+        let detected = match self.job {
+            Job::Once => detected,
+            Job::Replay | Job::Eval => detected.for_compaction(),
+        };
         input.rest()?;
         let checked = self.bad_lines.check(&detected, &input.buffer);
         checked.map_err(|error| error.at(path))?;

@@ -15,7 +15,7 @@ use super::progress::Bar;
 use super::reading::passed_by;
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
-use super::{Context, Fault, Voice, all_paths, format_named, scripted_answers};
+use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Found, Options, Overwrite, Ran};
 use crate::error::{Error, ErrorKind, Result};
@@ -48,8 +48,7 @@ pub(super) struct Compact {
     policy: PolicyArgs,
     #[command(flatten)]
     shorthands: Shorthands,
-    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = input_format_help())]
     input_format: Option<String>,
     /// The folder for what is taken out of transcripts
     #[arg(long, value_name = "DIR")]

@@ -119,6 +119,12 @@ fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     Replies::parse(&text).map_err(|error| error.at(path))
 }
 
+/// The help of `--input-format`.
+fn input_format_help() -> String {
+    let names = Format::ALL.map(Format::name);
+    format!("Read inputs as this format: {}", names.join(", "))
+}
+
 /// `--input-format`.
 fn format_named(name: Option<&str>) -> Result<Option<Format>> {
     let Some(name) = name else { return Ok(None) };

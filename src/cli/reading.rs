@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::limits::{LimitArgs, threads};
 use super::progress::Bar;
-use super::{Context, Fault, all_paths, format_named};
+use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Found, Job, Over};
 use crate::error::Result;
 use crate::outcome::{FileRecord, Notices, Weight, path_text};
@@ -19,8 +19,7 @@ use crate::outcome::{FileRecord, Notices, Weight, path_text};
 pub(super) struct Reading {
     /// Transcripts, folders, patterns, or - for standard input
     paths: Vec<PathBuf>,
-    /// Read inputs as this format: anthropic, openai, claude-code, codex, pi, ai-sdk
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = input_format_help())]
     input_format: Option<String>,
     /// Threads; 0 = one for each processor
     #[arg(short, long, value_name = "N", default_value_t = 0)]

@@ -82,6 +82,18 @@ impl Format {
         }
     }
 
+    /// Those whose transcripts are compacted.
+    pub fn compacted() -> Vec<Format> {
+        let mut formats = Format::ALL.to_vec();
+        formats.retain(|format| format.is_compacted());
+        formats
+    }
+
+    /// Whether its transcripts are compacted, and not only read.
+    pub fn is_compacted(self) -> bool {
+        self.dialect().is_compacted()
+    }
+
     /// The name that flags and reports use.
     pub fn name(self) -> &'static str {
         self.dialect().name()

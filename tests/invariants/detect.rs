@@ -15,11 +15,12 @@ use super::tape::Tape;
 
 /// A transcript of any format, one of another, and decisions on what becomes of them.
 fn two() -> impl Strategy<Value = (Case, Case, Tape)> {
-    let formats = (0..Format::ALL.len(), 1..Format::ALL.len());
-    formats.prop_flat_map(|(first, further)| {
-        let second = Format::ALL[(first + further) % Format::ALL.len()];
+    let all = Format::compacted();
+    let formats = (0..all.len(), 1..all.len());
+    formats.prop_flat_map(move |(first, further)| {
+        let second = all[(first + further) % all.len()];
         let case = |format| Case::summarised(format, Kind::Valid);
-        (case(Format::ALL[first]), case(second), Tape::of_up_to(200))
+        (case(all[first]), case(second), Tape::of_up_to(200))
     })
 }
 

@@ -41,6 +41,21 @@ pub enum Detected {
     Unsupported(Unsupported),
 }
 
+impl Detected {
+    /// The same for whoever compacts: a format that is only read is none to them.
+    pub fn for_compaction(self) -> Self {
+        match self {
+            Detected::Known(format, _) if !format.is_compacted() => {
+                Detected::Unsupported(Unsupported {
+                    name: format.name(),
+                    ..Unsupported::default()
+                })
+            }
+            Detected::Known(..) | Detected::Unsupported(_) => self,
+        }
+    }
+}
+
 /// How a file holds its transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {

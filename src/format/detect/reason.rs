@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::said::Unread;
+use crate::format::Format;
 use crate::text::{count, printable};
 
 /// Why a file is of no format that is read; shown as a sentence without an end.
@@ -74,6 +75,9 @@ pub fn unsupported(name: &str) -> String {
     match name {
         "unknown" => "not a known transcript format".to_owned(),
         "mixed" => "formats joined in one file".to_owned(),
+        name if Format::named(name).is_some() => {
+            format!("the format {name} is read (stats, verify), and not compacted")
+        }
         name => format!("the format {name} is not supported"),
     }
 }

@@ -22,6 +22,8 @@ pub(crate) enum Part<'a> {
     ObjectContent,
     /// A block `tool_result` whose content is one.
     ObjectResult,
+    /// A piece of a message, as it was streamed.
+    Piece,
 }
 
 /// What of a line a reader does not understand.
@@ -54,6 +56,7 @@ impl<'a> From<Part<'a>> for Unread<'a> {
             Part::BareString => Unread::Block(b"string"),
             Part::ObjectContent => Unread::Content,
             Part::ObjectResult => Unread::Result,
+            Part::Piece => Unread::Piece,
         }
     }
 }
@@ -299,7 +302,7 @@ impl<'a> Said<'a> {
             Some(Unread::Calls)
         } else if self.has_words && !self.has_content {
             Some(Unread::Key("text"))
-        } else if self.is_piece {
+        } else if self.is_piece && !understands(Part::Piece) {
             Some(Unread::Piece)
         } else {
             let mut content = self.content.iter().copied();

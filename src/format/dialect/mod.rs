@@ -45,6 +45,11 @@ pub(crate) trait Dialect: Sync {
     /// Reads the object at the cursor, a whole line, and adds what is on it to its record.
     fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind>;
 
+    /// Whether its transcripts are compacted. One of which no agent goes on is only read: counted, and checked.
+    fn is_compacted(&self) -> bool {
+        true
+    }
+
     /// Whether a model sees every message, in the order of the file, each of them an object of its own.
     fn every_message_is_live(&self) -> bool {
         match self.summaries() {

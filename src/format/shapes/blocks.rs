@@ -326,6 +326,6 @@ pub(in crate::format) fn understands(part: Part<'_>) -> bool {
             ) || kind.ends_with(b"_tool_result")
         }
         Part::BareString => true,
-        Part::CallKey(_) | Part::ObjectContent | Part::ObjectResult => false,
+        Part::CallKey(_) | Part::ObjectContent | Part::ObjectResult | Part::Piece => false,
     }
 }

@@ -26,7 +26,7 @@ impl Dialect for AiSdk {
                 b"text" | b"reasoning" | b"image" | b"file" | b"tool-call" | b"tool-result"
             ),
             Part::ObjectResult => true,
-            Part::CallKey(_) | Part::BareString | Part::ObjectContent => false,
+            Part::CallKey(_) | Part::BareString | Part::ObjectContent | Part::Piece => false,
         }
     }
 

@@ -93,6 +93,6 @@ pub(super) fn understands(part: Part<'_>) -> bool {
                 | b"document"
         ),
         Part::BareString | Part::ObjectResult => true,
-        Part::CallKey(_) | Part::ObjectContent => false,
+        Part::CallKey(_) | Part::ObjectContent | Part::Piece => false,
     }
 }

@@ -37,7 +37,7 @@ impl Dialect for OpenAi {
                     | b"file"
             ),
             Part::BareString | Part::ObjectResult => true,
-            Part::ObjectContent => false,
+            Part::ObjectContent | Part::Piece => false,
         }
     }
 

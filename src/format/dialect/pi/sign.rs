@@ -34,6 +34,6 @@ pub(super) fn understands(part: Part<'_>) -> bool {
         Part::Block(kind) => matches!(kind, b"text" | b"thinking" | b"image" | b"toolCall"),
         Part::CallKey(key) => key == "toolCallId",
         Part::ObjectResult => true,
-        Part::BareString | Part::ObjectContent => false,
+        Part::BareString | Part::ObjectContent | Part::Piece => false,
     }
 }

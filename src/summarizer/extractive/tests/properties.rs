@@ -151,9 +151,6 @@ fn written(format: Format, steps: &[Step]) -> String {
     let line = |(n, (role, content)): (usize, (&str, String))| {
         let message = format!("{{\"role\":\"{role}\",\"content\":{content}}}");
         match format {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk | Format::Codex => {
-                format!("{message}\n")
-            }
             Format::Pi => format!("{{\"type\":\"message\",\"message\":{message}}}\n"),
             Format::ClaudeCode => {
                 let parent = if n == 0 {
@@ -165,6 +162,7 @@ fn written(format: Format, steps: &[Step]) -> String {
                     "{{\"parentUuid\":{parent},\"isSidechain\":false,\"type\":\"{role}\",\"uuid\":\"u{n}\",\"sessionId\":\"s\",\"message\":{message}}}\n"
                 )
             }
+            _ => format!("{message}\n"),
         }
     };
     lines.into_iter().enumerate().map(line).collect()
@@ -181,13 +179,13 @@ fn as_a_record(format: Format, lines: String) -> String {
             r#""role":"user","content""#,
             r#""role":"compactionSummary","summary""#,
         ),
-        Format::Anthropic | Format::OpenAi | Format::AiSdk | Format::Codex => return lines,
+        _ => return lines,
     };
     lines.replacen(message, record, 1)
 }
 
 fn format() -> impl Strategy<Value = Format> {
-    prop::sample::select(Format::ALL.to_vec())
+    prop::sample::select(Format::compacted())
 }
 
 fn user_words() -> impl Strategy<Value = UserWords> {
