@@ -39,6 +39,8 @@ pub enum Format {
     Pi,
     /// Model messages of the Vercel AI SDK, one a line.
     AiSdk,
+    /// The event log of Gemini CLI (`stream-json`); only read.
+    GeminiStream,
 }
 
 /// How a format writes a summary.
@@ -61,13 +63,14 @@ pub enum Opening {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 7] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
         Format::Codex,
         Format::Pi,
         Format::AiSdk,
+        Format::GeminiStream,
     ];
 
     /// What is known of it: the one place where formats are told apart.
@@ -79,6 +82,7 @@ impl Format {
             Format::Codex => &dialect::codex::Codex,
             Format::Pi => &dialect::pi::Pi,
             Format::AiSdk => &dialect::ai_sdk::AiSdk,
+            Format::GeminiStream => &dialect::gemini_stream::GeminiStream,
         }
     }
 

@@ -106,6 +106,7 @@ impl Case {
         match self.format {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
             Format::ClaudeCode | Format::Codex | Format::Pi => true,
+            Format::GeminiStream => unreachable!("only read"),
         }
     }
 
@@ -297,6 +298,7 @@ impl Written {
                     known,
                 };
             }
+            Format::GeminiStream => unreachable!("only read"),
         };
         let windows = match layout {
             Layout::File => vec![(0..lines.len()).collect()],

@@ -110,6 +110,7 @@ impl Writer {
                 self.item(json!({"type": "function_call", "name": tool, "arguments": text, "call_id": id}));
                 self.item(json!({"type": "function_call_output", "call_id": id, "output": said}));
             }
+            Format::GeminiStream => unreachable!("only read"),
         }
     }
 
@@ -122,6 +123,7 @@ impl Writer {
             Format::Codex => self.item(json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})),
             Format::AiSdk | Format::OpenAi => self.lines.push(json!({"role": "user", "content": text})),
             Format::Anthropic | Format::ClaudeCode | Format::Pi => self.line("user", json!([{"type": "text", "text": text}])),
+            Format::GeminiStream => unreachable!("only read"),
         }
     }
 

@@ -133,6 +133,7 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
         Format::ClaudeCode | Format::Pi => "/w",
         Format::Codex if split(&case.bytes).1.iter().any(|(line, _)| is_header(line)) => "/w",
         Format::Codex | Format::Anthropic | Format::OpenAi | Format::AiSdk => "",
+        Format::GeminiStream => unreachable!("only read"),
     };
     let path = Path::new(folder)
         .join(path)

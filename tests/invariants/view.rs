@@ -100,6 +100,7 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
         Format::Codex => view.codex(line, &root),
         Format::Pi => view.pi(line, &root),
         Format::AiSdk => view.ai_sdk(line, &root),
+        Format::GeminiStream => unreachable!("only read"),
     }
     Some(view)
 }

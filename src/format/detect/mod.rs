@@ -18,7 +18,7 @@ pub(crate) use line::Line;
 use line::SOURCE;
 pub(in crate::format) use line::{
     CALL_ID, CWD, LEAF_UUID, MESSAGE, MESSAGE_ID, OF_QWEN, PARENT_UUID, PARTS, PAYLOAD,
-    RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION, UUID, VERSION,
+    RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION, TOOL_OF_STREAM, UUID, VERSION,
 };
 pub(in crate::format) use named::QWEN;
 use reason::{Extent, Kinds, add};

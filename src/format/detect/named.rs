@@ -2,7 +2,7 @@
 
 use super::line::{
     CWD, DATA, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION,
-    TOOL_OF_STREAM, TRAJECTORY, VERSION,
+    TRAJECTORY, VERSION,
 };
 use super::said::Unread;
 use super::sign::{Family, Like, Sign};
@@ -40,7 +40,6 @@ pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
         {
             (STREAM, true)
         }
-        b"tool_use" | b"tool_result" if line.has(TOOL_OF_STREAM) => (STREAM, true),
         _ if line.has(PATCH) || line.has(SESSION_ID | PROJECT) || line.kind == b"gemini" => {
             (named("gemini"), true)
         }

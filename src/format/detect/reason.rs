@@ -85,7 +85,8 @@ pub fn unsupported(name: &str) -> String {
 impl Unsupported {
     /// Why, by what is in it; nothing where its name tells all.
     pub fn reason(&self) -> Option<String> {
-        let is_told = !self.joined.is_empty() || !self.unread.is_empty();
+        let is_only_read = Format::named(self.name).is_some();
+        let is_told = is_only_read || !self.joined.is_empty() || !self.unread.is_empty();
         is_told.then(|| self.to_string())
     }
 }

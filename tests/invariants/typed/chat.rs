@@ -249,6 +249,7 @@ impl Lines {
                 lines.push(json!({"type": "session", "version": 3, "id": "ffae", "timestamp": TIME, "cwd": "/w"}));
             }
             Format::Anthropic | Format::OpenAi | Format::ClaudeCode | Format::AiSdk => {}
+            Format::GeminiStream => unreachable!("only read"),
         }
         lines
     }
@@ -271,6 +272,7 @@ impl Lines {
                 self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
             }
             Format::ClaudeCode | Format::Pi => self.entry(message),
+            Format::GeminiStream => unreachable!("only read"),
         }
     }
 
@@ -298,6 +300,7 @@ impl Lines {
             Format::Anthropic | Format::OpenAi | Format::AiSdk => ("system", json!(text)),
             // They keep none.
             Format::ClaudeCode | Format::Pi => return,
+            Format::GeminiStream => unreachable!("only read"),
         };
         self.message(role, content);
     }
@@ -307,6 +310,7 @@ impl Lines {
             Format::Codex => json!([{"type": "input_text", "text": text}]),
             Format::Pi | Format::AiSdk => json!([{"type": "text", "text": text}]),
             Format::Anthropic | Format::OpenAi | Format::ClaudeCode => json!(text),
+            Format::GeminiStream => unreachable!("only read"),
         };
         self.message("user", content)
     }
@@ -318,6 +322,7 @@ impl Lines {
             Format::Anthropic | Format::ClaudeCode | Format::Pi | Format::AiSdk => {
                 json!([{"type": "text", "text": text}])
             }
+            Format::GeminiStream => unreachable!("only read"),
         };
         self.message("assistant", content)
     }
@@ -349,6 +354,7 @@ impl Lines {
                     json!({"type": "toolCall", "id": id, "name": "bash", "arguments": input});
                 self.message("assistant", json!([call]))
             }
+            Format::GeminiStream => unreachable!("only read"),
         }
     }
 
@@ -376,6 +382,7 @@ impl Lines {
                 self.entry(json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content,
                     "isError": false, "timestamp": 1_765_233_665_294_u64}))
             }
+            Format::GeminiStream => unreachable!("only read"),
         }
     }
 }

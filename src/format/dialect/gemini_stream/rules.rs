@@ -1,0 +1,45 @@
+//! What a log has to be like to be whole: each result has its call before it, no id is used twice. Calls at the end have no
+//! results where the run was stopped.
+
+use std::borrow::Cow;
+
+use crate::ids::IdMap;
+use crate::transcript::{BlockKind, Conversation};
+use crate::verify::{Findings, Rule};
+
+/// How often a call was answered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    NotYet,
+    Once,
+}
+
+/// Checks one conversation.
+pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
+    let transcript = f.transcript;
+    let mut calls: IdMap<Cow<'_, [u8]>, Answered> = IdMap::default();
+    for (_, number) in conversation.all_blocks() {
+        let block = transcript.block(number);
+        f.readable(block);
+        match block.kind {
+            BlockKind::Call => {
+                if calls.insert(f.call_id(block), Answered::NotYet).is_some() {
+                    f.call_error(Rule::DuplicateCall, block);
+                }
+            }
+            BlockKind::Result => match calls.insert(f.call_id(block), Answered::Once) {
+                None => f.call_error(Rule::OrphanResult, block),
+                Some(Answered::Once) => f.call_error(Rule::DuplicateResult, block),
+                Some(Answered::NotYet) => {}
+            },
+            BlockKind::Text
+            | BlockKind::Image
+            | BlockKind::Document
+            | BlockKind::Thinking
+            | BlockKind::Redacted
+            | BlockKind::Server
+            | BlockKind::Attachment
+            | BlockKind::Other => {}
+        }
+    }
+}
