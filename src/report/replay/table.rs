@@ -68,13 +68,25 @@ fn policies(replays: &Replays) -> Table {
         row.extend([tokens.cache_lost, tokens.peak, tokens.last].map(thousands));
         table.rows.push(row);
     }
-    table.note = Some(format!(
+    let mut note = format!(
         "{} in {}; tokens by {}, whole: {} sent",
         count(totals.requests, "request"),
         count(totals.sessions, "session"),
         replays.estimator,
         thousands(totals.whole.sent)
-    ));
+    );
+    let not = [
+        (totals.unsupported, "unsupported"),
+        (totals.failed, "failed"),
+    ];
+    let not = not.into_iter().filter(|(number, _)| *number > 0);
+    let not: Vec<String> = not
+        .map(|(n, what)| format!("{} {what}", thousands(n)))
+        .collect();
+    if !not.is_empty() {
+        note.push_str(&format!("\nnot replayed: {}", not.join(", ")));
+    }
+    table.note = Some(note);
     table
 }
 
