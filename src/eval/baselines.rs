@@ -1,7 +1,6 @@
-//! What anybody could do instead of a policy: keep the end, keep both ends, mask results.
+//! Simple methods to compare policies with: keep the end, keep both ends, mask results.
 //!
-//! They keep words and pay for blocks as a policy does; pairs may break, since nobody sends what they leave. A cut falls
-//! between words.
+//! Text and blocks count as for a policy. Pairs may be split, since the result is never sent. Cuts fall between words.
 
 use std::borrow::Cow;
 
@@ -9,10 +8,10 @@ use super::Baseline;
 use super::events::{Event, What};
 use crate::tokens::Estimator;
 
-/// What stands for a masked result.
+/// The text of a masked result.
 const MASKED: &str = "[Old tool result content cleared]";
 
-/// What a method leaves of a session.
+/// What a method keeps of a session.
 #[derive(Debug, Default)]
 pub(super) struct Kept<'e> {
     pub(super) passages: Vec<Cow<'e, str>>,
@@ -26,7 +25,7 @@ struct Piece<'e> {
     tokens: u64,
 }
 
-/// What `baseline` leaves of `events` within `budget` tokens; `tokens` has those of each event.
+/// What `baseline` keeps of `events` within `budget` tokens; `tokens` has the tokens of each event.
 pub(super) fn kept<'e>(
     baseline: Baseline,
     events: &'e [Event],
@@ -127,7 +126,7 @@ fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> 
     kept
 }
 
-/// The places in a text at which a word begins, and its end.
+/// The places where words of a text begin, and its end.
 fn between_words(text: &str) -> Vec<usize> {
     let starts = text.split_ascii_whitespace();
     let mut places: Vec<usize> = starts
@@ -141,7 +140,7 @@ fn between_words(text: &str) -> Vec<usize> {
 fn last_words(text: &str, most: u64, estimator: &Estimator) -> Option<(usize, u64)> {
     let places = between_words(text);
     let (mut low, mut high) = (0, places.len() - 1);
-    // No token has more than so many bytes on average.
+    // The most bytes of a token on average.
     let reach = usize::try_from(most)
         .unwrap_or(usize::MAX)
         .saturating_mul(32);

@@ -1,8 +1,8 @@
-//! What a call says: the fields by which it refers to things, the bodies that it writes, the files that it works on, the
-//! command that it runs; and how a result says that its call ended.
+//! The parts of a call: fields that refer to things, bodies that it writes, files, the command; and how its result says that it
+//! ended.
 //!
-//! Read here anew, without the facts that summaries are made of: these are what is judged. What cannot be read as JSON is a
-//! text that refers.
+//! Read independently of `facts`, which summaries are made from, because these are judged here. An input that is not JSON counts
+//! as a text that refers.
 
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(super) struct Call {
     pub(super) refers: String,
     /// The bodies of writes, edits and patches.
     pub(super) body: String,
-    /// Files that it works on, as it writes their paths.
+    /// The paths of its files, as written.
     pub(super) files: Vec<(String, Work)>,
     /// The command, of a call to a shell.
     pub(super) command: Option<String>,
@@ -42,7 +42,7 @@ pub(super) enum End {
     Code(i64),
     /// The result says that it failed.
     Failed,
-    /// Nothing says so.
+    /// Unknown.
     Fine,
 }
 
@@ -87,7 +87,7 @@ const BEGIN_PATCH: &str = "*** Begin Patch";
 const END_PATCH: &str = "*** End Patch";
 
 impl Call {
-    /// A call of `tool` with that input, as it is written.
+    /// A call of `tool` with that raw input.
     pub(super) fn read(tool: &str, input: &[u8]) -> Call {
         let kind = kind_of(tool, &Tools::default());
         let mut call = Call::default();
@@ -117,7 +117,7 @@ impl Call {
         call
     }
 
-    /// Goes through the strings of a value; `key` is the name that it has.
+    /// Visits the strings of a value; `key` is its name.
     fn leaves(&mut self, kind: ToolKind, key: &str, value: &Value) {
         match value {
             Value::String(text) => {

@@ -1,4 +1,4 @@
-//! A session is cut, compacted and looked through, by every method and with every budget.
+//! Cuts a session, compacts it by every method with every budget, and searches the results.
 
 use std::borrow::Cow;
 
@@ -21,11 +21,11 @@ use crate::policy::{Encoding, Method, Per, Policy, Scope, Tokens, preset};
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Conversation, ConversationId, Transcript};
 
-/// A policy, ready to be measured.
+/// A policy to be measured.
 #[derive(Debug)]
 pub struct Candidate<'p> {
     name: String,
-    /// All that the policy says itself, such as how a summary begins.
+    /// The policy's own texts, such as how a summary begins.
     words: String,
     /// One for each budget.
     pipelines: Vec<Pipeline<'p>>,
@@ -48,7 +48,7 @@ impl<'p> Candidate<'p> {
     /// A policy as it is for each of the budgets of its [`Evaluator`], with the answers of its scripted summariser.
     ///
     /// # Errors
-    /// Where the policy asks for what is not built in.
+    /// If the policy asks for something that is not built in.
     pub fn new(
         name: String,
         of_budgets: impl Iterator<Item = &'p Policy>,
@@ -79,18 +79,18 @@ pub struct Evaluator<'p> {
     estimator: Estimator,
 }
 
-/// What a session is measured by at one cut.
+/// What is measured at one cut of a session.
 struct At<'s> {
     place: Place,
     /// The lines before it.
     bytes: Vec<u8>,
     references: References,
     state: State<'s>,
-    /// With each budget, the names that are needed and that a sliding window does not hold.
+    /// For each budget, the needed names that a sliding window does not contain.
     far: Vec<Vec<u32>>,
 }
 
-/// A session, read and looked through.
+/// A session with its index.
 struct Session<'s, 'a> {
     format: Format,
     transcript: &'s Transcript<'a>,
@@ -101,8 +101,8 @@ struct Session<'s, 'a> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// Measures these policies and baselines with these budgets (percent of the tokens before a cut), at the cuts that stand
-    /// where so many percent of a session's tokens are over.
+    /// An evaluator for these policies and baselines with these budgets (in percent of the tokens before a cut), at these cuts (in
+    /// percent of a session's tokens).
     ///
     /// # Errors
     /// None for a program that passes its tests.
@@ -198,7 +198,7 @@ impl<'p> Evaluator<'p> {
         session
     }
 
-    /// What is looked for at a cut.
+    /// What to search for at a cut.
     fn at<'s>(&self, session: &'s Session<'_, '_>, place: Place) -> At<'s> {
         let index = &session.index;
         let cut = index.event_of(place.message);
@@ -239,7 +239,7 @@ impl<'p> Evaluator<'p> {
         )
     }
 
-    /// What each method comes to, budget by budget.
+    /// The scores of each method, budget by budget.
     fn scores(&self, session: &Session<'_, '_>, cuts: &[At<'_>]) -> Vec<MethodScores> {
         let policies = self.candidates.iter().map(How::Policy);
         let baselines = self.baselines.iter().copied().map(How::Baseline);
@@ -254,7 +254,7 @@ impl<'p> Evaluator<'p> {
             How::Policy(candidate) => self.policy(session, candidate, *budget, at),
             How::Baseline(baseline) => self.baseline(session, *baseline, *budget, at),
         };
-        // Each is long enough to be given to a thread of its own.
+        // Each takes long enough to be worth a task of its own.
         let scores: Vec<Scores> = runs.par_iter().with_max_len(1).map(run).collect();
         let of_cuts = runs.chunks(cuts.len()).zip(scores.chunks(cuts.len()));
         of_cuts
@@ -327,7 +327,7 @@ impl<'p> Evaluator<'p> {
         self.score(session, at, budget, &kept.passages, kept.tokens, &[])
     }
 
-    /// What is to be found in `passages`. `left` are the events of a policy's output.
+    /// The scores of `passages`. `left` are the events of a policy's output.
     fn score(
         &self,
         session: &Session<'_, '_>,
@@ -340,7 +340,7 @@ impl<'p> Evaluator<'p> {
         let passages = || passages.iter().map(AsRef::as_ref);
         let references = &at.references;
         let mut seen = session.index.seen(passages(), references.cut);
-        // The names of fields stand in no text.
+        // Names of fields do not occur in texts.
         seen.invented = missing(seen.invented, &at.bytes);
         let of = |names: &[u32], found: &IdSet<u32>| {
             let count = names.iter().filter(|name| found.contains(name)).count();
@@ -394,7 +394,7 @@ impl At<'_> {
 }
 
 impl SessionEval {
-    /// One that was not measured.
+    /// A session that was not measured.
     fn skipped(id: String, why: Skipped) -> SessionEval {
         SessionEval {
             id,
@@ -407,7 +407,7 @@ impl SessionEval {
     }
 }
 
-/// Without the marks that rows of a summary begin with: the numbers of lines are its form, and no names.
+/// A text without the marks at the beginning of a summary's rows: line numbers are not names.
 fn unmarked(text: &str) -> Cow<'_, str> {
     if !text.contains("[L") {
         return Cow::Borrowed(text);

@@ -1,7 +1,7 @@
-//! A conversation as events: what a person says, what the agent says and calls, what it is shown.
+//! A conversation as events: messages of the person and the agent, calls and results.
 //!
-//! Reasoning is no event: nobody is promised to see it again. What agents wrap into a person's message (reminders, notices)
-//! is taken out of it.
+//! Reasoning is not an event, since it is not always sent again. What agents add to a person's message (reminders, notices) is
+//! removed.
 
 use std::borrow::Cow;
 
@@ -13,15 +13,15 @@ use crate::transcript::{
     Block, BlockKind, Conversation, LineKind, Message, Role, Transcript, Typed,
 };
 
-/// Something that was said or shown.
+/// An event.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// The message that it is a part of, from 0.
+    /// The number of its message, from 0.
     pub(super) message: usize,
-    /// The block; `None` for what stands on a line of its own.
+    /// The block; `None` for an event on a line of its own.
     pub(super) block: Option<u32>,
     pub(super) what: What,
-    /// What it says: of a call, the fields that refer to something.
+    /// Its text; for a call, the fields that refer to something.
     pub(super) text: String,
     /// What a call writes.
     pub(super) body: String,
@@ -38,12 +38,12 @@ pub(super) enum What {
     Call { tool: String, call: Call },
     /// A tool answers the call that is the event of this number, if it is there.
     Result { of: Option<usize>, end: End },
-    /// The agent's program says something by itself.
+    /// A notice of the agent's program.
     Told,
 }
 
 impl Event {
-    /// Whether the agent or a person has chosen the words.
+    /// Whether the agent or a person chose the words.
     pub(super) fn is_authored(&self) -> bool {
         match self.what {
             What::User | What::Agent | What::Call { .. } => true,
@@ -65,7 +65,7 @@ const WRAPPERS: [&str; 9] = [
     "environment_context",
 ];
 
-/// Whether what was typed while the agent worked counts: it stands on lines that no model sees.
+/// Whether text typed while the agent was working counts; it is on lines that no model sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queued {
     Told,
@@ -181,7 +181,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// How the call of a result ended, and what the result shows.
+    /// How the call of a result ended, and the result's text.
     fn result(&self, block: &Block, of: Option<usize>) -> (End, String) {
         let text = said(self.transcript, block);
         let header = String::from_utf8_lossy(self.transcript.header(block)).into_owned();
@@ -202,7 +202,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a person typed while the agent worked, with its line.
+/// Text that a person typed while the agent was working, with its line.
 fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
     let queued = |line: u32| {
         let is_session = transcript.lines()[line as usize].kind == LineKind::Session;
@@ -213,7 +213,7 @@ fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
         let value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
         let is_one = value["type"] == "queue-operation" && value["operation"] == "enqueue";
         let text = value["content"].as_str().filter(|_| is_one)?;
-        // Notices of the program are queued, too.
+        // Notices of the program are queued too.
         (!text.trim_start().starts_with('<')).then(|| (line, text.to_owned()))
     };
     (0..transcript.lines().len() as u32)
@@ -221,7 +221,7 @@ fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// What a person typed behind the name of a command, if anything.
+/// The arguments of a command that a person typed, if any.
 fn arguments(text: &str) -> Option<&str> {
     let (_, behind) = text.split_once("<command-args>")?;
     let (arguments, _) = behind.split_once("</command-args>")?;
@@ -229,7 +229,7 @@ fn arguments(text: &str) -> Option<&str> {
     Some(arguments.trim()).filter(|arguments| is_command && !arguments.is_empty())
 }
 
-/// Without what agents wrap into a person's message.
+/// A person's message without what agents add to it.
 fn unwrapped(text: &str) -> String {
     let mut text = text.to_owned();
     for name in WRAPPERS {
@@ -240,12 +240,12 @@ fn unwrapped(text: &str) -> String {
             text.replace_range(start..end, "");
         }
     }
-    // What an agent notes where the user has stopped it, not what the user says.
+    // The agent's note about an interruption is not the user's text.
     let is_note = text.trim().starts_with("[Request interrupted by user");
     if is_note { String::new() } else { text }
 }
 
-/// Without the numbers that tools put before lines.
+/// A text without the line numbers of tools.
 fn unnumbered(text: &str) -> String {
     let bare = |line: &str| {
         let digits = line.trim_start_matches(' ');

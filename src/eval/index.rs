@@ -1,4 +1,4 @@
-//! A session, looked through once: which names each event has, where each name and each run of three words first stands.
+//! An index of a session: the names in each event, and where each name and each sequence of three words first occurs.
 
 use super::call::End;
 use super::events::{Event, What};
@@ -6,7 +6,7 @@ use super::names::{Folders, names};
 use super::sought::Sought;
 use crate::ids::{IdMap, IdSet};
 
-/// A session, looked through.
+/// An index of a session.
 #[derive(Debug)]
 pub(super) struct Index {
     pub(super) events: Vec<Event>,
@@ -14,25 +14,25 @@ pub(super) struct Index {
     /// The first result of each call, by the call's event: its event, and how the call ended.
     ends: Vec<Option<(usize, End)>>,
     numbers: IdMap<String, u32>,
-    /// The event in which each name first stands.
+    /// The event in which each name first occurs.
     first: Vec<usize>,
     /// The names that each event refers to, and those of the body that it writes.
     named: Vec<[Vec<u32>; 2]>,
-    /// The event in which each run of three words first stands.
+    /// The event in which each sequence of three words first occurs.
     runs: IdMap<u64, usize>,
-    /// All that is said, and the place where each event begins in it.
+    /// The text of all events, and where each begins.
     all: String,
     begins: Vec<usize>,
 }
 
-/// What a text holds of what came before a cut.
+/// What a text contains of the part before a cut.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
-    /// The names that stood there.
+    /// The names from before the cut.
     pub(super) names: IdSet<u32>,
-    /// Those of them that stand in three words in a row which stood there, too.
+    /// Those of them within three consecutive words from before the cut.
     pub(super) grounded: IdSet<u32>,
-    /// Names that did not stand there, each once, in the order of the text.
+    /// Names that did not occur there, each once, in the order of the text.
     pub(super) invented: Vec<String>,
 }
 
@@ -105,7 +105,7 @@ impl Index {
         all
     }
 
-    /// The first event that belongs to a message, or to one behind it.
+    /// The first event of a message or a later one.
     pub(super) fn event_of(&self, message: usize) -> usize {
         self.events.partition_point(|event| event.message < message)
     }
@@ -116,12 +116,12 @@ impl Index {
         end.map(|(_, end)| end)
     }
 
-    /// What stood before an event.
+    /// The text before an event.
     pub(super) fn before(&self, event: usize) -> &str {
         &self.all[..self.begins[event]]
     }
 
-    /// The names that stood before the event `cut` and that somebody uses behind it before anything shows them again.
+    /// The names from before the event `cut` that are used after it before anything shows them again.
     pub(super) fn needed(&self, cut: usize) -> Vec<u32> {
         let mut met = IdSet::default();
         let mut needed = Vec::new();
@@ -135,13 +135,13 @@ impl Index {
         needed
     }
 
-    /// What the passages of a text hold of what stood before the event `cut`.
+    /// What the passages of a text contain of the part before the event `cut`.
     pub(super) fn seen<'p>(&self, passages: impl Iterator<Item = &'p str>, cut: usize) -> Seen {
         let mut seen = Seen::default();
         let mut met: IdSet<&str> = IdSet::default();
         let mut unknown: Vec<&str> = Vec::new();
         for passage in passages {
-            // Up to which byte words stand in runs that are known, one stretch after the other.
+            // The end of the current stretch of known sequences.
             let mut known: Vec<(usize, usize)> = Vec::new();
             words(passage, |run, (start, end)| {
                 if self.runs.get(&run).is_some_and(|event| *event < cut) {
@@ -177,7 +177,7 @@ impl Index {
     }
 }
 
-/// Those of `names` that `text` does not hold.
+/// Those of `names` that `text` does not contain.
 pub(super) fn missing(mut names: Vec<String>, text: &[u8]) -> Vec<String> {
     let mut found = Sought::new(names.iter().cloned())
         .found_in(text)
@@ -186,7 +186,7 @@ pub(super) fn missing(mut names: Vec<String>, text: &[u8]) -> Vec<String> {
     names
 }
 
-/// Calls `found` with a hash of each three words in a row, and with their place.
+/// Calls `found` with a hash of each three consecutive words, and their place.
 fn words(text: &str, mut found: impl FnMut(u64, (usize, usize))) {
     let mut last: [(u64, usize); 2] = [(0, usize::MAX); 2];
     for word in text.split_ascii_whitespace() {

@@ -1,28 +1,28 @@
-//! What is still to be found after a compaction, measured against what the agent did next.
+//! Measures what can still be found after a compaction, against what the agent did next.
 //!
-//! A recorded session is cut where 35, 50, 65 and 80 % of its tokens are over (only what stands before its first recorded
-//! compaction counts). Each policy, with the embedded summariser, and each baseline leaves so many percent of what came
-//! before a cut; then what the session shows behind the cut is the key. No model is asked.
+//! A recorded session is cut at 35, 50, 65 and 80 % of its tokens (only up to its first recorded compaction). Each policy, with
+//! the built-in summariser, and each baseline compacts the part before the cut to a budget. The part after the cut shows what
+//! was needed. No model is asked.
 //!
 //! | figure | what it is, in percent |
 //! | --- | --- |
-//! | `need` | of the names from before that somebody uses behind the cut before any result shows them again, those that are left. The agent had to know them |
-//! | `grounded` | the same, where a name counts only in three words in a row that stand in the original: a bare list of names comes to nothing |
-//! | `far` | of these names, those that a sliding window of the same budget does not hold |
-//! | `user` | sentences of the user, of 8 to 400 characters, that are left word for word |
-//! | `mod`, `cmd`, `err` | changed files; commands (their first 50 characters); lines of failing results that say what went wrong (without digits, the first 60 characters) |
-//! | `state_files`, `state_cmd` | of what a summary says was done last to a file, and of how it says a command ended, what is true |
-//! | `used` | tokens that are left, of those before |
-//! | `invented` | a count: names that did not stand in what came before |
+//! | `need` | names from before the cut that are used after it before any result shows them again, so that the agent had to know them: the share that is kept |
+//! | `grounded` | the same, but a name counts only within three consecutive words of the original, so that a bare list of names scores nothing |
+//! | `far` | the same as `need` for names that a sliding window of the same budget does not contain |
+//! | `user` | sentences of the user, of 8 to 400 characters, that are kept word for word |
+//! | `mod`, `cmd`, `err` | changed files; commands (their first 50 characters); error messages in failed results (without digits, the first 60 characters) |
+//! | `state_files`, `state_cmd` | true statements of a summary about what was last done to a file, and about how a command ended |
+//! | `used` | tokens that are kept |
+//! | `invented` | a count: names that did not occur before the cut |
 //!
-//! Tokens are those of `cl100k_base`, for every policy. Fewer than three things are not measured. A session's figures are the
-//! means over its cuts; those of a run are the means over its sessions.
+//! Tokens are those of `cl100k_base` for every policy. Fewer than three things are not measured. A session's figures are means
+//! over its cuts; those of a run are means over its sessions.
 //!
-//! The judge shares no code with the summariser: names, sentences, files, commands and statuses are read here anew; only
-//! which tool is of which kind, what a result says and what a row is are read as everywhere. A name that is left proves that
-//! it can be found, not that a model finds it.
+//! The evaluation shares no code with the summariser: it reads names, sentences, files, commands and statuses independently.
+//! Only kinds of tools, texts of results and the form of rows are read by common code. A kept name proves that it can be found,
+//! not that a model finds it.
 //!
-//! PURE. The fields of what comes of it are the JSON's keys, in its order.
+//! PURE. The fields of the results are the JSON's keys, in its order.
 
 mod baselines;
 mod call;
@@ -45,7 +45,7 @@ pub use evaluate::{Candidate, Evaluator};
 pub use scores::{Metric, Scores};
 pub use totals::Totals;
 
-/// What came of one input.
+/// The result for one input.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileEval {
     /// Its sessions, in the order of the transcript.
@@ -73,9 +73,9 @@ pub struct SessionEval {
     pub tokens: u64,
     /// Why it was not measured, if it was not.
     pub skipped: Option<Skipped>,
-    /// The places at which it was cut.
+    /// The places where it was cut.
     pub cuts: Vec<Cut>,
-    /// What each method comes to, budget by budget, in the order of the methods.
+    /// The scores of each method, budget by budget, in the order of the methods.
     pub scores: Vec<MethodScores>,
 }
 
@@ -83,22 +83,22 @@ pub struct SessionEval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
-    /// Nobody speaks before its first compaction.
+    /// There are no messages before its first compaction.
     CompactedFromTheStart,
-    /// There is no place to cut it at, with a call's result on the side of the call.
+    /// Every cut would separate a call from its result.
     NoCut,
 }
 
-/// A place at which a session was cut, and what was looked for there.
+/// A place where a session was cut, and the number of things to find there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cut {
-    /// The first message behind it, from 1.
+    /// The first message after it, from 1.
     pub message: u64,
-    /// The line of the file on which that begins, from 1.
+    /// The line of the file on which that message begins, from 1.
     pub line: u64,
     /// Tokens before it.
     pub tokens: u64,
-    /// Names that are used behind it before they are shown again.
+    /// Names that are used after it before they are shown again.
     pub need: u64,
     /// Sentences of the user before it.
     pub user: u64,
@@ -108,7 +108,7 @@ pub struct Cut {
     /// Commands before it.
     #[serde(rename = "cmd")]
     pub commands: u64,
-    /// Lines before it that say what went wrong.
+    /// Error messages before it.
     #[serde(rename = "err")]
     pub errors: u64,
 }
@@ -116,28 +116,28 @@ pub struct Cut {
 /// A method with one budget.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MethodScores {
-    /// A policy's name, or what a baseline does.
+    /// The name of a policy or a baseline.
     pub method: String,
     /// Whether it is a policy.
     pub kind: Kind,
     /// The budget, in percent of the tokens before a cut.
     pub budget: f64,
-    /// What it comes to.
+    /// Its scores.
     #[serde(flatten)]
     pub scores: Scores,
 }
 
-/// What a method is.
+/// The kind of a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A policy.
     Policy,
-    /// What anybody could do instead.
+    /// A simple method to compare with.
     Baseline,
 }
 
-/// What anybody could do instead of a policy.
+/// A simple method to compare policies with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Baseline {
     /// The end.

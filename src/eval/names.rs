@@ -1,17 +1,17 @@
-//! The names in a text, for measuring: what a later step refers to by its exact spelling.
+//! The names in a text, for measuring: things that a later step refers to by their exact spelling.
 //!
 //! | class | form |
 //! | --- | --- |
 //! | address | `scheme://` up to a blank, a quote or a bracket |
-//! | path | two slashes or more, or an extension; without the folder that the agent works in, `./`, a line behind it |
+//! | path | two slashes or more, or an extension; without the working folder, `./`, a line number after it |
 //! | id | a UUID, 7 to 40 hex digits of both kinds, `#123`, `ABC-12` |
 //! | error | a word that ends with `Error`, `Exception` or `Warning` |
 //! | symbol | at least 5 characters: dotted, `a::b`, `snake_case`, `camelCase`, `A_CONST` |
 //! | number | at least 3 digits, or a version |
 //! | flag | `--x` |
 //!
-//! The summariser has a scanner of its own, and this one shares nothing with it on purpose: a judge who sees with the eyes
-//! of the judged finds what was looked for. One pass over the bytes. A name consists of ASCII.
+//! The summariser has its own scanner, and this one shares nothing with it on purpose: with a shared scanner, both would miss
+//! the same names. One pass over the bytes. Names are ASCII.
 
 use crate::ids::IdSet;
 
@@ -31,11 +31,11 @@ const IN_TOKENS: [bool; 256] = {
     table
 };
 
-/// Bytes at which an address ends, besides blanks and what is no ASCII.
+/// Bytes at which an address ends, besides blanks and non-ASCII bytes.
 const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
 
-/// Calls `found` with each name in `text`, in its order, those that come again too. Paths come without the first of
-/// `folders` that they begin with.
+/// Calls `found` with each name in `text` in order, repeated ones included. Paths are relative to the first of `folders` that they
+/// begin with.
 pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -71,7 +71,7 @@ pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut
     }
 }
 
-/// The folders in which the agent works: mentions of a path may begin with one of them or not.
+/// The agent's working folders: a mention of a path may begin with one of them or not.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Folders {
     paths: IdSet<String>,
@@ -88,8 +88,7 @@ impl FromIterator<String> for Folders {
 }
 
 impl Folders {
-    /// A path as all of its mentions are spelled: relative to the longest of the folders that it begins with, and without
-    /// `./`.
+    /// The normalised form of a path: relative to the longest of the folders that it begins with, and without `./`.
     pub(super) fn spelled<'t>(&self, path: &'t str) -> &'t str {
         let slashes = path.bytes().take(self.longest + 1).enumerate();
         let slashes = slashes.filter(|(_, byte)| *byte == b'/');
@@ -120,7 +119,7 @@ fn token<'t>(token: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str))
     }
 }
 
-/// Without what follows a name: punctuation, and the line and the column behind a path.
+/// A token without what may follow a name: punctuation, and the line and column after a path.
 fn unended(token: &str) -> &str {
     let mut token = token;
     loop {
@@ -152,7 +151,7 @@ fn is_path(token: &str) -> bool {
     letters > 0 && slashes > 0 && (slashes >= 2 || has_extension(token))
 }
 
-/// Whether up to five letters and digits, a letter first, stand behind the last dot.
+/// Whether the last dot is followed by up to five letters and digits, a letter first.
 fn has_extension(token: &str) -> bool {
     let last = token.rsplit('/').next().unwrap_or_default();
     last.rsplit_once('.').is_some_and(|(stem, extension)| {
@@ -191,7 +190,7 @@ fn word<'t>(token: &'t str, found: &mut impl FnMut(&'t str)) {
         found(one);
         return;
     }
-    // Two words around a sign that no symbol holds.
+    // Two words around a character that no symbol contains.
     let is_between = |at: &usize| match bytes[*at] {
         b'#' | b'@' | b'+' | b'~' | b'-' => true,
         b':' => bytes.get(at + 1) != Some(&b':') && (*at == 0 || bytes[at - 1] != b':'),
@@ -251,7 +250,7 @@ fn is_error(word: &str) -> bool {
     ends.any(|begins| !begins.is_empty())
 }
 
-/// Dots, colons, underscores or humps between letters.
+/// Dots, colons, underscores or capitals between letters.
 fn is_symbol(word: &str) -> bool {
     let joins = |pair: &[u8]| match pair {
         [a, b'_' | b'.' | b':'] => a.is_ascii_alphanumeric(),

@@ -1,4 +1,4 @@
-//! What a method is asked for at a cut: what came before it and should still be found.
+//! What should still be found of the part before a cut.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use super::events::What;
 use super::index::Index;
 use super::sought::Sought;
 
-/// Fewer things than these say nothing as a share.
+/// A share of fewer things than this is not meaningful.
 const FEWEST: usize = 3;
 
-/// The words in lines of a failing result that say what went wrong.
+/// Words that mark error messages in a failed result.
 const WRONG: [&str; 19] = [
     "error",
     "exception",
@@ -33,13 +33,13 @@ const WRONG: [&str; 19] = [
     "warning",
 ];
 
-/// So many of them count for each result.
+/// How many of them count for each result.
 const LINES: usize = 3;
 
 /// What should be found, each thing once.
 #[derive(Debug, Default)]
 pub(super) struct References {
-    /// The cut: the first event behind it.
+    /// The first event after the cut.
     pub(super) cut: usize,
     /// Names that are used before they are shown again.
     pub(super) needed: Vec<u32>,
@@ -47,13 +47,13 @@ pub(super) struct References {
     pub(super) sentences: Sought,
     /// Paths of files that were changed.
     pub(super) changed: Sought,
-    /// How commands begin.
+    /// The beginnings of commands.
     pub(super) commands: Sought,
-    /// Lines that say what went wrong, without digits.
+    /// Error messages, without digits.
     pub(super) errors: Sought,
 }
 
-/// A text in which things are looked for.
+/// A text to search.
 #[derive(Debug)]
 pub(super) struct Remains {
     text: String,
@@ -95,8 +95,8 @@ impl References {
         }
     }
 
-    /// The share, in percent, of the user's sentences, changed files, commands and errors that a text holds; `None` where
-    /// there are too few of them.
+    /// The percentages of the user's sentences, changed files, commands and errors that a text contains; `None` if there are too
+    /// few of them.
     pub(super) fn found(&self, remains: &Remains) -> [Option<f64>; 4] {
         let of = |sought: &Sought, text: &str| {
             let found = sought.found_in(text.as_bytes());
@@ -123,7 +123,7 @@ impl Remains {
     }
 }
 
-/// So many of so many, in percent; `None` where these are too few to say anything.
+/// A share in percent; `None` if there are too few things.
 pub(super) fn share(part: usize, whole: usize) -> Option<f64> {
     (whole >= FEWEST).then(|| part as f64 * 100.0 / whole as f64)
 }
@@ -160,12 +160,12 @@ fn begins(command: &str) -> String {
     begins.trim_end().to_owned()
 }
 
-/// With one blank between any two words: a command that stands indented is the same command.
+/// With a single blank between words, so that indentation makes no difference.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The lines of a failing result that say what went wrong, the first 60 characters of each; where none does, its first line.
+/// The error messages of a failed result, the first 60 characters of each; its first line if there are none.
 fn wrong(text: &str) -> Vec<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !is_status(line));
     let says = |line: &&str| {
@@ -187,7 +187,7 @@ fn wrong(text: &str) -> Vec<String> {
     found.filter(|line| line.len() >= 4).collect()
 }
 
-/// Whether a line says a status and no more.
+/// Whether a line is only a status.
 fn is_status(line: &str) -> bool {
     let begins = [
         "Exit code",

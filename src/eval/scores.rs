@@ -2,14 +2,14 @@
 
 use serde::{Serialize, Serializer};
 
-/// What is measured, in percent.
+/// A metric, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
     /// Names that the agent uses later and is not shown again before.
     Need,
-    /// Those of them that stand in three words in a row of the original.
+    /// Those of them within three consecutive words of the original.
     Grounded,
-    /// Those that a sliding window of the same budget does not hold.
+    /// Those that a sliding window of the same budget does not contain.
     Far,
     /// Sentences of the user.
     User,
@@ -17,13 +17,13 @@ pub enum Metric {
     Modified,
     /// Commands.
     Commands,
-    /// Lines that say what went wrong.
+    /// Error messages.
     Errors,
-    /// Of what a summary says was done to files last, what is true.
+    /// True statements of a summary about what was last done to files.
     StateFiles,
-    /// Of what a summary says of how commands ended, what is true.
+    /// True statements of a summary about how commands ended.
     StateCommands,
-    /// Tokens, of those before.
+    /// Tokens that are kept.
     Used,
 }
 
@@ -59,24 +59,24 @@ impl Metric {
     }
 }
 
-/// What a method comes to.
+/// The scores of a method.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scores {
     /// How many cuts they come from.
     pub cuts: u64,
-    /// In the order of [`Metric::ALL`], in percent; `None` where there was too little to measure.
+    /// In the order of [`Metric::ALL`], in percent; `None` if there was too little to measure.
     pub shares: [Option<f64>; 10],
-    /// Names that did not stand in what came before.
+    /// Names that did not occur before the cut.
     pub invented: u64,
     /// The first of these.
     pub examples: Vec<String>,
-    /// Cuts at which more tokens were left than the budget has.
+    /// Cuts at which the result was over the budget.
     pub over: u64,
-    /// Those of them at which what a policy has to keep is more than the budget: nobody reaches it.
+    /// Those of them at which the policy must keep more than the budget, so that it cannot be reached.
     pub unreachable: u64,
 }
 
-/// So many invented names are told.
+/// The most invented names in a report.
 const EXAMPLES: usize = 10;
 
 impl Scores {
@@ -86,7 +86,7 @@ impl Scores {
         self.shares[at]
     }
 
-    /// The means of shares, where these are, and the sums of what is counted.
+    /// The means of percentages, if there are any, and the sums of counts.
     pub(super) fn mean<'s>(scores: impl Iterator<Item = &'s Scores> + Clone) -> Scores {
         let mut mean = Scores::default();
         for (at, share) in mean.shares.iter_mut().enumerate() {

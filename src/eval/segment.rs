@@ -1,8 +1,7 @@
-//! The part of a transcript that can be measured: what an agent did before anything was compacted, a session for each
-//! conversation; and the places at which it can be cut.
+//! The part of a transcript that can be measured (one session for each conversation, up to its first compaction) and the places
+//! where it can be cut.
 //!
-//! What comes after a recorded compaction was written by an agent that had only its summary, and says nothing about another
-//! one.
+//! After a recorded compaction, the agent knew only its summary, so what it did then says nothing about another one.
 
 use super::names::Folders;
 use crate::format::{Format, Warnings};
@@ -11,7 +10,7 @@ use crate::transcript::{
     BlockKind, Conversation, ConversationId, LineKind, Link, LinkKind, Transcript, Typed,
 };
 
-/// A session up to its first compaction, as lines of its own.
+/// A session up to its first compaction, with its own lines.
 #[derive(Debug)]
 pub(super) struct Segment {
     /// `main`, a sidechain's id, or `line:7`.
@@ -22,8 +21,8 @@ pub(super) struct Segment {
     pub(super) lines: Vec<u64>,
 }
 
-/// The sessions of a transcript. `line` is its number (from 1) where it is one line of a conversation-per-line file, and
-/// `first_line` that of its first line in its file.
+/// The sessions of a transcript. `line` is its number (from 1) if it is one line of a conversation-per-line file; `first_line`
+/// is the number of its first line in the file.
 pub(super) fn segments(
     format: Format,
     transcript: &Transcript<'_>,
@@ -80,7 +79,7 @@ fn first_compaction(format: Format, transcript: &Transcript<'_>) -> Option<usize
     links.position(|link| dialect.is_compaction(link))
 }
 
-/// The lines that belong to no conversation, and so to each; not those that go back to another place.
+/// The lines that belong to no conversation, and so to each; without those that jump back.
 fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
     let goes_back = |link: &Link| match link.kind {
         LinkKind::Pointer | LinkKind::ChosenPointer | LinkKind::GoBack | LinkKind::Title => true,
@@ -109,7 +108,7 @@ fn shared_lines(transcript: &Transcript<'_>) -> Vec<u32> {
 
 /// The folders that the lines of a session name as those in which the agent works.
 pub(super) fn folders(bytes: &[u8]) -> Folders {
-    // Within a text the quotes would be escaped.
+    // In a text the quotes would be escaped.
     const KEY: &[u8] = b"\"cwd\":";
     let named = memchr::memmem::find_iter(bytes, KEY).filter_map(|at| {
         let after = bytes[at + KEY.len()..].trim_ascii_start();
@@ -122,20 +121,20 @@ pub(super) fn folders(bytes: &[u8]) -> Folders {
     named.collect()
 }
 
-/// A place at which a session can be cut.
+/// A place where a session can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The first message behind it, from 0.
+    /// The first message after it, from 0.
     pub(super) message: usize,
-    /// The line on which that begins, from 0.
+    /// The line on which that message begins, from 0.
     pub(super) line: u32,
-    /// Whether a person wrote that.
+    /// Whether that message was typed.
     pub(super) typed: Typed,
     /// The tokens before it.
     pub(super) tokens: u64,
 }
 
-/// The lines before a place: those of the messages before it, wherever they stand, and of the others what stands above.
+/// The lines before a place: all lines of the messages before it, and of other lines those above it.
 pub(super) fn before(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -157,8 +156,7 @@ pub(super) fn before(
     bytes
 }
 
-/// Where an agent would have been asked next, with each call that is answered at all on one side with its result. `growth`
-/// are the tokens after each message.
+/// The places before a request, where no call is separated from its result. `growth` has the tokens after each message.
 pub(super) fn places(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -200,8 +198,7 @@ pub(super) fn places(
     places
 }
 
-/// The place that is nearest to so many percent of `whole` tokens; one before a typed message, if there is one almost as
-/// near.
+/// The place nearest to a percentage of `whole` tokens; preferably before a typed message, if one is almost as near.
 pub(super) fn nearest(places: &[Place], percent: f64, whole: u64) -> Option<Place> {
     const ALMOST: f64 = 0.03;
     let target = whole as f64 * percent / 100.0;

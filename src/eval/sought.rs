@@ -1,6 +1,6 @@
-//! Many texts looked for in another one, in one pass over it.
+//! Searches a text for many others in one pass.
 //!
-//! PURE. Says which of them occur, never where.
+//! PURE. Reports which of them occur, not where.
 
 use aho_corasick::AhoCorasick;
 
@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 #[derive(Debug, Default)]
 pub(super) struct Sought {
     texts: Vec<String>,
-    /// `None` where they are too many for one automaton.
+    /// `None` if there are too many for one automaton.
     automaton: Option<AhoCorasick>,
 }
 
@@ -19,19 +19,19 @@ impl Sought {
         Sought { texts, automaton }
     }
 
-    /// How many texts are looked for.
+    /// The number of texts.
     pub(super) fn len(&self) -> usize {
         self.texts.len()
     }
 
-    /// Whether `text` holds each of them, in their order.
+    /// Whether `text` contains each of them, in order.
     pub(super) fn found_in(&self, text: &[u8]) -> Vec<bool> {
         let mut found = vec![false; self.texts.len()];
         self.each_in(text, |number| found[number] = true);
         found
     }
 
-    /// Calls `found` with the number (from 0) of each text that `text` holds, once or more.
+    /// Calls `found` with the number (from 0) of each text that `text` contains, once or more.
     pub(super) fn each_in(&self, text: &[u8], mut found: impl FnMut(usize)) {
         match &self.automaton {
             Some(automaton) => automaton

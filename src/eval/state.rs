@@ -1,8 +1,8 @@
-//! Whether a summary tells the truth about files and commands: what was done to each last, and how it ended last.
+//! Whether a summary is correct about files and commands: what was last done to each, and how it ended.
 //!
-//! Only summaries that read back as rows say such things. What is said of a file or a command that stands in the kept
-//! messages behind the summary is not judged, for these say it again; nor what an earlier summary has said of things that
-//! nobody touched since, for no call tells.
+//! Only summaries that can be read back as rows make such statements. A statement is not judged if the kept messages mention the
+//! file or command, since they show the newer state, or if it repeats an earlier summary about things that no call has touched
+//! since.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::index::Index;
 use super::sought::Sought;
 use crate::summarizer::extractive::{Row, Section, parse};
 
-/// How many statements there are, and how many of them are true.
+/// The numbers of statements and of true statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Truth {
     pub(super) said: usize,
@@ -20,7 +20,7 @@ pub(super) struct Truth {
 }
 
 impl Truth {
-    /// In percent; `None` where nothing is said.
+    /// In percent; `None` without statements.
     pub(super) fn share(self) -> Option<f64> {
         (self.said > 0).then(|| self.right as f64 * 100.0 / self.said as f64)
     }
@@ -34,7 +34,7 @@ pub(super) struct State<'i> {
     files: BTreeMap<&'i str, FileWork>,
     /// The commands, in their order.
     commands: Vec<Command<'i>>,
-    /// How each command ended last; `None` where it was not answered.
+    /// How each command last ended; `None` if it has no result.
     ends: BTreeMap<&'i str, (usize, Option<End>)>,
     /// What earlier summaries say.
     carried: BTreeSet<(Section, String)>,
@@ -108,7 +108,7 @@ impl<'i> State<'i> {
         state
     }
 
-    /// The truth about files, and that about commands, of what `left` says about the events before the cut.
+    /// How true the statements of `left` about files and about commands before the cut are.
     pub(super) fn truth(&self, left: &[Event]) -> [Truth; 2] {
         let mut rows = Vec::new();
         let (mut files, mut commands) = (BTreeSet::new(), BTreeMap::new());
@@ -180,7 +180,7 @@ impl<'i> State<'i> {
         names.into_iter().zip(named).collect()
     }
 
-    /// Whether a row says what was done to its file last.
+    /// Whether a row says what was last done to its file.
     fn file(&self, row: &Row, named: &BTreeMap<&str, Named>) -> Verdict {
         let path = self.spelled(&row.text);
         let [by_path, by_name] =
@@ -190,9 +190,9 @@ impl<'i> State<'i> {
             changed,
             failed,
         } = self.files.get(path).copied().unwrap_or_default();
-        // What a shell does to a file is not known; a command that names it may have done what is said.
+        // What a shell does to a file is not known; a command that names the file may have done it.
         let shell = by_name.last.map(|number| &self.commands[number]);
-        // One that names no more than the end of the path may look for it anywhere.
+        // A command that names only the end of the path may mean another file.
         let has_shell_failed = by_name.failed.is_some() && by_name.failed >= by_path.last;
         if last.is_none() && failed.is_none() && shell.is_none() {
             return Verdict::Unheard;
@@ -208,7 +208,7 @@ impl<'i> State<'i> {
                 .any(|writes| command.contains(writes)),
         };
         let said = row.label.trim_end_matches(", unanswered");
-        // Of several things the last one is what is said to be last.
+        // If a label lists several things, its last one counts.
         let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
         let (said, before) = match said
             .strip_suffix(" before")
@@ -217,7 +217,7 @@ impl<'i> State<'i> {
             Some((last, change)) => (last, Some(change)),
             None => (said, None),
         };
-        // What an earlier summary says of a change stands in no call.
+        // No call shows a change that an earlier summary mentions.
         let was_so =
             before.is_none_or(|change| changed.is_none_or(|work| work_of(change) == Some(work)));
         Verdict::of(
@@ -232,7 +232,7 @@ impl<'i> State<'i> {
         )
     }
 
-    /// Whether a row says how its command ended last.
+    /// Whether a row says how its command last ended.
     fn command(&self, row: &Row) -> Verdict {
         let Some((_, end)) = last_of(row, &self.ends) else {
             return Verdict::Unheard;
@@ -242,7 +242,7 @@ impl<'i> State<'i> {
             (_, None) => false,
             ("ok", Some(end)) => !end.is_failure(),
             ("failed", Some(end)) => end.is_failure(),
-            // How a person stops a command, and how one goes on, is said in too many ways.
+            // There are too many ways to say that a command was interrupted or is still running.
             ("interrupted" | "running", Some(_)) => return Verdict::Unsaid,
             (label, Some(End::Code(code))) => label == format!("exit {code}"),
             (_, Some(End::Failed | End::Fine)) => false,
@@ -251,14 +251,14 @@ impl<'i> State<'i> {
     }
 }
 
-/// What comes of a statement.
+/// The judgement of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     True,
     False,
-    /// No call names what it is about.
+    /// No call names its subject.
     Unheard,
-    /// It says nothing that can be held against a call.
+    /// It cannot be compared with a call.
     Unsaid,
 }
 

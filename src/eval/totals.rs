@@ -1,4 +1,4 @@
-//! What methods come to over all sessions: the means over these, each of which counts alike.
+//! The scores of methods over all sessions: means in which each session has the same weight.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Totals {
     pub unsupported: u64,
     /// Inputs that could not be read.
     pub failed: u64,
-    /// What each method comes to, budget by budget.
+    /// The scores of each method, budget by budget.
     pub scores: Vec<MethodScores>,
 }
 

@@ -19,7 +19,7 @@ use crate::transcript::{
     BlockKind, Conversation, ConversationId, LineKind, Outcome, Role, Transcript,
 };
 
-/// Counts transcripts as one policy counts tokens.
+/// Counts transcripts with one policy's estimator.
 #[derive(Debug)]
 pub struct Counting<'p> {
     estimator: Estimator,
@@ -30,7 +30,7 @@ pub struct Counting<'p> {
     ways: Ways,
 }
 
-/// A live block that is looked at once more if it is among the largest.
+/// A live block, a candidate for the largest ones.
 struct Candidate {
     tokens: u64,
     conversation: usize,
@@ -58,7 +58,7 @@ impl<'p> Counting<'p> {
     /// For one policy, with the `top` largest consumers.
     ///
     /// # Errors
-    /// Where the policy counts in a way that is not built in.
+    /// If the policy counts in a way that is not built in.
     pub fn new(policy: &'p Policy, top: usize, exact: Exact) -> Result<Self> {
         Ok(Counting {
             estimator: Estimator::new(&policy.tokens)?,
@@ -80,8 +80,7 @@ impl<'p> Counting<'p> {
         &self.thresholds
     }
 
-    /// Adds a transcript to those of its file; `line` is its number (from 1) where it is one line of a
-    /// conversation-per-line file.
+    /// Adds a transcript to those of its file; `line` is its number (from 1) if it is one line of a conversation-per-line file.
     pub fn add(
         &self,
         file: &mut FileStats,
@@ -240,13 +239,13 @@ impl<'p> Counting<'p> {
         Call { block, path }
     }
 
-    /// The lines: what is live, what is dead, what repeats results.
+    /// Counts lines: live ones, dead ones, mirrors of results.
     fn lines(&self, transcript: &Transcript<'_>, sizes: &mut Sizes, counts: &mut Counts) {
         let mut is_live = vec![false; transcript.lines().len()];
         for line in transcript.conversations.iter().flat_map(|c| c.all_lines()) {
             is_live[*line as usize] = true;
         }
-        // Where lines form no tree, a message line without a message is just empty.
+        // In formats whose lines form no tree, a message line without a message is just empty.
         let is_tree = !transcript.links().is_empty();
         for (number, line) in (0u32..).zip(transcript.lines()) {
             let bytes = u64::from(line.len) + line.eol.bytes().len() as u64;
@@ -309,7 +308,7 @@ fn consumer(
     }
 }
 
-/// Who speaks: results and attachments stand in user messages without being a user's words.
+/// The role for counting: results and attachments are in user messages but are not the user's words.
 fn role_name(kind: BlockKind, role: Role) -> &'static str {
     match (kind, role) {
         (BlockKind::Attachment, _) => "attachment",

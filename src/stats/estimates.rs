@@ -1,7 +1,7 @@
-//! The same live windows as other ways of counting see them: the estimates, and the shipped policies.
+//! The live windows counted in other ways: by each estimator, and by each preset.
 //!
-//! Each way counts once, however many ask for it. Byte-pair encodings cost many times what all else does; they count
-//! only where they were asked for.
+//! Each way counts once, however many use it. Byte-pair encodings take far longer than everything else, and count only on
+//! request.
 
 use std::ops::AddAssign;
 
@@ -21,37 +21,37 @@ pub enum Exact {
     No,
 }
 
-/// Live tokens by each estimator; none where it did not count. All see the parts of a message that the policy counts.
+/// Live tokens by each estimator; `None` if it did not count. All count the parts of a message that the policy counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Estimates {
-    /// A token for four characters.
+    /// One token for four characters.
     pub chars: Option<u64>,
     /// Characters weighed by class.
     pub classes: Option<u64>,
     /// The vocabulary of the newer models.
     pub o200k_base: Option<u64>,
-    /// That of the older ones.
+    /// The vocabulary of older models.
     pub cl100k_base: Option<u64>,
 }
 
-/// What a shipped policy makes of live windows, counted in its own way.
+/// The live windows as a preset counts them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PresetCount {
     /// Its name.
     pub policy: String,
     /// The name of its estimator.
     pub estimator: &'static str,
-    /// Live tokens; none where it did not count.
+    /// Live tokens; `None` if it did not count.
     pub tokens: Option<u64>,
-    /// The live tokens that make it summarise, by `compare`; none where nothing does.
+    /// The live tokens that make it summarise, by `compare`; `None` if nothing does.
     pub threshold: Option<u64>,
-    /// Whether the threshold itself is already enough.
+    /// Whether the threshold is inclusive.
     pub compare: Compare,
-    /// The conversations that it would summarise; none where it did not count.
+    /// The number of conversations that it would summarise; `None` if it did not count.
     pub over: Option<u64>,
 }
 
-/// The shipped policies in their order; nothing where nothing was counted.
+/// The presets in order; empty if nothing was counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(transparent)]
 pub struct PresetCounts(pub Vec<PresetCount>);
@@ -63,7 +63,7 @@ pub(super) struct Ways {
     estimators: Vec<Estimator>,
     /// Which of them each estimate is, in the order of [`Estimates`].
     estimates: [Option<usize>; 4],
-    /// The shipped policies without counts, and which of the estimators is theirs.
+    /// The presets without counts, each with the number of its estimator.
     presets: Vec<(PresetCount, Option<usize>)>,
 }
 
@@ -128,7 +128,7 @@ impl Ways {
         estimators.cloned().map(Sizes::new).collect()
     }
 
-    /// What each estimator makes of a conversation, given what the policy's makes of it.
+    /// The counts of a conversation by each estimator, given that of the policy's.
     pub(super) fn count(
         &self,
         own: u64,
@@ -153,7 +153,7 @@ impl Ways {
         }
     }
 
-    /// What the shipped policies make of a conversation with these counts.
+    /// The presets' results for a conversation with these counts.
     pub(super) fn presets(&self, counts: &[u64]) -> PresetCounts {
         let presets = self.presets.iter().map(|(preset, way)| {
             let tokens = way.map(|way| counts[way]);
@@ -172,7 +172,7 @@ impl Ways {
 }
 
 impl Estimates {
-    /// Each with what a person calls it.
+    /// Each with its name in reports.
     pub fn named(&self) -> [(&'static str, Option<u64>); 4] {
         [
             ("chars / 4", self.chars),
@@ -206,7 +206,7 @@ impl AddAssign<&PresetCounts> for PresetCounts {
     }
 }
 
-/// What did not count adds nothing.
+/// Adds counts; a missing one adds nothing.
 fn add(sum: &mut Option<u64>, other: Option<u64>) {
     if let Some(other) = other {
         *sum = Some(sum.unwrap_or(0) + other);

@@ -1,10 +1,9 @@
-//! What a transcript is made of: tokens by role, by kind of block, by tool and by file, what is live and what is dead; how
-//! its windows grew over turns, and where they stand by a policy's thresholds and in other estimates.
+//! Statistics of a transcript: tokens by role, kind of block, tool and file, live and dead; how its windows grew over turns,
+//! and how they compare with a policy's thresholds and with other estimates.
 //!
-//! PURE. Counts and never judges; nothing here decides what a compaction does. The fields are the JSON's keys, in its
-//! order. Whole numbers only, so that sums do not depend on the order in which they were made. A block's tokens are
-//! rounded by themselves: parts may differ from a window's total by a few, and what a policy counts around the blocks
-//! (roles, braces) is in the total alone.
+//! PURE. Only counts. The fields are the JSON's keys, in its order. Integers only, so that sums do not depend on the order of
+//! addition. Each block's tokens are rounded separately, so parts may differ from a window's total by a few; what a policy
+//! counts around the blocks (roles, braces) is only in the total.
 
 mod count;
 mod estimates;
@@ -29,10 +28,10 @@ pub use thresholds::{Results, Standing, Thresholds, Window};
 pub use totals::Totals;
 pub use turns::Turn;
 
-/// What one input is made of.
+/// The statistics of one input.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct FileStats {
-    /// What was counted; of an input that no reader knows, its bytes.
+    /// The counts; for an unsupported input, only its bytes.
     #[serde(flatten)]
     pub counts: Counts,
     /// The conversations that have messages, in the order of the transcript.
@@ -65,34 +64,34 @@ pub struct ConversationStats {
     pub id: String,
     /// Its messages.
     pub messages: u64,
-    /// Messages that a person typed.
+    /// Typed messages.
     pub turns: u64,
     /// Its tokens.
     pub tokens: u64,
-    /// What the provider counted, where enough requests are recorded.
+    /// What the provider counted, if enough requests are recorded.
     pub usage: Option<Usage>,
     /// Its tokens by each estimator.
     pub estimates: Estimates,
-    /// Where it stands by the policy's thresholds.
+    /// How it compares with the policy's thresholds.
     pub standing: Standing,
     /// How it grew.
     pub timeline: Vec<Turn>,
 }
 
-/// What was counted, in one input or in all.
+/// The counts of one input or of all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Bytes, unpacked.
     pub bytes: u64,
-    /// What the model would see now.
+    /// The live windows.
     pub live: Live,
     /// Message lines outside of every live window.
     pub dead: Dead,
-    /// What repeats results for a viewer.
+    /// Mirrors of results.
     pub mirrors: Mirrors,
-    /// Live tokens by who speaks.
+    /// Live tokens by role.
     pub roles: By<Share>,
-    /// Live tokens by what they are.
+    /// Live tokens by kind of block.
     pub blocks: By<Share>,
     /// Live tokens of calls and results by the tool's name.
     pub tools: By<ToolCount>,
@@ -102,7 +101,7 @@ pub struct Counts {
     pub largest: Vec<Consumer>,
     /// Live tokens by each estimator.
     pub estimates: Estimates,
-    /// What the shipped policies make of the live windows.
+    /// The live windows as presets count them.
     pub presets: PresetCounts,
 }
 
@@ -113,31 +112,31 @@ pub struct Live {
     pub conversations: u64,
     /// Messages.
     pub messages: u64,
-    /// Messages that a person typed; the summary that an earlier compaction left is none.
+    /// Typed messages, without summaries of earlier compactions.
     pub turns: u64,
     /// Tokens, as `compact` reports them.
     pub tokens: u64,
-    /// Bytes of their lines, without what mirrors take on them.
+    /// Bytes of their lines, without mirrors.
     pub bytes: u64,
 }
 
-/// Message lines outside of every live window: before a compaction, or on a branch that was left.
+/// Message lines outside of every live window: before a compaction, or on an abandoned branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Dead {
     /// Lines.
     pub lines: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What their blocks would cost.
+    /// Tokens of their blocks.
     pub tokens: u64,
 }
 
 /// What repeats results for a viewer; the model never sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Mirrors {
-    /// Lines that hold nothing else.
+    /// Lines that contain nothing else.
     pub lines: u64,
-    /// Their bytes, and those of such values on live lines.
+    /// Their bytes, and those of mirrors on live lines.
     pub bytes: u64,
 }
 
@@ -150,7 +149,7 @@ pub struct Share {
     pub tokens: u64,
 }
 
-/// What a tool costs.
+/// The tokens of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct ToolCount {
     /// Calls.
@@ -161,11 +160,11 @@ pub struct ToolCount {
     pub results: u64,
     /// Tokens of the results.
     pub result_tokens: u64,
-    /// Results that say that the call failed.
+    /// Results that report a failure.
     pub failed: u64,
 }
 
-/// What a file costs.
+/// The tokens of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PathCount {
     /// Calls that read it.
@@ -178,21 +177,21 @@ pub struct PathCount {
     pub result_tokens: u64,
 }
 
-/// One block that takes much.
+/// A large block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Consumer {
-    /// Its file; none in a file's own list.
+    /// Its file; `None` in a file's own list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Its line, from 1.
     pub line: u64,
-    /// The conversation that it is a part of.
+    /// Its conversation.
     pub conversation: String,
     /// Its message in that conversation, from 1.
     pub message: u64,
-    /// Who speaks, as in [`Counts::roles`].
+    /// Its role, as in [`Counts::roles`].
     pub role: &'static str,
-    /// What it is, as in [`Counts::blocks`].
+    /// Its kind, as in [`Counts::blocks`].
     pub kind: &'static str,
     /// The tool that was called.
     pub tool: Option<String>,

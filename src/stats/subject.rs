@@ -1,6 +1,6 @@
 //! What a call is about: the file that it names, or the first words of its command.
 //!
-//! Read from the call's input alone. The text is the transcript's own: whoever shows it makes it safe to show.
+//! Read from the call's input alone. The text is not escaped for a terminal: whoever shows it must do that.
 
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, Shape, Transcript};
@@ -40,7 +40,7 @@ impl Subject {
     pub(super) fn of(transcript: &Transcript<'_>, call: &Block) -> Subject {
         let input = transcript.bytes(call.line, call.content);
         let mut subject = Subject::default();
-        // Arguments need not be JSON; what was understood until then counts.
+        // Arguments may not be JSON; what was parsed before the error counts.
         let _ = match call.shape {
             Shape::String => {
                 // Without its quotes.

@@ -1,20 +1,20 @@
-//! A policy's thresholds, and where a conversation stands by them.
+//! A policy's thresholds, and how a conversation compares with them.
 //!
-//! Never says what a compaction does: it may keep what is over a limit, as the newest results or for want of a saving.
+//! Does not predict what a compaction does: it may keep a result over a limit because it is new or nothing would be saved.
 
 use serde::Serialize;
 
 use super::turns::Turn;
 use crate::policy::{Compare, Layer, Policy};
 
-/// The limits of a policy; none where the layer that asks is off. In tokens, unless a field says otherwise.
+/// The limits of a policy; `None` if their layer is off. In tokens, unless a field says otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Thresholds {
     /// The live tokens that make it summarise, by `compare`.
     pub trigger: Option<u64>,
-    /// Whether a limit of live tokens is itself already enough.
+    /// Whether limits of live tokens are inclusive.
     pub compare: Compare,
-    /// What a summary has to save; 0: whatever it saves.
+    /// The least that a summary must save; 0 = no such limit.
     pub min_savings: Option<u64>,
     /// The most live tokens of the result.
     pub target: Option<u64>,
@@ -26,13 +26,13 @@ pub struct Thresholds {
     pub demote: Option<u64>,
     /// An old result with more is cleared.
     pub clear: Option<u64>,
-    /// In characters: an old result has to have more to be cleared, too.
+    /// In characters: an old result with more is cleared, if it is also over `clear`.
     pub clear_chars: Option<u64>,
-    /// So many of the newest results are never cleared.
+    /// How many of the newest results are never cleared.
     pub clear_keep: Option<u64>,
 }
 
-/// Where a conversation stands by the limits that its policy has.
+/// How a conversation compares with the limits of its policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Standing {
     /// By `trigger`.
@@ -52,7 +52,7 @@ pub struct Standing {
 pub struct Window {
     /// The limit.
     pub limit: u64,
-    /// The turn at whose end they were over it for the first time; as they only grow, they still are.
+    /// The first turn that ended over it. (They only grow, so they still are.)
     pub since: Option<u64>,
 }
 
@@ -96,7 +96,7 @@ impl Thresholds {
         }
     }
 
-    /// Where a conversation stands that has these turns and these results.
+    /// How a conversation with these turns and results compares with the limits.
     pub(super) fn standing(&self, turns: &[Turn], results: &[ResultSize]) -> Standing {
         let window = |limit: u64, compare: Compare| {
             let over = turns.iter().find(|t| compare.holds(t.context, limit));
@@ -117,7 +117,7 @@ impl Thresholds {
         let target = self.target_percent.map(share).or(self.target);
         Standing {
             trigger: self.trigger.map(|limit| window(limit, self.compare)),
-            // A result that has as many as the target has reached it.
+            // A result that is equal to the target has reached it.
             target: target.map(|limit| window(limit, Compare::Over)),
             offload: self.offload.map(|limit| window(limit, self.compare)),
             demote: self.demote.map(by_result),

@@ -13,13 +13,13 @@ use crate::outcome::{FileCounts, FileRecord};
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Totals {
-    /// Inputs in all.
+    /// All inputs.
     pub files: u64,
-    /// Of these counted.
+    /// Of these, counted.
     pub counted: u64,
-    /// Of these unsupported.
+    /// Of these, unsupported.
     pub unsupported: u64,
-    /// Of these failed.
+    /// Of these, failed.
     pub failed: u64,
     /// What was counted.
     #[serde(flatten)]
@@ -72,7 +72,7 @@ macro_rules! adds_up {
 }
 
 adds_up! {
-    // The largest do not add up: the totals choose among them.
+    // The largest blocks cannot be added: the totals select among them.
     Counts { bytes, live, dead, mirrors, roles, blocks, tools, paths, estimates, presets }
     Live { conversations, messages, turns, tokens, bytes }
     Dead { lines, bytes, tokens }

@@ -1,6 +1,6 @@
 //! How a live window grew, from one typed message to the next.
 //!
-//! A summary that an earlier compaction left was not typed, whatever its role says. Nothing here decides anything.
+//! A summary of an earlier compaction does not count as typed, whatever its role.
 
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::transcript::{Conversation, Transcript, Typed};
 /// One turn of a live window. Tokens are the policy's estimates, but for `recorded`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Turn {
-    /// Its number, from 1; 0 is what stands before the first typed message.
+    /// Its number, from 1; 0 is what comes before the first typed message.
     pub turn: u64,
     /// The line on which it begins, from 1.
     pub line: u64,
@@ -22,7 +22,7 @@ pub struct Turn {
     pub tokens: u64,
     /// The window at its end.
     pub context: u64,
-    /// The tokens of the request behind its last answer, as the provider counted them.
+    /// The tokens of the request for its last answer, as the provider counted them.
     pub recorded: Option<u64>,
 }
 

@@ -1,7 +1,6 @@
 //! Exact counts: byte-pair encoding with a published vocabulary.
 //!
-//! Special tokens are counted as the text that they are. A vocabulary is unpacked when the first count asks for it, once in
-//! a process.
+//! Special tokens are counted as plain text. A vocabulary is unpacked on its first use, once in a process.
 
 use std::fmt;
 
@@ -34,7 +33,7 @@ impl Bpe {
         self.0.count(&String::from_utf8_lossy(text)) as u64
     }
 
-    /// The tokens of what a JSON string says, given by what stands between its quotes.
+    /// The tokens of the text of a JSON string, given without its quotes.
     pub(super) fn written(self, raw: &[u8]) -> u64 {
         self.plain(&unescape(raw))
     }

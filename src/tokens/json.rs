@@ -1,11 +1,11 @@
-//! JSON text as another program would have written it, and lengths of it.
+//! JSON text as other programs write it, and its lengths.
 
 use crate::scan::{Cursor, Kind, Parse, Span, unescape};
 use crate::text::push_json_string;
 
 /// A JSON value without white space between its parts and with the fewest escapes, as `JSON.stringify` writes it.
 ///
-/// Numbers stay as they stand. `raw` is a value that was read before.
+/// Numbers are copied unchanged. `raw` is a valid value.
 pub(super) fn compact(raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(raw.len());
     let mut at = 0;
@@ -42,7 +42,7 @@ const SENT: [&[u8]; 10] = [
     b"reasoning_content",
     b"reasoning",
 ];
-/// Those of them whose value is made of blocks.
+/// Those of them whose value consists of blocks.
 const BLOCKS: [&[u8]; 5] = [
     b"content",
     b"tool_calls",
@@ -51,7 +51,7 @@ const BLOCKS: [&[u8]; 5] = [
     b"reasoning",
 ];
 
-/// A message object as compact JSON, with what a provider is sent of it.
+/// A message object as compact JSON, with the members that are sent to a provider.
 pub(super) fn members(object: &[u8]) -> Vec<u8> {
     written(object, |_, value| compact(value))
 }
@@ -68,7 +68,7 @@ pub(super) fn frame(object: &[u8]) -> Vec<u8> {
 
 fn written(object: &[u8], of: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> Vec<u8> {
     let mut out = vec![b'{'];
-    // The object was read before; should it fail all the same, what was found counts.
+    // The object was parsed before. Should it fail here, what was found so far counts.
     let _ = Cursor::new(object).object(|key, c| {
         let value = c.skip()?;
         if SENT.contains(&key) {
@@ -86,7 +86,7 @@ fn written(object: &[u8], of: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// Compact JSON without the pictures and documents in its lists, which count flat.
+/// Compact JSON without the pictures and documents in its lists, which have flat costs.
 pub(super) fn without_pictures(json: &[u8]) -> Vec<u8> {
     const KINDS: [&[u8]; 5] = [
         b"\"image\"",
@@ -113,8 +113,8 @@ pub(super) fn without_pictures(json: &[u8]) -> Vec<u8> {
 
 /// The objects of a picture's or a document's type in the lists of a value, in order.
 fn pictures(json: &[u8]) -> Vec<Span> {
-    /// Pictures lie in the content of a message, or of a result in it: far less deep than this. A call's input may be nested
-    /// deeper than any stack.
+    /// Pictures are in the content of a message or of a result in it, far less deep than this. A call's input may be nested more
+    /// deeply than any stack allows.
     const DEEPEST: u32 = 64;
     fn value(c: &mut Cursor<'_>, found: &mut Vec<Span>, depth: u32) -> Parse<()> {
         match c.kind()? {
@@ -149,7 +149,7 @@ fn pictures(json: &[u8]) -> Vec<Span> {
         .map(drop)
     }
     let mut found = Vec::new();
-    // It was read before; should it fail all the same, what was found is there.
+    // It was parsed before. Should it fail here, what was found so far counts.
     let _ = value(&mut Cursor::new(json), &mut found, 0);
     found
 }
@@ -174,7 +174,7 @@ pub(super) fn scalars(text: &[u8]) -> u64 {
     text.iter().filter(|b| (**b as i8) >= -0x40).count() as u64
 }
 
-/// How many of them lie outside the basic plane.
+/// How many of them are outside the basic multilingual plane.
 pub(super) fn astral(text: &[u8]) -> u64 {
     text.iter().filter(|b| **b >= 0xf0).count() as u64
 }

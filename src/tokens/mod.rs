@@ -1,10 +1,10 @@
-//! How many tokens: estimates of what a model would be billed for.
+//! Token counts: estimates of what a model would count.
 //!
-//! An [`Estimator`] follows a policy's `[tokens]`. It measures in the method's own unit (characters, weights) and rounds
-//! where the policy says, so that sums agree with the systems that the presets describe. [`Sizes`] keeps the measure of
-//! every live block, so that an edit costs only its own line's texts again.
+//! An [`Estimator`] follows a policy's `[tokens]`. It measures in the method's own unit (characters, weights) and rounds where
+//! the policy says, so that sums agree with the systems that the presets describe. [`Sizes`] caches the size of every live
+//! block, so that after an edit only the texts of its line are measured again.
 //!
-//! Recorded usage never decides: it goes stale with the first edit.
+//! Recorded usage is not used: it is out of date after the first edit.
 
 mod bpe;
 mod classes;
@@ -23,7 +23,7 @@ use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Tr
 use bpe::Bpe;
 pub use usage::{Usage, asked, usage};
 
-/// A measure before rounding, in the estimator's unit, and the flat tokens of what has no text.
+/// A size before rounding, in the estimator's unit, and the flat tokens of content without text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Size {
     /// Characters (`chars`), ten-thousandths of a token (`classes`) or tokens (`bpe`).
@@ -32,7 +32,7 @@ pub struct Size {
     flat: u32,
 }
 
-/// A window to which one message after the other is added.
+/// The size of a window to which messages are added one by one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Growing {
     sum: Size,
@@ -57,14 +57,14 @@ impl Sum for Size {
     }
 }
 
-/// Counts as one policy does.
+/// Counts tokens as a policy says.
 #[derive(Debug, Clone)]
 pub struct Estimator {
     settings: Tokens,
     measure: Measure,
 }
 
-/// A method, ready to measure.
+/// A counting method.
 #[derive(Debug, Clone, Copy)]
 enum Measure {
     Chars(Unit),
@@ -73,10 +73,10 @@ enum Measure {
 }
 
 impl Estimator {
-    /// An estimator for a policy's `[tokens]`. Where the method is `bpe`, its vocabulary is unpacked here, for the process.
+    /// An estimator for a policy's `[tokens]`. For the method `bpe`, the vocabulary is unpacked here, once in a process.
     ///
     /// # Errors
-    /// Where the vocabulary is not built in.
+    /// If the vocabulary is not built in.
     pub fn new(settings: &Tokens) -> Result<Self> {
         let measure = match settings.method {
             Method::Chars => Measure::Chars(settings.unit),
@@ -94,7 +94,7 @@ impl Estimator {
         self.settings.method.name()
     }
 
-    /// Whether a text has exactly as many tokens as it says, by the vocabulary that the policy names.
+    /// Whether counts are exact for the vocabulary that the policy names.
     pub fn is_exact(&self) -> bool {
         match self.settings.method {
             Method::Bpe => true,
@@ -102,7 +102,7 @@ impl Estimator {
         }
     }
 
-    /// Whole tokens of a size.
+    /// A size in tokens, rounded.
     pub fn tokens(&self, size: Size) -> u64 {
         let text = match self.settings.method {
             Method::Chars => {
@@ -118,17 +118,17 @@ impl Estimator {
         text + u64::from(size.flat)
     }
 
-    /// The size that a result's content would have if it said `text`, written in `shape`.
+    /// The size of a result's content with the text `text`, written in `shape`.
     pub fn content(&self, text: &str, shape: Shape) -> Size {
         self.behind(b"", text, shape)
     }
 
-    /// The size that the content of a result would have if it said `text`, behind the header that it has.
+    /// The size of a result's content with the text `text` after its existing header.
     pub fn replaced(&self, transcript: &Transcript<'_>, result: &Block, text: &str) -> Size {
         self.behind(transcript.header(result), text, result.shape)
     }
 
-    /// The same behind the first bytes of a JSON string.
+    /// The same after the first bytes of a JSON string.
     fn behind(&self, header: &[u8], text: &str, shape: Shape) -> Size {
         let mut quoted = Vec::with_capacity(text.len() + 48);
         let list: &[u8] = match shape {
@@ -172,7 +172,7 @@ impl Estimator {
                 json.push(b'}');
                 match self.measure {
                     Measure::Bpe(_) => self.raw(&json),
-                    // In parts, as a message that is read is measured.
+                    // In parts, as messages of a transcript are measured.
                     Measure::Chars(_) | Measure::Classes => {
                         let quoted = json.drain(begins..json.len() - 1);
                         let quoted: Vec<u8> = quoted.collect();
@@ -205,7 +205,7 @@ impl Estimator {
         self.window(growing.sum, growing.tokens, growing.count)
     }
 
-    /// The tokens of such a conversation after each of its messages.
+    /// The tokens of a conversation after each of its messages.
     fn growing(&self, sizes: impl IntoIterator<Item = Size>) -> impl Iterator<Item = u64> {
         let mut growing = Growing::default();
         sizes.into_iter().map(move |size| {
@@ -214,7 +214,7 @@ impl Estimator {
         })
     }
 
-    /// The size of a result's content, as [`Estimator::content`] would give it for the same words.
+    /// The size of a result's content, equal to that of [`Estimator::content`] for the same text.
     pub fn result(&self, transcript: &Transcript<'_>, block: &Block) -> Size {
         let measure = match self.settings.scope {
             Scope::Strings if block.shape != Shape::String => 0,
@@ -260,7 +260,7 @@ impl Estimator {
             },
             Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => match block.kind {
                 BlockKind::Image | BlockKind::Document => 0,
-                // The system that counts so takes a string as it is and writes JSON of what is none.
+                // The system that counts like this takes a string as it is and converts other values to JSON.
                 BlockKind::Text | BlockKind::Result
                     if self.settings.scope == Scope::RoleContent && is_bare(block) =>
                 {
@@ -278,7 +278,7 @@ impl Estimator {
         }
     }
 
-    /// What a message has besides its blocks: nothing, a role, or the braces of JSON.
+    /// The size of a message besides its blocks: nothing, a role, or JSON braces.
     fn around(
         &self,
         transcript: &Transcript<'_>,
@@ -307,8 +307,8 @@ impl Estimator {
         }
     }
 
-    /// The measure of a message where it is more than the sum of its parts: the tokens of JSON, which run across quotes
-    /// and brackets. Parts apart would come to three more or so for a block.
+    /// The size of a message that is counted as a whole: tokens of JSON extend across quotes and brackets, so that the sum of its
+    /// blocks would be about three tokens more for each block.
     fn joined(
         &self,
         transcript: &Transcript<'_>,
@@ -345,7 +345,7 @@ impl Estimator {
         Some(bpe.plain(&json))
     }
 
-    /// The tokens of a window of `count` messages, given their size and the tokens of each of them, added up.
+    /// The tokens of a window of `count` messages, given their total size and the sum of their tokens.
     fn window(&self, mut size: Size, tokens: u64, count: u64) -> u64 {
         match self.settings.per {
             Per::Message => tokens,
@@ -375,7 +375,7 @@ impl Estimator {
         self.header(transcript.header(block)) + texts.sum::<u64>()
     }
 
-    /// What stands before an output in its string.
+    /// The text before an output in its string.
     fn header(&self, raw: &[u8]) -> u64 {
         if raw.is_empty() {
             return 0;
@@ -383,7 +383,7 @@ impl Estimator {
         self.raw(&unescape(raw))
     }
 
-    /// A JSON string, given by what stands between its quotes.
+    /// The size of a JSON string, given without its quotes.
     fn written(&self, text: Text, raw: &[u8]) -> u64 {
         match self.measure {
             Measure::Chars(Unit::Scalar) => u64::from(text.scalars),
@@ -393,7 +393,7 @@ impl Estimator {
         }
     }
 
-    /// Bytes that the model reads as they stand: a tool's input is JSON to it, too.
+    /// The size of bytes that the model reads as they are: a tool's input is JSON for it too.
     fn raw(&self, raw: &[u8]) -> u64 {
         match self.measure {
             Measure::Chars(Unit::Scalar) => json::scalars(raw),
@@ -407,13 +407,13 @@ impl Estimator {
         self.raw(text.as_bytes())
     }
 
-    /// A JSON value as `JSON.stringify` would write it: no spaces, nothing escaped that need not be.
+    /// The size of a JSON value as `JSON.stringify` would write it: without spaces and unnecessary escapes.
     fn json(&self, raw: &[u8]) -> u64 {
         self.raw(&json::compact(raw))
     }
 }
 
-/// Whether a message's content is one block as it stands, a bare string mostly, rather than a list of blocks.
+/// Whether a message's content is a single block, mostly a bare string, rather than a list of blocks.
 fn is_whole(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> bool {
     let [block] = conversation.blocks(message) else {
         return false;
@@ -428,7 +428,7 @@ fn is_bare(block: &Block) -> bool {
     can_be && block.shape == Shape::String && block.value == block.content
 }
 
-/// The commas between the blocks of a message that stands whole on a line: those of its content, and its calls.
+/// The commas between the blocks of a message that is one line: those of its content, and its calls.
 fn commas(transcript: &Transcript<'_>, conversation: &Conversation, message: &Message) -> u64 {
     let (start, end) = (message.content.start, message.content.end());
     let is_in = |block: &&u32| {
@@ -447,12 +447,12 @@ fn commas(transcript: &Transcript<'_>, conversation: &Conversation, message: &Me
 pub struct Sizes {
     estimator: Estimator,
     blocks: Vec<Option<Size>>,
-    /// Of messages that are more than the sum of their blocks, by these. Blocks that are read again get new numbers.
+    /// The sizes of messages that are counted as a whole, by their blocks. Blocks that are read again get new numbers.
     messages: IdMap<Vec<u32>, Size>,
 }
 
 impl Sizes {
-    /// Nothing measured yet.
+    /// An empty cache.
     pub fn new(estimator: Estimator) -> Self {
         Sizes {
             estimator,
@@ -466,7 +466,7 @@ impl Sizes {
         &self.estimator
     }
 
-    /// The sizes after blocks have got new numbers: `moved` has that of each block that is still there.
+    /// Updates the cache after blocks got new numbers: `moved` has the new number of each remaining block.
     pub(crate) fn renumber(&mut self, moved: &[Option<u32>]) {
         let mut blocks = vec![None; moved.iter().flatten().count()];
         for (size, new) in self.blocks.iter().zip(moved) {
@@ -494,7 +494,7 @@ impl Sizes {
             .get_or_insert_with(|| estimator.block(transcript, transcript.block(block)))
     }
 
-    /// The size of what a result says; not measured again where it is that of the block.
+    /// The size of a result's content; not measured again if it is equal to that of the block.
     pub fn result(&self, transcript: &Transcript<'_>, block: u32) -> Size {
         let is_result = transcript.block(block).kind == BlockKind::Result;
         let measured = match self.estimator.settings.scope {
@@ -541,7 +541,7 @@ impl Sizes {
                 size
             }
         };
-        // Messages without blocks could be anybody's.
+        // Without blocks, messages cannot be told apart.
         if !blocks.is_empty() {
             self.messages.insert(blocks.to_vec(), size);
         }

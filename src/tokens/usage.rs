@@ -1,12 +1,11 @@
 //! How a provider's count relates to the estimate, over the requests that a transcript recorded.
 //!
-//! What a provider counts is what the file does not hold (system prompt, tool schemas) plus the content, in its own
-//! tokens: `recorded` ≈ `overhead` + `factor` × estimate. The line is Theil–Sen's: the median of the slopes between all
-//! pairs of requests, then the median of what is left. A few requests far off (an agent that cut its own history, a
-//! subagent's figure in the wrong place) pull a least-squares line towards them and leave medians where they were, and
-//! there is nothing to tune.
+//! A provider counts what is not in the file (system prompt, tool schemas) and the content, in its own tokens: `recorded` ≈
+//! `overhead` + `factor` × estimate. The line is fitted by Theil–Sen: the median of the slopes between all pairs of requests,
+//! then the median of the residuals. A few outliers (an agent that cut its own history, a subagent's figure in the wrong place)
+//! would distort a least-squares fit but not medians, and there is nothing to tune.
 //!
-//! Reported only: recorded usage goes stale with the first edit, so that nothing is ever decided by it.
+//! For reports only: recorded usage is out of date after the first edit, so nothing is decided by it.
 
 use serde::Serialize;
 
@@ -26,20 +25,20 @@ pub struct Usage {
     pub factor: f64,
 }
 
-/// A request: what its content comes to here, and what the provider counted.
+/// A request: the estimate of its content, and what the provider counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Request {
     estimate: u64,
     recorded: u64,
 }
 
-/// So many requests, spread evenly, are enough for a line; all of a long session's would cost more than reading it.
+/// The most requests for a fit, evenly spread: fitting all requests of a long session would take longer than reading it.
 const REQUESTS: usize = 32;
-/// Two points are a line whatever they say.
+/// The fewest requests for a fit: two points always form a line.
 const DISTINCT: usize = 3;
 
-/// The relation over the requests of a live window; `None` for fewer than three that differ, or where more content did
-/// not mean more tokens.
+/// The relation over the requests of a live window; `None` for fewer than three different ones, or if more content did not mean more
+/// tokens.
 pub fn usage(
     format: Format,
     transcript: &Transcript<'_>,
@@ -74,8 +73,8 @@ pub fn usage(
     fit(&requests)
 }
 
-/// The answers, by their numbers (from 0), that were asked for in this window: what a compaction preserved was asked for in
-/// the window before it, which held more.
+/// The numbers (from 0) of the answers that were requested in this window. Messages that a compaction preserved were requested in the
+/// window before it, which was larger.
 pub fn asked(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<usize> {
     let links = transcript.links();
     let is_summary = |line: &&u32| {

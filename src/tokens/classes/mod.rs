@@ -1,11 +1,11 @@
-//! The `classes` estimate: every character weighs what it costs on average after the character before it.
+//! The `classes` estimate: the weight of a character is its average cost in tokens after the previous character.
 //!
-//! A tokenizer pays for beginnings: of a word, of a group of digits, of a run of punctuation. Which of them a character is
-//! can be told from its predecessor, so a weight belongs to a pair of classes, and to a pair of letters inside a word:
-//! `th` is a part of longer tokens, `xq` hardly ever is, and that tells prose from base64. A sum of pairs needs no state
-//! but one character, costs one look-up a byte, and never falls when text is added.
+//! Tokens tend to begin with a word, a group of digits, or a run of punctuation. The previous character shows whether one begins,
+//! so a weight belongs to a pair of classes, or to a pair of letters inside a word: `th` is mostly within a token, `xq` hardly
+//! ever, which distinguishes prose from base64. A sum over pairs needs only the previous character as state, takes one look-up
+//! for each byte, and never decreases when text is added.
 //!
-//! Weights are whole ten-thousandths of a token: the same sum on every machine. `scripts/fit-classes` fits them to exact
+//! Weights are integers, in ten-thousandths of a token, so sums are the same on every machine. `scripts/fit-classes` fits them to exact
 //! o200k counts and writes `weights.rs`.
 
 mod weights;
@@ -15,10 +15,10 @@ use crate::scan::unescape_into;
 /// One token.
 pub(super) const TOKEN: u64 = 10_000;
 
-/// How many classes there are.
+/// The number of classes.
 pub(super) const CLASSES: usize = 60;
 
-/// What stands before the first character.
+/// The class before the first character.
 pub(super) const START: u8 = 0;
 /// a to z; inside a word the letter pair counts.
 pub(super) const LOWER: u8 = 1;
@@ -29,7 +29,7 @@ const NEWLINE: u8 = 5;
 const TAB: u8 = 6;
 /// Also a byte that is no UTF-8.
 const CONTROL: u8 = 7;
-/// The first of 32: every mark of ASCII is a class of its own.
+/// The first of 32: every ASCII punctuation mark is a class of its own.
 const MARK: u8 = 8;
 /// The first class beyond ASCII.
 const BEYOND: u8 = MARK + 32;
@@ -120,26 +120,26 @@ static PAIRS: [u16; 1 << 15] = {
     pairs
 };
 
-/// The weight of UTF-8 text; an invalid byte weighs what a control character does.
+/// The weight of UTF-8 text; an invalid byte has the weight of a control character.
 pub(super) fn plain(text: &[u8]) -> u64 {
     let mut sum = Sum::new();
     sum.add(text);
     sum.weight
 }
 
-/// The weight of a JSON string, given by what stands between its quotes: that of the text that it says.
+/// The weight of the text of a JSON string, given without its quotes.
 pub(super) fn written(raw: &[u8]) -> u64 {
     let mut sum = Sum::new();
     unescape_into(raw, |chunk| sum.add(chunk));
     sum.weight
 }
 
-/// A weight that grows with the text, piece by piece; pieces end between characters.
+/// The weight of a text in pieces, each of which ends between characters.
 struct Sum {
     weight: u64,
     /// The class of the last character.
     class: u8,
-    /// The last character, where it is ASCII.
+    /// The last character, if it is ASCII.
     byte: u8,
 }
 
@@ -162,7 +162,7 @@ impl Sum {
         }
     }
 
-    /// Adds the run of ASCII that follows the first byte of `text`, which is counted; gives its length.
+    /// Adds the run of ASCII that follows the first byte of `text`, which was added already; returns its length.
     fn ascii(&mut self, text: &[u8]) -> usize {
         const HIGHS: u64 = 0x8080_8080_8080_8080;
         let mut at = 0;
@@ -191,7 +191,7 @@ impl Sum {
         at
     }
 
-    /// Adds the character at the start of `text`; gives its length.
+    /// Adds the character at the start of `text`; returns its length.
     #[inline]
     fn character(&mut self, text: &[u8]) -> usize {
         let (class, len) = decode(text);
@@ -228,7 +228,7 @@ fn decode(text: &[u8]) -> (u8, usize) {
             let c = u32::from(a & 0x07) << 18 | low(b) << 12 | low(c) << 6 | low(d);
             (class(c), 4)
         }
-        // Each byte of what is no UTF-8 counts.
+        // Each invalid byte counts.
         _ => (CONTROL, 1),
     }
 }
