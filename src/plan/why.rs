@@ -62,6 +62,11 @@ impl Why {
         }
     }
 
+    /// Whether the new text is what is left of the old one, with a note of what is missing.
+    pub fn is_clipped(self) -> bool {
+        matches!(self, Why::Clipped { .. })
+    }
+
     /// Whether the new text depends on the old one: it is a part of it, or names the place where it is kept.
     pub fn depends_on_old_text(self) -> bool {
         match self {

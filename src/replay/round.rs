@@ -1,5 +1,7 @@
 //! The events of a round.
 
+use std::collections::BTreeMap;
+
 use super::{Event, Verdict};
 use crate::pipeline::Round;
 use crate::policy::Layer;
@@ -19,24 +21,20 @@ pub(super) enum Asked {
 /// The events of a round, in the order of the layers, and the outcome of a request for a summary.
 pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
     let mut events = Vec::new();
-    for layer in [
-        Layer::Superseded,
-        Layer::Demote,
-        Layer::Clear,
-        Layer::Offload,
-    ] {
-        let changes = round.changes.iter();
-        let changes: Vec<&Change> = changes.filter(|c| c.why.layer() == layer).collect();
-        if let Some(first) = changes.first() {
-            let freed = changes.iter().map(|c| c.tokens_before - c.tokens_after);
-            events.push(Event {
-                layer,
-                result: Verdict::Made,
-                count: changes.len() as u64,
-                freed: freed.sum(),
-                reason: first.why.reason(|_| None),
-            });
-        }
+    let mut by_layer: BTreeMap<Layer, Vec<&Change>> = BTreeMap::new();
+    for change in &round.changes {
+        let layer = change.why.layer();
+        by_layer.entry(layer).or_default().push(change);
+    }
+    for (layer, changes) in by_layer {
+        let freed = changes.iter().map(|c| c.tokens_before - c.tokens_after);
+        events.push(Event {
+            layer,
+            result: Verdict::Made,
+            count: changes.len() as u64,
+            freed: freed.sum(),
+            reason: changes[0].why.reason(|_| None),
+        });
     }
     let mut asked = Asked::Nobody;
     for (_, why, settled) in round.tried() {

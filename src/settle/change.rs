@@ -30,14 +30,8 @@ pub struct Change {
 impl Change {
     /// The one line of the new text that stands where a reader of the file finds the old one again.
     pub fn in_mirrors(&self) -> &str {
-        let omitted = match self.why {
-            Why::Clipped { .. } => clip::marker_of(&self.text),
-            Why::Superseded { .. }
-            | Why::Oversize { .. }
-            | Why::Old { .. }
-            | Why::Offloaded { .. }
-            | Why::Demoted { .. } => None,
-        };
+        let clipped = self.why.is_clipped();
+        let omitted = clipped.then(|| clip::marker_of(&self.text)).flatten();
         omitted.unwrap_or_else(|| self.text.lines().next().unwrap_or_default())
     }
 
