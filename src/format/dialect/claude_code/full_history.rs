@@ -39,13 +39,7 @@ impl Tree<'_, '_> {
         }
         path.reverse();
         path.retain(|line| !self.link(*line).is_boundary() && !self.link(*line).is_summary);
-        let (lines, gathered) = self.gather(lines, path);
-        Window {
-            lines,
-            leaf: Some(leaf),
-            gathered,
-            ..Window::default()
-        }
+        self.gather(lines, leaf, path)
     }
 
     /// The line that came before a compaction, unless the way has been there.

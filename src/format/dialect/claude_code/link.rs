@@ -84,13 +84,7 @@ impl Tree<'_, '_> {
         let Some(leaf) = self.last_node(lines) else {
             return Window::default();
         };
-        let (lines, gathered) = self.gather(lines, self.walk_of(lines, branch, leaf));
-        Window {
-            lines,
-            leaf: Some(leaf),
-            gathered,
-            ..Window::default()
-        }
+        self.gather(lines, leaf, self.walk_of(lines, branch, leaf))
     }
 
     fn main_window(&self, lines: &[u32]) -> Window {
@@ -111,13 +105,7 @@ impl Tree<'_, '_> {
     fn window_to(&self, leaf: u32, lines: &[u32]) -> Window {
         let mut path = self.walk(leaf, |_| false);
         self.restore_preserved(&mut path);
-        let (lines, gathered) = self.gather(lines, path);
-        Window {
-            lines,
-            leaf: Some(leaf),
-            gathered,
-            ..Window::default()
-        }
+        self.gather(lines, leaf, path)
     }
 
     /// The line at which a branch would go on.
@@ -261,10 +249,11 @@ impl Tree<'_, '_> {
         path.splice(at..at, lines);
     }
 
-    /// Adds what hangs off the path: lines of the same API messages and results of their calls.
+    /// The window of a path, with what hangs off it: lines of the same API messages and results of their calls.
     ///
     /// They come behind the last line of their message on the path, as the agents put them.
-    pub(super) fn gather(&self, branch: &[u32], path: Vec<u32>) -> (Vec<u32>, IdSet<u32>) {
+    pub(super) fn gather(&self, branch: &[u32], leaf: u32, path: Vec<u32>) -> Window {
+        let leaf = Some(leaf);
         let on_path: IdSet<u32> = path.iter().copied().collect();
         let mut siblings: IdMap<&[u8], Vec<u32>> = IdMap::default();
         let mut below: IdMap<u32, Vec<u32>> = IdMap::default();
@@ -290,10 +279,14 @@ impl Tree<'_, '_> {
                 Some(Role::Assistant | Role::System | Role::Tool) | None => {}
             }
         }
-        let mut gathered = IdSet::default();
         if siblings.is_empty() && answers.is_empty() {
-            return (path, gathered);
+            return Window {
+                lines: path,
+                leaf,
+                ..Window::default()
+            };
         }
+        let mut gathered = IdSet::default();
         let groups = self.groups(&path);
         let mut answered: IdSet<&[u8]> = path
             .iter()
@@ -323,7 +316,12 @@ impl Tree<'_, '_> {
                 }
             }
         }
-        (lines, gathered)
+        Window {
+            lines,
+            leaf,
+            gathered,
+            ..Window::default()
+        }
     }
 
     /// The answers of a path: the lines of each, by its last line.
