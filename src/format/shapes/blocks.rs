@@ -226,26 +226,29 @@ pub(in crate::format) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -
             return c.skip().map(|_| BlockKind::Other);
         }
     }
-    let line = c.line();
-    let mut kind = None;
-    let mut text = None;
+    Ok(match kind_and_words(c)? {
+        (b"text" | b"refusal" | b"input_text" | b"output_text", Some(text)) => {
+            record.text(text);
+            BlockKind::Text
+        }
+        (b"image" | b"image_url" | b"input_image", _) => BlockKind::Image,
+        (b"document" | b"file", _) => BlockKind::Document,
+        _ => BlockKind::Other,
+    })
+}
+
+/// The `type` of a part that is an object, and its words.
+pub(in crate::format) fn kind_and_words<'a>(c: &mut Cursor<'a>) -> Parse<(&'a [u8], Option<Text>)> {
+    let (mut kind, mut words) = (Span::default(), None);
     c.object(|key, c| {
         match key {
-            b"type" => kind = c.string_or_skip()?,
-            b"text" | b"refusal" => text = c.string_or_skip()?,
+            b"type" => kind = c.string_span()?,
+            b"text" | b"refusal" => words = c.string_or_skip()?,
             _ => drop(c.skip()?),
         }
         Ok(())
     })?;
-    Ok(match (kind.map(|k| k.span.of(line)), text) {
-        (Some(b"text" | b"refusal" | b"input_text" | b"output_text"), Some(text)) => {
-            record.text(text);
-            BlockKind::Text
-        }
-        (Some(b"image" | b"image_url" | b"input_image"), _) => BlockKind::Image,
-        (Some(b"document" | b"file"), _) => BlockKind::Document,
-        _ => BlockKind::Other,
-    })
+    Ok((kind.of(c.line()), words))
 }
 
 impl Block {

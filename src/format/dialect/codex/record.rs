@@ -2,7 +2,9 @@
 
 use super::events::event;
 use super::{SUMMARY_BEGINS, output, type_of};
-use crate::format::shapes::blocks::{Content, is_echo, quoted, result_content, said, unlisted};
+use crate::format::shapes::blocks::{
+    Content, is_echo, kind_and_words, quoted, result_content, said, unlisted,
+};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{
     Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape, Source,
@@ -424,17 +426,7 @@ fn part(c: &mut Cursor<'_>) -> Parse<(BlockKind, Option<Text>)> {
             return c.skip().map(|_| (BlockKind::Other, None));
         }
     }
-    let line = c.line();
-    let (mut kind, mut text) = (Span::default(), None);
-    c.object(|key, c| {
-        match key {
-            b"type" => kind = c.string_span()?,
-            b"text" | b"refusal" => text = c.string_or_skip()?,
-            _ => drop(c.skip()?),
-        }
-        Ok(())
-    })?;
-    Ok(match (kind.of(line), text) {
+    Ok(match kind_and_words(c)? {
         (
             b"input_text" | b"output_text" | b"text" | b"summary_text" | b"reasoning_text"
             | b"refusal",
