@@ -18,9 +18,8 @@ impl Format {
     ) -> Option<String> {
         let last = answers(conversation).next()?;
         let answer = self.dialect().answer(transcript, conversation, last);
-        let reasons = answer.fields(REASONS).into_iter();
-        let reasons = reasons.filter(|reason| reason.is_there());
-        string_of(reasons.max_by_key(|reason| reason.span().start)?)
+        let [.., (_, last)] = answer.in_order(REASONS);
+        string_of(last)
     }
 
     /// The recorded model of the last answer that a model gave; `None` where it is not recorded.

@@ -4,7 +4,7 @@
 //! there twice the last one counts, as in every reader of JSON, and what is not there, or cannot be read, has no fields
 //! either: nobody who asks has to tell these apart.
 //!
-//! Never allocates and never fails; who has to know that a line is no JSON asks the [`Cursor`].
+//! Allocates for escapes alone and never fails; who has to know that a line is no JSON asks the [`Cursor`].
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -38,6 +38,14 @@ impl<'a> Value<'a> {
     pub fn fields<const N: usize>(self, names: [&str; N]) -> [Value<'a>; N] {
         let fields = Cursor::within(self.line, self.span).fields(names);
         fields.unwrap_or([Value::default(); N])
+    }
+
+    /// The same, each with its name, in the order in which they stand on the line; first those that do not.
+    pub fn in_order<'n, const N: usize>(self, names: [&'n str; N]) -> [(&'n str, Value<'a>); N] {
+        let values = self.fields(names);
+        let mut fields = std::array::from_fn(|n| (names[n], values[n]));
+        fields.sort_unstable_by_key(|(_, value)| value.span.start);
+        fields
     }
 
     /// The value under one name.

@@ -208,6 +208,8 @@ fn fields_are_found_by_their_names() {
     c.field("d").elements(|value| elements.push(value.raw()));
     assert_eq!(elements, [&b"true"[..], b"\"e\""]);
     c.elements(|_| panic!("an object has no elements"));
+    let names = line.in_order(["g", "none", "f", "a"]).map(|(name, _)| name);
+    assert_eq!(names, ["none", "a", "f", "g"]);
 }
 
 #[test]

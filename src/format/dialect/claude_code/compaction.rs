@@ -195,16 +195,10 @@ fn records(tree: &Tree<'_, '_>, place: &Place<'_>, summary: Summary<'_>) -> Reco
     let model = place.model;
     let line = transcript.line(model);
     let link = &transcript.links()[model as usize];
-    // In the order in which they stand on the line, and its time.
-    let mut known: Vec<_> = IDENTITY
-        .into_iter()
-        .zip(Value::of(line).fields(IDENTITY))
-        .collect();
-    known.sort_by_key(|(_, value)| value.span().start);
-    known.push(("timestamp", Value::of(line).field("timestamp")));
-    known.retain(|(_, value)| value.is_there());
+    let known = Value::of(line).in_order(IDENTITY).into_iter();
+    let known = known.chain([("timestamp", Value::of(line).field("timestamp"))]);
     let mut identity: Vec<u8> = Vec::new();
-    for (name, value) in known {
+    for (name, value) in known.filter(|(_, value)| value.is_there()) {
         identity.extend([b",\"", name.as_bytes(), b"\":", value.raw()].concat());
     }
     let is_aside = link.is_aside.to_string();

@@ -22,9 +22,7 @@ impl Preserved {
     pub(super) fn read(line: &[u8]) -> Self {
         let mut preserved = Preserved::default();
         let metadata = Value::of(line).field("compactMetadata");
-        let mut parts = metadata.fields(["preservedMessages", "preservedSegment"]);
-        parts.sort_by_key(|part| part.span().start);
-        for part in parts {
+        for (_, part) in metadata.in_order(["preservedMessages", "preservedSegment"]) {
             let [anchor, head, tail] = part.fields(["anchorUuid", "headUuid", "tailUuid"]);
             let ends = [
                 (anchor, &mut preserved.anchor),

@@ -210,28 +210,26 @@ impl<'t, 'a> Chain<'t, 'a> {
 }
 
 /// The uuids in `compactMetadata.preservedMessages` and `.preservedSegment` of a boundary line.
-fn named_by(line: &[u8]) -> Vec<Named<'_>> {
+fn named_by<'t>(line: &'t [u8]) -> Vec<Named<'t>> {
     let metadata = Value::of(line).field("compactMetadata");
     let mut named = Vec::new();
-    for part in metadata.fields(["preservedMessages", "preservedSegment"]) {
-        let [ids, head, anchor, tail] =
-            part.fields(["uuids", "headUuid", "anchorUuid", "tailUuid"]);
-        let directly = [ids, head].map(|ids| (ids, Reach::Directly));
-        let by_chain = [anchor, tail].map(|ids| (ids, Reach::ByChain));
-        for (ids, reach) in directly.into_iter().chain(by_chain) {
+    for (_, part) in metadata.in_order(["preservedMessages", "preservedSegment"]) {
+        for (name, ids) in part.in_order(["uuids", "headUuid", "anchorUuid", "tailUuid"]) {
+            let reach = match name {
+                "uuids" | "headUuid" => Reach::Directly,
+                _ => Reach::ByChain,
+            };
+            let mut push = |id: Value<'t>| {
+                let id = id.string().filter(|id| !id.is_empty());
+                named.extend(id.map(|id| Named { id, reach }));
+            };
             match ids.kind() {
-                Some(Kind::Array) => ids.elements(|id| named.push((id, reach))),
-                _ => named.push((ids, reach)),
+                Some(Kind::Array) => ids.elements(push),
+                _ => push(ids),
             }
         }
     }
-    // In the order in which they stand on the line.
-    named.sort_by_key(|(id, _)| id.span().start);
-    let names = named.into_iter().filter_map(|(id, reach)| {
-        let id = id.string().filter(|id| !id.is_empty())?;
-        Some(Named { id, reach })
-    });
-    names.collect()
+    named
 }
 
 /// Whether the message of a line says that it is the user's.
