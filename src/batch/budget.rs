@@ -130,7 +130,7 @@ impl Budget {
         let (most, hint) = match self.limits.file_bytes {
             Some(most) => (
                 format!("--max-file-bytes allows ({})", size(most)),
-                "a larger --max-file-bytes lets it in".to_owned(),
+                "use a larger --max-file-bytes to read it".to_owned(),
             ),
             None => (
                 "there is memory for".to_owned(),
@@ -186,11 +186,8 @@ impl Share<'_> {
         if *used.unwrap_or_else(PoisonError::into_inner) > self.bytes {
             return crowded();
         }
-        Error::new(
-            ErrorKind::TooLarge,
-            "the system gives no memory for this file",
-        )
-        .hint("other programs may hold it; a smaller --max-file-bytes leaves such files out")
+        Error::new(ErrorKind::TooLarge, "there is no memory for this file")
+            .hint("other programs may use it; a smaller --max-file-bytes leaves such files out")
     }
 
     /// Releases what turned out not to be needed.

@@ -213,9 +213,7 @@ fn not_there(path: &Path) -> Error {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Error::io(path, "look at it", error)
         }
-        _ if path.is_symlink() => {
-            Error::new(ErrorKind::NotFound, "the link leads to nothing").at(path)
-        }
+        _ if path.is_symlink() => Error::new(ErrorKind::NotFound, "the link is broken").at(path),
         _ => {
             let error = Error::new(ErrorKind::NotFound, "no such file or folder").at(path);
             match near(path) {

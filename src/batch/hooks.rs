@@ -172,7 +172,7 @@ impl Hooks {
                 format!("the {hook} took longer than {seconds} s and was killed")
             }
             Ok(Ended::Interrupted) => {
-                format!("the {hook} has not finished, for the run was interrupted")
+                format!("the {hook} has not finished, because the run was interrupted")
             }
             Err(error) => format!("the {hook} could not be run: {error}"),
         };

@@ -298,7 +298,7 @@ fn attempt(run: &one::Run<'_>, target: &Target, share: Share<'_>) -> Result<Outc
         let path = target.input_path();
         let error = Error::new(
             ErrorKind::Internal,
-            "ctxpack failed on this file; the original is untouched",
+            "ctxpack failed on this file; the original is unchanged",
         )
         .at(path);
         Ok(Outcome::failed(path, &error))

@@ -102,9 +102,9 @@ impl<'r> Run<'r> {
         if self.needs_archive && target.store.is_none() {
             return Err(Error::new(
                 ErrorKind::Usage,
-                "the policy keeps a copy of what it summarises, and a stream has no place for one",
+                "the policy keeps a copy of the original, and a stream has no store for it",
             )
-            .hint("name a folder with --store DIR, or do without with --set archive=auto"));
+            .hint("name a folder with --store DIR, or keep no copy with --set archive=auto"));
         }
         let mut sink = if self.is_in_place() {
             // Most files of a second run stay as they are; those are not touched.
@@ -131,9 +131,9 @@ impl<'r> Run<'r> {
             Detected::Unsupported(_) if self.masks => {
                 return Err(Error::new(
                     ErrorKind::Config,
-                    "secrets can be masked in supported formats only, and this is none",
+                    "secrets can be masked in supported formats only, and this format is not supported",
                 )
-                .hint("leave the file out, or do without --redact outputs"));
+                .hint("leave the file out, or run without --redact outputs"));
             }
             Detected::Unsupported(_) => {
                 if self.options.bad_lines == BadLines::Fail {
@@ -303,7 +303,7 @@ impl<'r> Run<'r> {
         }
         Err(Error::new(
             ErrorKind::Exists,
-            "there is a file already, and ctxpack did not write it as it is now",
+            "a file of that name exists, and ctxpack did not write it as it is now",
         )
         .at(path)
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))

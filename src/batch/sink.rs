@@ -108,9 +108,7 @@ impl<'s> Sink<'s> {
         }
         match error.kind() {
             // The reader of the output has closed it, which is not an error.
-            io::ErrorKind::BrokenPipe => {
-                Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
-            }
+            io::ErrorKind::BrokenPipe => Error::new(ErrorKind::ClosedPipe, "the output was closed"),
             _ => Error::new(ErrorKind::Io, format!("cannot write the output: {error}")),
         }
     }

@@ -48,7 +48,7 @@ impl BadLines {
             None => Ok(()),
             Some(bad) => Err(Error::new(ErrorKind::BadLine, bad.message)
                 .on_line(bad.line)
-                .hint("without --strict such lines pass through as they are")),
+                .hint("without --strict, such lines are passed through")),
         }
     }
 }

@@ -225,7 +225,7 @@ impl Targets {
                         ),
                     )
                     .at(output)
-                    .hint("name the folder that holds both: its tree is kept"));
+                    .hint("name the folder that contains both: its tree is kept"));
                 }
             }
             targets.list.push(target);

@@ -45,7 +45,7 @@ impl PassedBy {
     /// What to do about it.
     pub fn hint(self) -> Option<&'static str> {
         match self {
-            PassedBy::FolderLink => Some("name the folder itself to have it walked"),
+            PassedBy::FolderLink => Some("name the folder itself to search it"),
             PassedBy::NoFile => None,
         }
     }
@@ -124,7 +124,7 @@ impl Walked {
                     "the link leads out of the folder, and is not read",
                 )
                 .at(name)
-                .hint("name the link itself to have the file behind it read"),
+                .hint("name the link itself to read its target"),
             ),
             Ok(path) if path.is_file() => self.files.push(name),
             Ok(_) => self.passed.push((name, PassedBy::NoFile)),

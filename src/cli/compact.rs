@@ -246,7 +246,7 @@ impl Compact {
         }
         Err(Error::new(
             ErrorKind::Exists,
-            "there is a file already, and it is no report of ctxpack",
+            "a file of that name exists, and it is not a report of ctxpack",
         )
         .at(spot.path())
         .hint("--overwrite replaces it; --report FILE writes elsewhere"))

@@ -115,7 +115,7 @@ impl PolicyArgs {
         if !self.keys.isolated {
             if let Some(name) = std::env::var_os(POLICY_NAME).filter(|name| !name.is_empty()) {
                 let name = name.into_string().map_err(|_| {
-                    let message = format!("{POLICY_NAME} in the environment is no Unicode text");
+                    let message = format!("{POLICY_NAME} in the environment is not Unicode text");
                     Error::new(ErrorKind::Config, message).hint("name the policy with --policy")
                 })?;
                 return Ok((name, NamedBy::Environment));

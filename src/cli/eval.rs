@@ -157,7 +157,7 @@ impl Eval {
         let totals = evals.totals();
         let gates = self.min_need.is_some() || self.max_invented.is_some();
         if gates && totals.sessions == 0 {
-            closed.push("nothing was measured, so that no gate can hold".to_owned());
+            closed.push("nothing was measured, so no limit can be checked".to_owned());
         }
         let policies = totals.scores.iter().filter(|of| of.kind == Kind::Policy);
         for of in policies {

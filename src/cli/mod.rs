@@ -106,7 +106,7 @@ fn scripted_answers(file: Option<&Path>, policy: &Policy) -> Result<Replies> {
     let Some(file) = file else {
         return Err(Error::new(
             ErrorKind::Config,
-            "a scripted summariser answers from a file beside its policy, and a shipped policy has none",
+            "a scripted summariser answers from a file beside its policy, and a preset has none",
         )
         .hint("write a policy file, with summaries.jsonl beside it, and name it with --policy"));
     };
@@ -359,9 +359,7 @@ fn flush(out: &mut impl Write) -> Result<()> {
 
 fn stdout_failed(error: &io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::BrokenPipe => {
-            Error::new(ErrorKind::ClosedPipe, "the reader of the output has gone")
-        }
+        io::ErrorKind::BrokenPipe => Error::new(ErrorKind::ClosedPipe, "the output was closed"),
         _ => Error::new(
             ErrorKind::Io,
             format!("cannot write to standard output: {error}"),

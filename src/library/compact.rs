@@ -67,7 +67,7 @@ pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
     if needs_archive(settings) {
         return Err(Error::new(
             ErrorKind::Config,
-            "the policy keeps a copy of what it summarises, and in memory there is no place for one",
+            "the policy keeps a copy of the original, which is not possible in memory",
         )
         .hint("use compact_file, or set archive to auto"));
     }
@@ -78,7 +78,7 @@ pub fn compact(bytes: &[u8], policy: &Policy) -> Result<Compacted> {
     if outcome.status == Status::Unsupported && settings.redact == Redact::Outputs {
         return Err(Error::new(
             ErrorKind::Config,
-            "secrets can be masked in supported formats only, and this is none",
+            "secrets can be masked in supported formats only, and this format is not supported",
         ));
     }
     Ok(Compacted { bytes, outcome })

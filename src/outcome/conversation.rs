@@ -123,13 +123,13 @@ impl Missed {
     pub fn message(self) -> &'static str {
         match self {
             Missed::UserWords => {
-                "over the policy's own target: typed messages stay whole, and --target would clip them"
+                "over the policy's own target: typed messages are kept whole, and --target would clip them"
             }
             Missed::SummaryRoom => {
-                "over the policy's own target: the summary keeps its least room, and --target would not"
+                "over the policy's own target: the summary keeps its smallest size, and --target would shrink it"
             }
             Missed::KeptMessages => {
-                "over the policy's own target: the newest messages stay, or nothing may be summarised"
+                "over the policy's own target: the newest messages are kept, or nothing may be summarised"
             }
         }
     }

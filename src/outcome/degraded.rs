@@ -39,7 +39,7 @@ impl DegradedKind {
     pub fn hint(self) -> Option<&'static str> {
         match self {
             DegradedKind::SummaryFailed => None,
-            DegradedKind::NoStore => Some("name a folder for what is taken out: --store DIR"),
+            DegradedKind::NoStore => Some("name a folder for the store: --store DIR"),
         }
     }
 }

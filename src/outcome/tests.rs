@@ -40,7 +40,7 @@ fn a_file_is_the_sum_of_its_conversations() {
 fn degraded() -> Degraded {
     Degraded {
         kind: DegradedKind::SummaryFailed,
-        message: "no summary could be had: timed out".into(),
+        message: "no summary could be written: timed out".into(),
     }
 }
 

@@ -77,7 +77,7 @@ impl<'p> Pipeline<'p> {
                     policy.summary.source.name()
                 ),
             )
-            .hint("take --set summary.source=extractive, or scripted with a file of answers"));
+            .hint("use --set summary.source=extractive, or scripted with a file of answers"));
         }
         let masks = match policy.redact {
             Redact::Outputs => true,

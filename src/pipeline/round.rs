@@ -77,7 +77,7 @@ impl NoStore {
     pub(super) fn degraded(&self) -> Option<Degraded> {
         self.offload.then(|| Degraded {
             kind: DegradedKind::NoStore,
-            message: "the policy's offload step was left out, for there is no store".to_owned(),
+            message: "the policy's offload step was left out, because there is no store".to_owned(),
         })
     }
 
@@ -86,7 +86,7 @@ impl NoStore {
         self.demote.iter().map(move |line| Warning {
             kind: WarningKind::NotDemoted,
             line: Some(u64::from(*line) + first_line),
-            message: "oversize tool outputs were not moved to the store, for there is none"
+            message: "oversize tool outputs were not moved to the store, because there is none"
                 .to_owned(),
         })
     }

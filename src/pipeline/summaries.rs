@@ -140,7 +140,7 @@ impl ConversationResult {
                 let what = match (&summarised.message, summarised.kept) {
                     (Some(_), _) => "summarised",
                     (None, KeptMessages::Whole) => "left out, as a summary would be too large",
-                    (None, KeptMessages::Pruned) => "left out, as no summary could be had",
+                    (None, KeptMessages::Pruned) => "left out, as no summary could be written",
                 };
                 format!("{messages} {what}: {}", self.why)
             }

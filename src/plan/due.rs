@@ -129,7 +129,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
     let over = match policy.threshold() {
         Some(threshold) if is_over(policy, total) && goal.is_some_and(is_small) => {
             Due::No(format!(
-                "{} tokens besides the system messages do not reach the trigger of {}",
+                "{} tokens without the system messages do not reach the trigger of {}",
                 thousands(total.saturating_sub(system)),
                 thousands(threshold)
             ))
@@ -151,7 +151,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
                 );
             }
             Due::No(format!(
-                "only {} tokens stand before the kept messages, fewer than {}",
+                "only {} tokens are before the kept messages, fewer than {}",
                 thousands(savings),
                 thousands(least)
             ))
@@ -209,7 +209,7 @@ mod tests {
         let due = due(&policy, &Force::No, &cutter, live);
         assert_eq!(matches!(due, Due::Yes(..)), {
             let may_be = may_be_due(&policy, 100, &Force::No);
-            let is_not_worth_it = |why: &str| why.starts_with("only") || why.contains("besides");
+            let is_not_worth_it = |why: &str| why.starts_with("only") || why.contains("without");
             may_be && !matches!(&due, Due::No(why) if is_not_worth_it(why))
         });
         match due {
@@ -253,7 +253,7 @@ mod tests {
         let keys = |tokens, kind| {
             move |policy: &mut Policy| (policy.target.tokens, policy.target.kind) = (tokens, kind)
         };
-        let not = "90 tokens besides the system messages do not reach the trigger of 99";
+        let not = "90 tokens without the system messages do not reach the trigger of 99";
         assert_eq!(said(keys(90, TargetKind::Aim)), (false, not.to_owned()));
         assert!(said(keys(89, TargetKind::Aim)).0);
         assert!(said(keys(90, TargetKind::Cap)).0);
@@ -271,7 +271,7 @@ mod tests {
             said(|policy| policy.trigger.min_savings = 61),
             (
                 false,
-                "only 60 tokens stand before the kept messages, fewer than 61".to_owned()
+                "only 60 tokens are before the kept messages, fewer than 61".to_owned()
             )
         );
     }

@@ -235,7 +235,7 @@ fn unicode<'v>(name: &str, value: &'v OsString) -> Result<&'v str> {
     value.to_str().ok_or_else(|| {
         Error::new(
             ErrorKind::Config,
-            format!("{} in the environment is no Unicode text", printable(name)),
+            format!("{} in the environment is not Unicode text", printable(name)),
         )
         .hint("correct its value, or unset it")
     })

@@ -19,7 +19,7 @@ use crate::text::printable;
 pub fn check_found(text: &str, file: &str) -> Result<()> {
     for given in read::read(text)? {
         let refused = |what: String| {
-            let message = format!("{what}, and nobody named this file");
+            let message = format!("{what}, and this file was found, not named");
             Error::new(ErrorKind::Config, message)
                 .on_line(read::line(text, given.at))
                 .hint(format!(
@@ -117,7 +117,7 @@ mod tests {
         for (text, what) in [
             (
                 "redact = \"never\"",
-                "redact = \"never\" would let secrets through to whoever writes summaries",
+                "redact = \"never\" would send secrets to a server that writes summaries",
             ),
             (
                 "[restore]\nroot = \"..\"",
@@ -133,15 +133,15 @@ mod tests {
             ),
             (
                 "[summary]\nsource = \"anthropic\"",
-                "summary.source = \"anthropic\" would have others write summaries",
+                "summary.source = \"anthropic\" would replace the built-in summariser",
             ),
             (
                 "[summary]\nsource = \"openai\"",
-                "summary.source = \"openai\" would have others write summaries",
+                "summary.source = \"openai\" would replace the built-in summariser",
             ),
             (
                 "[summary]\nsource = \"scripted\"",
-                "summary.source = \"scripted\" would have others write summaries",
+                "summary.source = \"scripted\" would replace the built-in summariser",
             ),
             (
                 "[summary]\nbase_url = \"http://localhost\"",
@@ -167,11 +167,11 @@ mod tests {
             ("[env]\nHOME = \"redact\"", "HOME would set redact"),
             (
                 "[env]\nHOME = \"redact=never!\"",
-                "HOME would set redact: redact = \"never\" would let secrets through to whoever writes summaries",
+                "HOME would set redact: redact = \"never\" would send secrets to a server that writes summaries",
             ),
             (
                 "[env]\nPATH = \"summary.source=anthropic\"",
-                "PATH would set summary.source: summary.source = \"anthropic\" would have others write summaries",
+                "PATH would set summary.source: summary.source = \"anthropic\" would replace the built-in summariser",
             ),
             (
                 "[env]\nTIMES = \"summary.tries\"",
@@ -197,7 +197,7 @@ mod tests {
             let error = check_found(text, "../ctxpack.toml").unwrap_err();
             assert_eq!(
                 error.message,
-                format!("{what}, and nobody named this file"),
+                format!("{what}, and this file was found, not named"),
                 "{text}"
             );
             assert!(error.line.is_some());

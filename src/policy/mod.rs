@@ -81,7 +81,7 @@ key::policy! {
             archive: Archive = Archive::Auto, common();
             /// Where secrets are masked.
             redact: Redact = Redact::Requests,
-                found(Except(&["never"], "would let secrets through to whoever writes summaries"));
+                found(Except(&["never"], "would send secrets to a server that writes summaries"));
         }
         tables {
             tokens: Tokens;

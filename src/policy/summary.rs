@@ -18,7 +18,7 @@ table! {
         instructions: String = "", common();
         /// Who writes summaries.
         source: Source = Source::Extractive,
-            found(Except(&["anthropic", "openai", "scripted"], "would have others write summaries"));
+            found(Except(&["anthropic", "openai", "scripted"], "would replace the built-in summariser"));
         /// The provider's model; "" means the one that the transcript recorded.
         model: String = "", found(Empty("would choose the model that transcripts are sent to"));
         /// The provider's address; "" means its own.
@@ -77,7 +77,7 @@ table! {
         drop_rounds: u64 = 3, unit("requests"), found(AtMost(10));
         /// After this many failures in a row, no more requests go to that host for a while; 0 means after three.
         breaker: u64 = 3, unit("failures");
-        /// What happens if no summary could be had.
+        /// What happens if no summary could be written.
         on_failure: OnFailure = OnFailure::Extractive;
         /// What happens if the result is still too large.
         too_large: TooLarge = TooLarge::Shrink;
@@ -211,7 +211,7 @@ choice! {
 }
 
 choice! {
-    /// `summary.on_failure`: what happens if no summary could be had.
+    /// `summary.on_failure`: what happens if no summary could be written.
     OnFailure {
         /// The extractive summary takes its place.
         Extractive = "extractive",

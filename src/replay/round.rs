@@ -78,14 +78,14 @@ fn summary(summarised: &Summarised, why: &str) -> Vec<Event> {
         (Some(_), _, None) => (Verdict::Made, String::new()),
         (Some(_), _, Some(fallback)) => (
             Verdict::Made,
-            format!("; by {fallback}, as none could be had"),
+            format!("; by {fallback}, as none could be written"),
         ),
         (None, KeptMessages::Whole, _) => (
             Verdict::LeftOut,
             "; a summary would be too large".to_owned(),
         ),
         (None, KeptMessages::Pruned, _) => {
-            (Verdict::LeftOut, "; no summary could be had".to_owned())
+            (Verdict::LeftOut, "; no summary could be written".to_owned())
         }
     };
     let reason = format!("{why}{more}");

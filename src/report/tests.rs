@@ -144,7 +144,7 @@ fn sample() -> Report {
         format: Some("openai".into()),
         degraded: vec![Degraded {
             kind: DegradedKind::SummaryFailed,
-            message: "no summary could be had: timed out".into(),
+            message: "no summary could be written: timed out".into(),
         }],
         ..unchanged("logs/b.jsonl", 1_200, 14, 4096, "blake3:b1")
     };

@@ -179,7 +179,8 @@ impl Planned<'_> {
             None => {
                 let target = summarised.target;
                 let target = target.map(|target| target.after(summarised.now));
-                settlement.why = "the first message that stays hangs on nothing".to_owned();
+                settlement.why =
+                    "the first kept message is not linked to the messages before it".to_owned();
                 settlement.result = SummaryResult::Unchanged {
                     why: settlement.why.clone(),
                     tried: None,

@@ -10,7 +10,7 @@ pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     match &artifacts.answer.as_ref()?.reply.text {
         Err(ModelError::Failed(why)) => Some(Degraded {
             kind: DegradedKind::SummaryFailed,
-            message: format!("no summary could be had: {why}"),
+            message: format!("no summary could be written: {why}"),
         }),
         Err(ModelError::Pending) | Ok(_) => None,
     }
@@ -24,7 +24,7 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
         kind: WarningKind::NotSummarised,
         line: Some(first_line),
         message: format!(
-            "the model could not read all at once: its summary does not tell of the oldest {}",
+            "the prompt was too long for the model: its summary does not cover the oldest {}",
             count(unread, "round")
         ),
     });
@@ -46,7 +46,7 @@ pub(super) fn of_summary<'s>(
             "typed messages are clipped or left out: the target leaves no room for them"
         }
         LossReason::Policy => {
-            "typed messages are told in part or not at all, as the policy has it (summary.user_words)"
+            "typed messages are kept in part or not at all, as summary.user_words says"
         }
     };
     let warning = move |kind, message: &str, line: &u32| Warning {
@@ -63,7 +63,8 @@ pub(super) fn of_summary<'s>(
     unread.chain(words).chain(pictures)
 }
 
-const PICTURES: &str = "pictures or documents beside typed messages left with what was summarised";
+const PICTURES: &str =
+    "pictures or documents in typed messages were removed with the summarised messages";
 
 fn not_read((path, why): &UnreadFile) -> Warning {
     let (kind, what) = match why {

@@ -151,10 +151,12 @@ impl Composer<'_> {
         let other = match self.answer.map(|answer| &answer.reply.text) {
             Some(Ok(text)) => Some(text.as_str()),
             Some(Err(ModelError::Pending)) => {
-                return stays("pending: a dry run asks no server, and no earlier answer is kept");
+                return stays(
+                    "pending: a dry run sends no requests, and the store has no earlier answer",
+                );
             }
             Some(Err(ModelError::Failed(why))) => {
-                let why = format!("no summary could be had: {why}");
+                let why = format!("no summary could be written: {why}");
                 match self.subject.policy.summary.on_failure {
                     OnFailure::Extractive => None,
                     OnFailure::Keep => return stays(&why),
@@ -178,9 +180,7 @@ impl Composer<'_> {
             return stays("a summary would not be smaller");
         }
         if self.is_over_aim() && draft.total > self.lenient_budget() {
-            return stays(
-                "what has to stay takes nearly all of it: a summary would save too little",
-            );
+            return stays("a summary would save too little: nearly all tokens have to be kept");
         }
         let reached = cap.filter(|cap| now <= *cap && *cap < self.baseline());
         if reached.is_some_and(|cap| draft.total > cap) {
@@ -190,7 +190,7 @@ impl Composer<'_> {
         let summarised = self.finish(draft);
         if reached.is_some() && !tells_more && summarised.restored.is_empty() {
             return stays(
-                "the target is reached, and a summary would tell nothing of what was cleared",
+                "the target is reached, and a summary would say nothing about what was cleared",
             );
         }
         SummaryResult::Summarised(Box::new(summarised))
@@ -274,9 +274,9 @@ impl Composer<'_> {
         }
         let is_earlier = |origin: &MessageOrigin| *origin != MessageOrigin::Session;
         if self.subject.cutter.origins().iter().any(is_earlier) {
-            "nothing to compact: nothing but an earlier summary stands before the kept messages"
+            "nothing to compact: only an earlier summary comes before the kept messages"
         } else {
-            "nothing to compact: no message stands before the kept ones"
+            "nothing to compact: there are no messages before the kept ones"
         }
     }
 

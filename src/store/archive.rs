@@ -105,7 +105,7 @@ impl Store {
         if !written.hash["blake3:".len()..].starts_with(digits(name)) {
             return Err(Error::new(
                 ErrorKind::Store,
-                "the archived original is damaged: its hash is not its name",
+                "the archived original is damaged: its hash does not match its name",
             )
             .at(&path)
             .hint(OTHER_COPY));

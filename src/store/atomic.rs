@@ -364,7 +364,7 @@ pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
         if links > 1 {
             return Err(Error::new(
                 ErrorKind::Exists,
-                format!("the file has {links} hard links, which replacing it would tear apart"),
+                format!("the file has {links} hard links, which replacing it would separate"),
             )
             .at(path)
             .hint("write to another name, or copy the file first"));
@@ -376,7 +376,7 @@ pub fn check_replaceable(path: &Path, old: &Metadata) -> Result<()> {
 /// The warning about a file whose attributes could not all be copied.
 pub fn lost_of_the_file(lost: &[String]) -> String {
     format!(
-        "what the file had besides its bytes could not all be kept: {}",
+        "some attributes of the file could not be kept: {}",
         lost.join(", ")
     )
 }

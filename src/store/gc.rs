@@ -59,7 +59,7 @@ impl Store {
         if let Some(folder) = self.opened()? {
             // Locking would create the first file of ours there.
             if !has_ours(&folder)? {
-                return Err(Error::new(ErrorKind::Store, "this folder is no store")
+                return Err(Error::new(ErrorKind::Store, "this folder is not a store")
                     .at(&self.root)
                     .hint("a store is a folder named .ctxpack, or what --store named"));
             }
@@ -97,16 +97,16 @@ impl Store {
         if let Some((path, line)) = ledger.damage() {
             return Err(Error::new(
                 ErrorKind::Store,
-                "this record is damaged, and what it names cannot be told from what nothing names",
+                "this record is damaged, so it is not certain what it refers to",
             )
             .at(path)
             .on_line(line)
-            .hint("mend the line, from a backup; take it out only if its output is gone"));
+            .hint("restore the line from a backup; delete it only if its output is gone"));
         }
         if ledger.records().is_empty() && !kept.is_empty() {
             return Err(Error::new(
                 ErrorKind::Store,
-                "the store has no record, so that nothing in it is named",
+                "the store has no records, so it is not certain what is needed",
             )
             .at(&self.root)
             .hint("if its manifests are not lost, no output needs it: delete the folder"));
@@ -214,7 +214,7 @@ fn mentioned(
         Err(error) => return Err(error),
     };
     let wanted: BTreeSet<&[u8]> = kept.keys().map(|name| digits(name)).collect();
-    let failed = |e| Error::io(path, "read, to see what it names of the store", e);
+    let failed = |e| Error::io(path, "read to find what it needs of the store", e);
     // Files that the system generates on reading have no length, and perhaps no end.
     let length = file.metadata().map_err(failed)?.len();
     let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_READ);
@@ -229,14 +229,12 @@ fn mentioned(
                 let message = "it unpacks to far more than a transcript does";
                 return Err(Error::new(ErrorKind::Decode, message)
                     .at(path)
-                    .hint("move it away if nothing in it is wanted"));
+                    .hint("move it away if it is not needed"));
             }
             Ok(n) => n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => {
-                return Err(
-                    failed(e).hint("repair the file, or move it away if nothing in it is wanted")
-                );
+                return Err(failed(e).hint("repair the file, or move it away if it is not needed"));
             }
         };
         all += n as u64;
@@ -260,7 +258,7 @@ fn mentioned(
 
 /// The text of an output, which is compressed if its input was.
 fn plain(path: &Path, file: Take<File>) -> Result<Box<dyn Read>> {
-    let failed = |e| Error::io(path, "read, to see what it names of the store", e);
+    let failed = |e| Error::io(path, "read to find what it needs of the store", e);
     let mut file = BufReader::new(file);
     let start = file.fill_buf().map_err(failed)?;
     Ok(match start {

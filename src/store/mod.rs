@@ -394,7 +394,7 @@ pub fn read_regular(path: &Path, most: u64) -> Result<Vec<u8>> {
         let message = format!("it has more than {}", crate::text::count(most, "byte"));
         return Err(Error::new(ErrorKind::Io, message)
             .at(path)
-            .hint("what belongs here is smaller; look at what it is"));
+            .hint("files of ctxpack are smaller; check what it is"));
     }
     Ok(bytes)
 }
@@ -406,7 +406,7 @@ fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
     let hint = if metadata.is_dir() {
         "name the files in it"
     } else {
-        "a stream comes by standard input: `ctxpack compact - < FILE`"
+        "pipe a stream to standard input: `ctxpack compact - < FILE`"
     };
     let error = Error::new(ErrorKind::Io, "not a regular file");
     Err(error.at(path).hint(hint))

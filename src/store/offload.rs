@@ -94,11 +94,9 @@ impl Store {
             let mut hashing = Tee(OffloadHash::default(), &mut temp);
             write(&mut hashing).map_err(failed)?;
             if hashing.0.name() != name {
-                return Err(Error::new(
-                    ErrorKind::Store,
-                    "a content is not the one that its name stands for",
-                )
-                .at(&path));
+                return Err(
+                    Error::new(ErrorKind::Store, "a content does not match its name").at(&path),
+                );
             }
             if self.durability == Durability::Durable {
                 temp.sync().map_err(failed)?;
@@ -170,10 +168,10 @@ impl Store {
         if hashing.0.name() != name {
             return Err(Error::new(
                 ErrorKind::Store,
-                "the offloaded content is damaged: its hash is not its name",
+                "the offloaded content is damaged: its hash does not match its name",
             )
             .at(&path)
-            .hint("delete the file; compacting the original again writes it anew"));
+            .hint("delete the file; compacting the original again restores it"));
         }
         Ok(())
     }

@@ -97,7 +97,7 @@ impl Spot {
                 return Err(
                     Error::new(ErrorKind::Store, "the link leads out of the folder")
                         .at(path)
-                        .hint("name the link itself to have the file behind it compacted"),
+                        .hint("name the link itself to compact its target"),
                 );
             }
         }

@@ -139,7 +139,7 @@ fn what_cannot_be_kept_is_said() {
     if place.shell(&format!("{open} && {as_other} true")).code != Some(0) {
         return;
     }
-    let lost = "what the file had besides its bytes could not all be kept: its owner, its group, security.test";
+    let lost = "some attributes of the file could not be kept: its owner, its group, security.test";
     place
         .shell(&format!(
             "{as_other} \"$CTXPACK\" compact --in-place in --report r.json"
@@ -156,7 +156,7 @@ fn what_cannot_be_kept_is_said() {
         .shell(&format!("{as_other} \"$CTXPACK\" undo in/a.jsonl"))
         .exits(0)
         .says(&[
-            "bytes given back; warning: what the file had",
+            "bytes given back; warning: some attributes of the file",
             "security.test",
         ]);
     assert_eq!(place.text("in/a.jsonl"), sample().0);

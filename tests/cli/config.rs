@@ -220,15 +220,15 @@ fn a_found_file_sends_and_reads_nothing_and_lets_no_secret_through() {
     for (text, what) in [
         (
             "redact = \"never\"\n",
-            "ctxpack.toml:1: redact = \"never\" would let secrets through",
+            "ctxpack.toml:1: redact = \"never\" would send secrets",
         ),
         (
             "[summary]\nsource = \"anthropic\"\n",
-            "ctxpack.toml:2: summary.source = \"anthropic\" would have others write",
+            "ctxpack.toml:2: summary.source = \"anthropic\" would replace the built-in",
         ),
         (
             "[summary]\nsource = \"scripted\"\n",
-            "ctxpack.toml:2: summary.source = \"scripted\" would have others write",
+            "ctxpack.toml:2: summary.source = \"scripted\" would replace the built-in",
         ),
         (
             "[summary]\nbase_url = \"http://localhost:1\"\n",
@@ -268,7 +268,7 @@ fn a_found_file_sends_and_reads_nothing_and_lets_no_secret_through() {
                 .exits(2)
                 .says(&[
                     what,
-                    "nobody named this file",
+                    "this file was found, not named",
                     "hint: --policy ctxpack.toml allows it, if you trust the file",
                 ]);
         }

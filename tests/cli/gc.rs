@@ -129,7 +129,7 @@ fn a_compressed_output_is_read_as_what_it_holds() {
     place.write("in.compact.jsonl.gz", &gzip("nothing")[..20]);
     refused(
         &place,
-        &["in.compact.jsonl.gz: cannot read, to see what it names"],
+        &["in.compact.jsonl.gz: cannot read to find what it needs"],
     );
 }
 
@@ -161,7 +161,7 @@ fn a_store_that_a_run_uses_is_left_alone() {
 #[test]
 fn a_folder_that_is_no_store_and_a_store_without_records_are_left_alone() {
     let place = Place::with(&[(ORPHANS[0], "12345")]);
-    refused(&place, &["s: this folder is no store", "hint: "]);
+    refused(&place, &["s: this folder is not a store", "hint: "]);
     place.write("s/lock", "");
     refused(&place, &["s: the store has no record", "hint: "]);
     fs::remove_dir_all(place.path("s")).unwrap();

@@ -89,7 +89,7 @@ fn a_post_hook_hears_of_a_failure_too() {
     );
     let error = event["error"].as_str().unwrap();
     assert!(
-        error.starts_with("in.compact.jsonl: there is a file already"),
+        error.starts_with("in.compact.jsonl: a file of that name exists"),
         "{error}"
     );
 }

@@ -131,7 +131,7 @@ fn what_is_no_regular_file_is_refused_and_the_rest_goes_on() {
     place.shell("mkfifo p.jsonl").exits(0);
     let said = [
         "p.jsonl: not a regular file",
-        "hint: a stream comes by standard input: `ctxpack compact - < FILE`",
+        "hint: pipe a stream to standard input: `ctxpack compact - < FILE`",
     ];
     // A run that waits for a writer would not end.
     place.run("compact p.jsonl a.jsonl").exits(3).says(&said);

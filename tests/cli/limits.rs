@@ -30,7 +30,7 @@ fn a_file_above_the_limit_fails_alone_by_what_it_unpacks_to() {
         "in/b.jsonl: the file has ",
         "in/c.jsonl.gz: the file unpacks to more than --max-file-bytes allows",
         "in/d.jsonl.zst: the file unpacks to more than --max-file-bytes allows",
-        "hint: a larger --max-file-bytes lets it in",
+        "hint: use a larger --max-file-bytes to read it",
         "2 compacted, 3 failed",
     ]);
     let report = place.json("out/ctxpack.stats.json");

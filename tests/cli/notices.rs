@@ -48,8 +48,8 @@ fn an_offload_step_without_a_store_is_said_and_is_no_success() {
         .exits(3);
     assert_eq!(
         ran.err,
-        "in.jsonl: the policy's offload step was left out, for there is no store\n\
-         hint: name a folder for what is taken out: --store DIR\n"
+        "in.jsonl: the policy's offload step was left out, because there is no store\n\
+         hint: name a folder for the store: --store DIR\n"
     );
     assert_eq!(ran.out, large().as_bytes());
     let report = place.json("r.json");
@@ -58,7 +58,7 @@ fn an_offload_step_without_a_store_is_said_and_is_no_success() {
         report["files"][0]["degraded"],
         json!([{
             "kind": "no_store",
-            "message": "the policy's offload step was left out, for there is no store",
+            "message": "the policy's offload step was left out, because there is no store",
         }])
     );
     // Where there is a store, or nothing is due, nothing is left out.
@@ -77,8 +77,8 @@ fn demoting_without_a_store_is_a_warning_with_its_lines() {
         .run("compact in.jsonl -o - --summarize never")
         .exits(0);
     let ran = ran.says(&[
-        "in.jsonl: warning: oversize tool outputs were not moved to the store, for there is none (lines 3, 5, 7,",
-        "hint: name a folder for what is taken out: --store DIR",
+        "in.jsonl: warning: oversize tool outputs were not moved to the store, because there is none (lines 3, 5, 7,",
+        "hint: name a folder for the store: --store DIR",
     ]);
     assert_eq!(ran.err.matches("oversize").count(), 1);
     let kept = place.run("compact in.jsonl -o - --summarize never --store kept");

@@ -167,7 +167,7 @@ fn an_output_that_was_edited_is_kept_and_the_rest_is_done() {
 
     let again = "compact a.jsonl b.jsonl --set clear.keep=4";
     place.run(again).exits(3).says(&[
-        "a.jsonl: a.compact.jsonl: there is a file already",
+        "a.jsonl: a.compact.jsonl: a file of that name exists",
         "hint: --overwrite replaces it",
         "b.jsonl  compacted",
     ]);
@@ -190,7 +190,7 @@ fn files_of_others_are_never_replaced() {
         place
             .run(args)
             .exits(3)
-            .says(&[name, "there is a file already", "hint: --overwrite"]);
+            .says(&[name, "a file of that name exists", "hint: --overwrite"]);
         assert_eq!(place.text(name), "mine", "{args}");
     }
 }

@@ -177,7 +177,7 @@ fn scripted_answers_stand_beside_their_policy() {
     let replay = json(&place, "replay a.jsonl --policy p/own.toml --json");
     let events = &replay["files"][0]["sessions"][0]["policies"][0]["steps"][0]["events"];
     assert_eq!(events[0]["result"], "failed");
-    assert_eq!(events[0]["reason"], "no summary could be had: busy");
+    assert_eq!(events[0]["reason"], "no summary could be written: busy");
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn a_report_that_cannot_be_written_is_refused_before_anything_is() {
     for (name, message) in [
         ("r.html2", "cannot be told from its extension"),
         ("report", "cannot be told from its extension"),
-        ("mine.json", "it is no report of ctxpack"),
+        ("mine.json", "it is not a report of ctxpack"),
     ] {
         let ran = place.run(&format!("compact in.jsonl --report {name}"));
         ran.exits(2)
@@ -165,7 +165,7 @@ fn a_report_beside_an_output_replaces_only_its_own_kind() {
     for _ in 0..2 {
         let ran = place.run("compact a.jsonl b.jsonl").exits(3);
         ran.says(&[
-            "a.compact.stats.json: there is a file already",
+            "a.compact.stats.json: a file of that name exists",
             "2 compacted",
         ]);
         assert_eq!(place.text("a.compact.jsonl"), after);

@@ -178,7 +178,8 @@ fn a_policy_that_always_archives_keeps_a_copy_of_what_it_summarises() {
     assert_eq!(place.text("in.compact.jsonl"), session("/p/stations.txt"));
 
     let ran = place.pipe("compact --policy layered", session("/p/stations.txt"));
-    ran.exits(3).says(&["has no place for one", "--store"]);
+    ran.exits(3)
+        .says(&["a stream has no store for it", "--store"]);
     place
         .pipe(
             "compact --policy layered --store kept",
@@ -252,7 +253,7 @@ fn an_aim_is_missed_for_the_users_words_and_a_cap_is_not_and_both_are_said() {
     let target = json!({"tokens": 10_000, "kind": "aim", "reached": false, "reason": "user_words"});
     assert_eq!(now["target"], target);
     assert_eq!(now["summary"]["user_clipped"], 0);
-    let said = "in.jsonl: warning: over the policy's own target: typed messages stay whole";
+    let said = "in.jsonl: warning: over the policy's own target: typed messages are kept whole";
     assert!(ran.err.contains(said), "{}", ran.err);
 
     for (given, options) in [

@@ -208,7 +208,7 @@ fn the_systems_are_exercised() {
                     ("last turns", fallback == Some("last_turns")),
                     ("pruned", fallback == Some("prune")),
                     ("asked for", reason.contains("the agent asked for it")),
-                    ("kept", reason.contains("no summary could be had")),
+                    ("kept", reason.contains("no summary could be written")),
                     ("a line", is_line && did(ActionKind::Summarize)),
                 ] {
                     *times.entry(what).or_default() += usize::from(happens);

@@ -263,7 +263,7 @@ fn a_value_that_is_no_text_names_the_variable() {
     let error = environment(vars, &preset("").unwrap()).unwrap_err();
     assert_eq!(
         error.message,
-        "CTXPACK_SUMMARY__ACK in the environment is no Unicode text"
+        "CTXPACK_SUMMARY__ACK in the environment is not Unicode text"
     );
 }
 

@@ -116,7 +116,7 @@ fn note(totals: &Totals) -> String {
     });
     if unreachable > 0 {
         note.push_str(&format!(
-            "\nover the budget: {}, {} of them because what has to stay is more than that",
+            "\nover the budget: {}, {} of them because more than that has to be kept",
             count(over, "time"),
             thousands(unreachable)
         ));

@@ -82,7 +82,7 @@ pub(super) const CASES: [Case; 13] = [
         name: "report-endless",
         attempt: "a report of 1 TB fills the memory",
         plant: |site| site.sparse("in.compact.stats.json"),
-        told: &[(Beside, "no report of ctxpack")],
+        told: &[(Beside, "not a report of ctxpack")],
     },
     Case {
         name: "out-folder-link",

@@ -64,7 +64,9 @@ fn ran(
         let _ = run.exits(0);
     } else {
         assert_eq!(degraded[0]["kind"], "summary_failed");
-        let _ = run.exits(3).says(&["in.jsonl: no summary could be had: "]);
+        let _ = run
+            .exits(3)
+            .says(&["in.jsonl: no summary could be written: "]);
     }
     (summary, server.requests().len())
 }
@@ -166,7 +168,7 @@ fn the_model_is_the_transcripts_own_where_none_is_named() {
     place
         .run(&format!("compact none.jsonl {}", flags(&server)))
         .exits(3)
-        .says(&["none.jsonl: no summary could be had: "]);
+        .says(&["none.jsonl: no summary could be written: "]);
     assert_eq!(server.requests().len(), 1);
     let told = of_summary(&place, "none.compact.stats.json");
     assert_eq!(
@@ -475,7 +477,7 @@ fn limits_of_a_run_hold_and_what_is_over_is_done_without_a_model() {
         let report = place.json(&format!("{out}/ctxpack.stats.json"));
         assert_eq!(report["totals"]["compacted"], 6, "{report}");
         let degraded = report["totals"]["degraded"].as_u64().unwrap();
-        let ran = ran.says(&[&format!("{degraded} files: no summary could be had: ")]);
+        let ran = ran.says(&[&format!("{degraded} files: no summary could be written: ")]);
         assert_eq!(ran.err.matches("no summary").count(), 1, "{}", ran.err);
         let files = report["files"].as_array().unwrap().clone();
         let fallback = |f: &&Value| f["conversations"][0]["summary"]["fallback"] == "extractive";
