@@ -119,7 +119,10 @@ pub(crate) trait Dialect: Sync {
 
     /// Whether its agent acts on what a provider has counted, as the file records it.
     fn acts_on_usage(&self) -> bool {
-        !self.every_message_is_live()
+        match self.summaries() {
+            Summaries::Message(_) => false,
+            Summaries::Native => true,
+        }
     }
 
     /// The tokens of the request that an answer belongs to, as the provider counted them; `None` where nothing is recorded.

@@ -61,16 +61,15 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
 fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
     let line = c.line();
     let mut read = Fields::default();
-    let span = |text: Option<Text>| text.map(|text| text.span).unwrap_or_default();
     read.object = c.object(|key, c| {
         match key {
-            b"type" => read.kind = span(c.string_or_skip()?).of(line),
-            b"role" => read.role = span(c.string_or_skip()?).of(line),
+            b"type" => read.kind = c.string_span()?.of(line),
+            b"role" => read.role = c.string_span()?.of(line),
             b"content" => read.content = c.string_or_skip()?,
-            b"tool_name" => read.tool = span(c.string_or_skip()?),
-            b"tool_id" => read.id = span(c.string_or_skip()?),
+            b"tool_name" => read.tool = c.string_span()?,
+            b"tool_id" => read.id = c.string_span()?,
             b"parameters" => read.parameters = c.skip()?,
-            b"status" => read.status = span(c.string_or_skip()?).of(line),
+            b"status" => read.status = c.string_span()?.of(line),
             b"output" => read.output = c.string_or_skip()?,
             b"error" if c.kind()? == Kind::Object => {
                 read.error = None;
