@@ -160,7 +160,7 @@ impl<'p> Counting<'p> {
             let role = role_name(block.kind, conversation.messages[message].role);
             for (shares, name) in [
                 (&mut counts.roles, role),
-                (&mut counts.blocks, kind_name(block.kind)),
+                (&mut counts.blocks, block.kind.name()),
             ] {
                 let share = shares.entry(name);
                 share.blocks += 1;
@@ -301,7 +301,7 @@ fn consumer(
         conversation: id_of(conversation, line),
         message: candidate.message as u64 + 1,
         role: role_name(block.kind, conversation.messages[candidate.message].role),
-        kind: kind_name(block.kind),
+        kind: block.kind,
         tool: of_tool.then(tool),
         tokens: candidate.tokens,
         hint: subject.and_then(Subject::hint),
@@ -314,20 +314,5 @@ fn role_name(kind: BlockKind, role: Role) -> &'static str {
         (BlockKind::Attachment, _) => "attachment",
         (BlockKind::Result, _) | (_, Role::Tool) => "tool_result",
         (_, Role::System | Role::User | Role::Assistant) => role.name(),
-    }
-}
-
-fn kind_name(kind: BlockKind) -> &'static str {
-    match kind {
-        BlockKind::Text => "text",
-        BlockKind::Image => "image",
-        BlockKind::Document => "document",
-        BlockKind::Thinking => "thinking",
-        BlockKind::Redacted => "redacted_thinking",
-        BlockKind::Call => "tool_call",
-        BlockKind::Result => "tool_result",
-        BlockKind::Server => "server_tool",
-        BlockKind::Attachment => "attachment",
-        BlockKind::Other => "other",
     }
 }

@@ -21,6 +21,7 @@ use serde::Serialize;
 use serde::ser::Serializer;
 
 use crate::outcome::{Find, Usage};
+use crate::transcript::BlockKind;
 
 pub use count::Counting;
 pub use estimates::{Estimates, Exact, PresetCount, PresetCounts};
@@ -191,14 +192,19 @@ pub struct Consumer {
     pub message: u64,
     /// Its role, as in [`Counts::roles`].
     pub role: &'static str,
-    /// Its kind, as in [`Counts::blocks`].
-    pub kind: &'static str,
+    /// Its kind; named as in [`Counts::blocks`].
+    #[serde(serialize_with = "kind_name")]
+    pub kind: BlockKind,
     /// The tool that was called.
     pub tool: Option<String>,
     /// Its tokens.
     pub tokens: u64,
     /// The path that the call names, or the first words of its command.
     pub hint: Option<String>,
+}
+
+fn kind_name<S: Serializer>(kind: &BlockKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.name())
 }
 
 /// What has tokens can be ranked by them.

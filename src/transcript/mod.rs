@@ -145,6 +145,24 @@ pub enum BlockKind {
     Other,
 }
 
+impl BlockKind {
+    /// The name in a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            BlockKind::Text => "text",
+            BlockKind::Image => "image",
+            BlockKind::Document => "document",
+            BlockKind::Thinking => "thinking",
+            BlockKind::Redacted => "redacted_thinking",
+            BlockKind::Call => "tool_call",
+            BlockKind::Result => "tool_result",
+            BlockKind::Server => "server_tool",
+            BlockKind::Attachment => "attachment",
+            BlockKind::Other => "other",
+        }
+    }
+}
+
 /// How a content is written; replacing it keeps the shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Shape {

@@ -12,6 +12,7 @@ use crate::report::cells::elide;
 use crate::report::rows::{Table, percent};
 use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, size, thousands};
+use crate::transcript::BlockKind;
 
 /// A batch of up to this many inputs is shown whole; of a longer one, so many of the largest.
 const FILES_SHOWN: usize = 20;
@@ -176,9 +177,13 @@ fn largest(consumers: &[Consumer], files: usize) -> Table {
     let mut table = Table::new(["largest", "line", "message", "tokens"]);
     for consumer in consumers {
         let what = match &consumer.tool {
-            Some(tool) => format!("{tool} {}", consumer.kind.trim_start_matches("tool_")),
-            None if consumer.role == consumer.kind => consumer.kind.to_owned(),
-            None => format!("{} {}", consumer.role, consumer.kind),
+            Some(tool) => match consumer.kind {
+                BlockKind::Call => format!("{tool} call"),
+                BlockKind::Result => format!("{tool} result"),
+                kind => format!("{tool} {}", kind.name()),
+            },
+            None if consumer.role == consumer.kind.name() => consumer.role.to_owned(),
+            None => format!("{} {}", consumer.role, consumer.kind.name()),
         };
         let hint = consumer.hint.as_ref().map(|hint| format!(": {hint}"));
         let what = what + &hint.unwrap_or_default();

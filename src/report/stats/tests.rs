@@ -13,6 +13,7 @@ use crate::stats::{
     Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, Results, Standing,
     Turn, Window,
 };
+use crate::transcript::BlockKind;
 
 fn unread(format: &'static str) -> Unsupported {
     let mut why = Unsupported::default();
@@ -65,7 +66,7 @@ fn full() -> FileRecord<FileStats> {
             conversation: "main".to_owned(),
             message: 2,
             role: "tool_result",
-            kind: "tool_result",
+            kind: BlockKind::Result,
             tool: Some("Read".to_owned()),
             tokens: 1400,
             hint: Some("/src/main.rs".to_owned()),
@@ -76,7 +77,7 @@ fn full() -> FileRecord<FileStats> {
             conversation: "main".to_owned(),
             message: 1,
             role: "user",
-            kind: "text",
+            kind: BlockKind::Text,
             tool: None,
             tokens: 600,
             hint: None,
