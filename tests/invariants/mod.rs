@@ -439,7 +439,8 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
         let (mark, lines) = split(&case.bytes);
         let mut alone = mark.to_vec();
         for ((bytes, end), first_line) in lines.into_iter().zip(1..) {
-            let archive = archive_name(&hash(&[bytes, end].concat()));
+            let mark = if first_line == 1 { mark } else { b"" };
+            let archive = archive_name(&hash(&[mark, bytes, end].concat()));
             let input = Input {
                 format,
                 bytes,

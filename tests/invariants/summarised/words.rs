@@ -312,6 +312,8 @@ impl Known {
             || OURS.contains(&word)
             || MORE.contains(&word)
             || self.text.contains(word)
+            // A preview that ends within a word.
+            || word.strip_suffix("...").is_some_and(|cut| self.text.contains(cut))
     }
 }
 
