@@ -161,9 +161,12 @@ impl TargetOutcome {
     #[must_use]
     pub fn after(self, tokens_after: u64) -> Self {
         let reached = tokens_after.saturating_sub(self.beside) <= self.tokens;
+        // A result that came to nothing after it was settled (it broke a rule) has no other reason than what stays.
+        let is_missed = self.kind == TargetKind::Aim && !reached;
+        let reason = self.reason.unwrap_or(Missed::KeptMessages);
         TargetOutcome {
             reached,
-            reason: self.reason.filter(|_| !reached),
+            reason: is_missed.then_some(reason),
             ..self
         }
     }
