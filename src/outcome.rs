@@ -24,7 +24,7 @@ pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
 pub use file::{FileCounts, FileRecord, FileStatus, Find};
 #[doc(hidden)]
-pub use notice::{LINES, NAMED, Notice, Notices, Weight};
+pub use notice::{LINES, NAMED, Notice, NoticeLevel, Notices};
 #[doc(hidden)]
 pub use totals::{Totals, ratio};
 

@@ -5,14 +5,14 @@
 use serde_json::json;
 
 use super::{Context, Fault, Voice};
-use crate::outcome::{LINES, NAMED, Notice, Notices, Weight};
+use crate::outcome::{LINES, NAMED, Notice, NoticeLevel, Notices};
 use crate::text::{count, thousands};
 
 impl Context {
     /// Writes the notices to stderr.
     pub(super) fn notices(&self, notices: Notices) {
         for notice in notices.into_list() {
-            if notice.weight == Weight::Failed || self.voice > Voice::Quiet {
+            if notice.weight == NoticeLevel::Failed || self.voice > Voice::Quiet {
                 self.notice(&notice);
             }
         }
@@ -38,8 +38,8 @@ impl Context {
 /// before.
 fn sentence(notice: &Notice) -> String {
     let weight = match notice.weight {
-        Weight::Failed => "",
-        Weight::Warning => "warning: ",
+        NoticeLevel::Failed => "",
+        NoticeLevel::Warning => "warning: ",
     };
     let message = &notice.message;
     let (all, named) = match (notice.files, notice.lines.as_slice()) {
@@ -72,7 +72,7 @@ fn and_more(shown: &[String], all: u64, most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn said(files: u64, lines: &[u64], weight: Weight) -> String {
+    fn said(files: u64, lines: &[u64], weight: NoticeLevel) -> String {
         let mut notices = Notices::default();
         for file in 0..files {
             let name = format!("{file}.jsonl");
@@ -88,23 +88,23 @@ mod tests {
 
     #[test]
     fn one_line_says_how_many_and_which() {
-        assert_eq!(said(1, &[], Weight::Failed), "it broke");
-        assert_eq!(said(1, &[7], Weight::Warning), "warning: it broke");
+        assert_eq!(said(1, &[], NoticeLevel::Failed), "it broke");
+        assert_eq!(said(1, &[7], NoticeLevel::Warning), "warning: it broke");
         assert_eq!(
-            said(1, &[7, 9], Weight::Warning),
+            said(1, &[7, 9], NoticeLevel::Warning),
             "warning: it broke (lines 7, 9)"
         );
         let many: Vec<u64> = (1..=13).collect();
         assert_eq!(
-            said(1, &many, Weight::Failed),
+            said(1, &many, NoticeLevel::Failed),
             "it broke (13 lines: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 3 more)"
         );
         assert_eq!(
-            said(2, &[3], Weight::Failed),
+            said(2, &[3], NoticeLevel::Failed),
             "2 files: it broke (0.jsonl, 1.jsonl)"
         );
         assert_eq!(
-            said(1_003, &[], Weight::Warning),
+            said(1_003, &[], NoticeLevel::Warning),
             "1 003 files: warning: it broke (0.jsonl, 1.jsonl, 2.jsonl and 1 000 more)"
         );
     }

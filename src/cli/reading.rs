@@ -12,7 +12,7 @@ use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Found, Job, Over};
 use crate::error::Result;
-use crate::outcome::{FileRecord, Notices, Weight, path_text};
+use crate::outcome::{FileRecord, NoticeLevel, Notices, path_text};
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ pub(super) fn passed_by(found: &Found, notices: &mut Notices) {
     for (path, why) in &found.passed {
         let path = path_text(path);
         notices.add(
-            Weight::Warning,
+            NoticeLevel::Warning,
             "not_read",
             why.message(),
             why.hint(),

@@ -9,7 +9,7 @@ use crate::format;
 
 /// How serious a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub enum NoticeLevel {
     /// Something that was asked for failed: the exit code is 3.
     Failed,
     /// A warning.
@@ -20,7 +20,7 @@ pub enum Weight {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// How serious it is.
-    pub weight: Weight,
+    pub weight: NoticeLevel,
     /// The stable name that scripts branch on.
     pub kind: &'static str,
     /// One sentence, the same for all of these inputs.
@@ -47,7 +47,7 @@ const REASONS: usize = 5;
 /// Collects notices, input by input.
 #[derive(Debug, Clone, Default)]
 pub struct Notices {
-    groups: BTreeMap<(Weight, &'static str), BTreeMap<String, Group>>,
+    groups: BTreeMap<(NoticeLevel, &'static str), BTreeMap<String, Group>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -73,7 +73,7 @@ impl Notices {
             let input = outcome.input.as_str();
             for Degraded { kind, message } in &outcome.degraded {
                 notices.add(
-                    Weight::Failed,
+                    NoticeLevel::Failed,
                     kind.name(),
                     message,
                     kind.hint(),
@@ -87,7 +87,7 @@ impl Notices {
                 {
                     let message = "lines that cannot be read were passed through";
                     let place = (input, warning.line);
-                    notices.add(Weight::Warning, "bad_line", message, None, place);
+                    notices.add(NoticeLevel::Warning, "bad_line", message, None, place);
                 }
                 if !warning.kind.is_always_said() {
                     continue;
@@ -98,7 +98,7 @@ impl Notices {
                     message,
                 } = warning;
                 notices.add(
-                    Weight::Warning,
+                    NoticeLevel::Warning,
                     kind.name(),
                     message,
                     kind.hint(),
@@ -129,7 +129,7 @@ impl Notices {
         let targets = outcome.conversations.iter().filter_map(|c| c.target);
         for missed in targets.filter_map(|target| target.reason) {
             let message = missed.message();
-            self.add(Weight::Warning, TARGET, message, None, (input, None));
+            self.add(NoticeLevel::Warning, TARGET, message, None, (input, None));
         }
     }
 
@@ -137,7 +137,7 @@ impl Notices {
     pub fn unsupported(&mut self, input: &str, why: &str, left: &str) {
         let message = format!("{why}; {left}");
         self.add(
-            Weight::Warning,
+            NoticeLevel::Warning,
             "unsupported",
             &message,
             None,
@@ -148,7 +148,7 @@ impl Notices {
     /// Adds something about an input, with the line that caused it, if one did. Inputs must be added one after the other.
     pub fn add(
         &mut self,
-        weight: Weight,
+        weight: NoticeLevel,
         kind: &'static str,
         message: &str,
         hint: Option<&'static str>,
@@ -180,7 +180,7 @@ impl Notices {
     /// The notices: failures first, then by kind, and within a kind those with most inputs first.
     pub fn into_list(self) -> Vec<Notice> {
         let of_kind =
-            |((weight, kind), groups): ((Weight, &'static str), BTreeMap<String, Group>)| {
+            |((weight, kind), groups): ((NoticeLevel, &'static str), BTreeMap<String, Group>)| {
                 let mut list: Vec<Notice> = groups
                     .into_iter()
                     .map(|(message, group)| Notice {

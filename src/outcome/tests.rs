@@ -266,7 +266,7 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
         notices.unsupported(&path(n), &crate::format::unsupported(format), "left");
     }
     for (n, line) in [(4, 3), (4, 8), (5, 1)] {
-        let what = (Weight::Failed, "broken", "it broke");
+        let what = (NoticeLevel::Failed, "broken", "it broke");
         notices.add(
             what.0,
             what.1,
@@ -321,7 +321,7 @@ fn however_many_reasons_there_are_the_lines_stay_few() {
     let mut notices = Notices::default();
     for n in 0..100 {
         let (name, why) = (format!("{n}.jsonl"), format!("reason {n}"));
-        notices.add(Weight::Failed, "broken", &why, None, (&name, None));
+        notices.add(NoticeLevel::Failed, "broken", &why, None, (&name, None));
     }
     let list = notices.into_list();
     let files: Vec<u64> = list.iter().map(|notice| notice.files).collect();

@@ -3,13 +3,13 @@
 use super::line::{Line, MESSAGE};
 use super::reason::{Kinds, add};
 use super::said::Features;
-use super::sign::{Family, Like, Sign};
+use super::sign::{Evidence, Family, Lookalike};
 use crate::format::Format;
 
 /// The sign of a whole conversation.
-pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
-    let (features, unread) = line.messages?;
-    let named = |name| Family::Named(name, Like::Conversations);
+pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+    let (features, unrecognised) = line.messages?;
+    let named = |name| Family::Named(name, Lookalike::Conversations);
     let family = if features.has(Features::AI_SDK) {
         named("ai-sdk")
     } else if features.has(Features::ANTHROPIC) || features.has(Features::PICTURES) {
@@ -18,22 +18,22 @@ pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
         Family::Conversations
     };
     // The name tells what these are written like; which of their blocks are foreign says nothing more.
-    let unread = unread.filter(|_| family == Family::Conversations);
-    Some(Sign::message(family, unread))
+    let unrecognised = unrecognised.filter(|_| family == Family::Conversations);
+    Some(Evidence::message(family, unrecognised))
 }
 
 /// The sign of a message.
-pub(super) fn message<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+pub(super) fn message<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let says = &line.own;
     if !says.is_message() || line.has(MESSAGE) {
         return None;
     }
-    let mut sign = Sign::message(Family::Bare, None);
+    let mut sign = Evidence::message(Family::Bare, None);
     sign.features = says.features();
     if line.kind == b"message" {
         sign.features.insert(Features::ITEM);
     }
-    sign.unread_by = Format::ALL.map(|format| says.unread(format));
+    sign.unrecognised_by = Format::ALL.map(|format| says.unrecognised(format));
     Some(sign)
 }
 
@@ -49,12 +49,12 @@ pub(super) struct Bare {
     pictures: u64,
     system: u64,
     /// What the reader of each format does not understand.
-    pub(super) unread: [Kinds; Format::ALL.len()],
+    pub(super) unrecognised: [Kinds; Format::ALL.len()],
 }
 
 impl Bare {
     /// Counts a message.
-    pub(super) fn add(&mut self, sign: &Sign<'_>) {
+    pub(super) fn add(&mut self, sign: &Evidence<'_>) {
         let features = sign.features;
         self.messages += 1;
         for (feature, count) in [
@@ -67,9 +67,9 @@ impl Bare {
         ] {
             *count += u64::from(features.has(feature));
         }
-        for (unread, kinds) in sign.unread_by.iter().zip(&mut self.unread) {
-            if let Some(unread) = unread {
-                add(kinds, *unread);
+        for (unrecognised, kinds) in sign.unrecognised_by.iter().zip(&mut self.unrecognised) {
+            if let Some(unrecognised) = unrecognised {
+                add(kinds, *unrecognised);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! One line of a file of which nobody knows the format yet: its keys, its type, and what it says.
 
-use super::said::{Features, Said, Unread};
+use super::said::{Features, Said, Unrecognised};
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse};
 
@@ -68,7 +68,7 @@ pub(crate) struct Line<'a> {
     /// Those of its `payload`, and its type.
     pub(in crate::format) payload: Option<(&'a [u8], Said<'a>)>,
     /// What its `messages` come to together.
-    pub(super) messages: Option<(Features, Option<Unread<'a>>)>,
+    pub(super) messages: Option<(Features, Option<Unrecognised<'a>>)>,
 }
 
 impl<'a> Line<'a> {
@@ -126,9 +126,9 @@ impl<'a> Line<'a> {
         }
         let says = Said::read(c)?;
         if says.is_message() {
-            let (features, unread) = self.messages.get_or_insert_default();
+            let (features, unrecognised) = self.messages.get_or_insert_default();
             features.insert(says.features());
-            *unread = unread.or(says.unread(Format::OpenAi));
+            *unrecognised = unrecognised.or(says.unrecognised(Format::OpenAi));
         }
         Ok(())
     }

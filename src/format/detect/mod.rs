@@ -25,9 +25,9 @@ use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
 pub(crate) use said::Part;
 use said::Said;
-pub(in crate::format) use said::{Unread, is_call};
-pub(crate) use sign::Sign;
-pub(in crate::format) use sign::{Family, Like, Weight};
+pub(in crate::format) use said::{Unrecognised, is_call};
+pub(crate) use sign::Evidence;
+pub(in crate::format) use sign::{Family, LineContent, Lookalike};
 
 use super::Format;
 use crate::scan::{BOM, lines};
@@ -84,7 +84,7 @@ pub struct Detector {
     first: Option<Format>,
     conversations: Tally,
     bare: Bare,
-    named: BTreeMap<&'static str, (Like, Tally)>,
+    named: BTreeMap<&'static str, (Lookalike, Tally)>,
     stray: Tally,
     /// Lines of no weight.
     others: u64,
@@ -95,11 +95,11 @@ pub struct Detector {
 struct Tally {
     messages: u64,
     marks: u64,
-    unread: Kinds,
+    unrecognised: Kinds,
 }
 
 /// What a line says; nothing where it is no JSON object.
-fn sign(line: &[u8]) -> Option<Sign<'_>> {
+fn sign(line: &[u8]) -> Option<Evidence<'_>> {
     let line = Line::read(line)?;
     let mut formats = Format::ALL.iter();
     let own = formats.find_map(|format| format.dialect().sign(&line));
@@ -111,17 +111,17 @@ fn sign(line: &[u8]) -> Option<Sign<'_>> {
 }
 
 /// A line of no format: one that looks like a part of a conversation, or one of no weight.
-fn other<'a>(line: &Line<'a>) -> Sign<'a> {
+fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
     let says = line.message.as_ref().is_some_and(Said::is_message);
     // What names its session and is no message is a note that an agent has put beside its chain.
     let is_called = is_call(line.kind) && line.is_called() && !line.has(SESSION_ID);
     if says || line.own.is_message() || is_called {
-        return Sign::stray(line.kind);
+        return Evidence::stray(line.kind);
     }
     if line.has(SOURCE) && line.own.role.is_empty() {
-        return Sign::mark(Family::Named("openhands", Like::Nothing));
+        return Evidence::mark(Family::Named("openhands", Lookalike::Nothing));
     }
-    Sign::nothing()
+    Evidence::nothing()
 }
 
 impl Detector {
@@ -153,10 +153,10 @@ impl Detector {
     /// Whether a line of a file with a conversation a line is one that is read, or holds none.
     pub fn reads_conversation(line: &[u8]) -> bool {
         let line = line.strip_prefix(BOM).unwrap_or(line);
-        sign(line).is_none_or(|sign| match (sign.family, sign.weight) {
-            (Some(Family::Conversations), _) => sign.unread.is_none(),
-            (_, Weight::Mark) => true,
-            (_, Weight::Message) => false,
+        sign(line).is_none_or(|sign| match (sign.family, sign.content) {
+            (Some(Family::Conversations), _) => sign.unrecognised.is_none(),
+            (_, LineContent::NoMessage) => true,
+            (_, LineContent::Message) => false,
         })
     }
 
@@ -172,7 +172,7 @@ impl Detector {
             Some(Family::Named(name, like)) => {
                 &mut self.named.entry(name).or_insert((like, Tally::default())).1
             }
-            None if sign.weight == Weight::Message => &mut self.stray,
+            None if sign.content == LineContent::Message => &mut self.stray,
             None => return self.others += 1,
         };
         tally.add(&sign);
@@ -206,29 +206,31 @@ impl Detector {
         let [(family, _)] = families.as_slice() else {
             return match (families.len(), self.first, self.stray.messages) {
                 (0, Some(format), 0) => Detected::Known(format, Layout::File),
-                (0, _, _) => self.unsupported("unknown", &[&self.stray.unread]),
+                (0, _, _) => self.unsupported("unknown", &[&self.stray.unrecognised]),
                 (_, _, _) => {
                     self.mixed(families.iter().map(|(f, n)| (self.name(*f), *n)).collect())
                 }
             };
         };
         match family {
-            Like::Of(format) => {
-                let mut unread = self.own[*format as usize].unread.clone();
+            Lookalike::Of(format) => {
+                let mut unrecognised = self.own[*format as usize].unrecognised.clone();
                 // With an envelope on other lines; where there are none, these are another family.
-                unread.extend(self.bare.unread[*format as usize].clone());
-                self.fitting(*format, Layout::File, &unread)
+                unrecognised.extend(self.bare.unrecognised[*format as usize].clone());
+                self.fitting(*format, Layout::File, &unrecognised)
             }
-            Like::Conversations => {
-                self.fitting(Format::OpenAi, Layout::Line, &self.conversations.unread)
-            }
-            Like::Bare => self.bare(),
-            Like::Nothing => self.unsupported("unknown", &[&self.stray.unread]),
+            Lookalike::Conversations => self.fitting(
+                Format::OpenAi,
+                Layout::Line,
+                &self.conversations.unrecognised,
+            ),
+            Lookalike::Bare => self.bare(),
+            Lookalike::Nothing => self.unsupported("unknown", &[&self.stray.unrecognised]),
         }
     }
 
     /// The formats that have messages in it.
-    fn families(&self) -> Vec<(Like, u64)> {
+    fn families(&self) -> Vec<(Lookalike, u64)> {
         let mut bare = self.bare.messages;
         let own = Format::ALL.map(|format| {
             let Tally {
@@ -241,23 +243,23 @@ impl Detector {
                 // Plain items of the Responses API look like messages of any API.
                 messages += std::mem::take(&mut bare);
             }
-            (Like::Of(format), messages)
+            (Lookalike::Of(format), messages)
         });
         let others = [
-            (Like::Bare, bare),
-            (Like::Conversations, self.conversations.messages),
+            (Lookalike::Bare, bare),
+            (Lookalike::Conversations, self.conversations.messages),
         ];
         let mut families: Vec<_> = own.into_iter().chain(others).collect();
         families.retain(|(_, messages)| *messages > 0);
         families
     }
 
-    fn name(&self, family: Like) -> &'static str {
+    fn name(&self, family: Lookalike) -> &'static str {
         match family {
-            Like::Of(format) => format.name(),
-            Like::Bare => self.bare.format().map_or("messages", Format::name),
-            Like::Conversations => "openai conversations",
-            Like::Nothing => "unknown",
+            Lookalike::Of(format) => format.name(),
+            Lookalike::Bare => self.bare.format().map_or("messages", Format::name),
+            Lookalike::Conversations => "openai conversations",
+            Lookalike::Nothing => "unknown",
         }
     }
 
@@ -265,9 +267,9 @@ impl Detector {
     fn named(
         &self,
         name: &'static str,
-        like: Like,
+        like: Lookalike,
         tally: &Tally,
-        families: &[(Like, u64)],
+        families: &[(Lookalike, u64)],
     ) -> Unsupported {
         let strangers = families.iter().filter(|(family, _)| *family != like);
         let mut joined: Vec<_> = strangers.map(|(f, n)| (self.name(*f), *n)).collect();
@@ -282,21 +284,21 @@ impl Detector {
             return self.joined(joined);
         }
         let plain = match like {
-            Like::Of(format) => &self.own[format as usize].unread,
-            Like::Conversations => &self.conversations.unread,
-            Like::Bare | Like::Nothing => &BTreeMap::new(),
+            Lookalike::Of(format) => &self.own[format as usize].unrecognised,
+            Lookalike::Conversations => &self.conversations.unrecognised,
+            Lookalike::Bare | Lookalike::Nothing => &BTreeMap::new(),
         };
-        self.because(name, &[&tally.unread, plain])
+        self.because(name, &[&tally.unrecognised, plain])
     }
 
     /// A format whose lines these are, if its reader understands them.
-    fn fitting(&self, format: Format, layout: Layout, unread: &Kinds) -> Detected {
-        if unread.is_empty() && self.stray.unread.is_empty() {
+    fn fitting(&self, format: Format, layout: Layout, unrecognised: &Kinds) -> Detected {
+        if unrecognised.is_empty() && self.stray.unrecognised.is_empty() {
             return Detected::Known(format, layout);
         }
         Detected::Unsupported(Unsupported {
             like: Some(format.name()),
-            ..self.because("unknown", &[unread, &self.stray.unread])
+            ..self.because("unknown", &[unrecognised, &self.stray.unrecognised])
         })
     }
 
@@ -313,11 +315,11 @@ impl Detector {
             return self.mixed(marked);
         }
         let marks: u64 = self.named.values().map(|(_, tally)| tally.marks).sum();
-        let mut unread = self.bare.unread[format as usize].clone();
+        let mut unrecognised = self.bare.unrecognised[format as usize].clone();
         if self.others + marks > FEW {
-            unread.insert("line without a message".to_owned(), self.others + marks);
+            unrecognised.insert("line without a message".to_owned(), self.others + marks);
         }
-        self.fitting(format, Layout::File, &unread)
+        self.fitting(format, Layout::File, &unrecognised)
     }
 
     fn mixed(&self, joined: Vec<(&'static str, u64)>) -> Detected {
@@ -331,17 +333,17 @@ impl Detector {
         }
     }
 
-    fn unsupported(&self, name: &'static str, unread: &[&Kinds]) -> Detected {
-        Detected::Unsupported(self.because(name, unread))
+    fn unsupported(&self, name: &'static str, unrecognised: &[&Kinds]) -> Detected {
+        Detected::Unsupported(self.because(name, unrecognised))
     }
 
-    fn because(&self, name: &'static str, unread: &[&Kinds]) -> Unsupported {
-        let kinds = unread.iter().flat_map(|kinds| kinds.iter());
-        let mut unread: Vec<_> = kinds.map(|(kind, n)| (kind.clone(), *n)).collect();
-        unread.sort_by(|(a, n), (b, m)| m.cmp(n).then(a.cmp(b)));
+    fn because(&self, name: &'static str, unrecognised: &[&Kinds]) -> Unsupported {
+        let kinds = unrecognised.iter().flat_map(|kinds| kinds.iter());
+        let mut unrecognised: Vec<_> = kinds.map(|(kind, n)| (kind.clone(), *n)).collect();
+        unrecognised.sort_by(|(a, n), (b, m)| m.cmp(n).then(a.cmp(b)));
         Unsupported {
             name,
-            unread,
+            unrecognised,
             extent: if self.is_settled {
                 Extent::Beginning
             } else {
@@ -362,20 +364,20 @@ impl Detector {
                     .named
                     .get(why.name)
                     .is_some_and(|(_, tally)| tally.messages > 0);
-                is_named || !why.unread.is_empty() || !why.joined.is_empty()
+                is_named || !why.unrecognised.is_empty() || !why.joined.is_empty()
             }
         }
     }
 }
 
 impl Tally {
-    fn add(&mut self, sign: &Sign<'_>) {
-        match sign.weight {
-            Weight::Message => self.messages += 1,
-            Weight::Mark => self.marks += 1,
+    fn add(&mut self, sign: &Evidence<'_>) {
+        match sign.content {
+            LineContent::Message => self.messages += 1,
+            LineContent::NoMessage => self.marks += 1,
         }
-        if let Some(unread) = sign.unread {
-            add(&mut self.unread, unread);
+        if let Some(unrecognised) = sign.unrecognised {
+            add(&mut self.unrecognised, unrecognised);
         }
     }
 }

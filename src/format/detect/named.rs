@@ -4,21 +4,21 @@ use super::line::{
     CWD, DATA, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION,
     TRAJECTORY, VERSION,
 };
-use super::said::Unread;
-use super::sign::{Family, Like, Sign};
+use super::said::Unrecognised;
+use super::sign::{Evidence, Family, Lookalike};
 use crate::format::Format;
 
 /// Qwen Code, which has taken over Claude Code's envelope.
-pub(in crate::format) const QWEN: Family = Family::Named("qwen", Like::Of(Format::ClaudeCode));
-const DROID: Family = Family::Named("factory-droid", Like::Of(Format::Pi));
-const STREAM: Family = Family::Named("stream-json", Like::Bare);
-const SYNAPSE: Family = Family::Named("synapse", Like::Bare);
-const UI_MESSAGES: Family = Family::Named("ui-messages", Like::Bare);
+pub(in crate::format) const QWEN: Family = Family::Named("qwen", Lookalike::Of(Format::ClaudeCode));
+const DROID: Family = Family::Named("factory-droid", Lookalike::Of(Format::Pi));
+const STREAM: Family = Family::Named("stream-json", Lookalike::Bare);
+const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);
+const UI_MESSAGES: Family = Family::Named("ui-messages", Lookalike::Bare);
 
 /// The sign of a line of such a format.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
-    let named = |name| Family::Named(name, Like::Nothing);
-    let unread = Some(Unread::Line(line.kind));
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+    let named = |name| Family::Named(name, Lookalike::Nothing);
+    let unrecognised = Some(Unrecognised::Line(line.kind));
     let (family, is_message) = match line.kind {
         b"session_start" if line.has(CWD | VERSION) => (DROID, false),
         b"agent_turn_outcome" | b"compaction_state" => (DROID, false),
@@ -52,8 +52,8 @@ pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
         _ => return None,
     };
     Some(match (is_message, line.kind) {
-        (false, _) => Sign::mark(family),
-        (true, b"") => Sign::message(family, line.own.unread(Format::OpenAi)),
-        (true, _) => Sign::message(family, unread),
+        (false, _) => Evidence::mark(family),
+        (true, b"") => Evidence::message(family, line.own.unrecognised(Format::OpenAi)),
+        (true, _) => Evidence::message(family, unrecognised),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::said::Unread;
+use super::said::Unrecognised;
 use crate::format::Format;
 use crate::text::{count, printable};
 
@@ -17,7 +17,7 @@ pub struct Unsupported {
     /// Formats that have lines in it, with their number.
     pub(super) joined: Vec<(&'static str, u64)>,
     /// What no reader understands, with its number.
-    pub(super) unread: Vec<(String, u64)>,
+    pub(super) unrecognised: Vec<(String, u64)>,
     /// Whether the numbers are those of a beginning.
     pub(super) extent: Extent,
 }
@@ -39,15 +39,15 @@ const KINDS: usize = 8;
 pub(super) type Kinds = BTreeMap<String, u64>;
 
 /// Counts what is not understood; beyond [`KINDS`] kinds together.
-pub(super) fn add(kinds: &mut Kinds, unread: Unread<'_>) {
-    let mut kind = unread.to_string();
+pub(super) fn add(kinds: &mut Kinds, unrecognised: Unrecognised<'_>) {
+    let mut kind = unrecognised.to_string();
     if kinds.len() >= KINDS && !kinds.contains_key(&kind) {
         kind = "line of other kinds".to_owned();
     }
     *kinds.entry(kind).or_default() += 1;
 }
 
-impl fmt::Display for Unread<'_> {
+impl fmt::Display for Unrecognised<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         /// Names longer than that are cut.
         const LONGEST: usize = 40;
@@ -56,16 +56,16 @@ impl fmt::Display for Unread<'_> {
             printable(&text).chars().take(LONGEST).collect()
         };
         match self {
-            Unread::Line(b"") => f.write_str("line without a type"),
-            Unread::Line(kind) => write!(f, "line of type {}", name(kind)),
-            Unread::Key(key) => write!(f, "message with {key}"),
-            Unread::Role(role) => write!(f, "message by the role {}", name(role)),
-            Unread::Block(b"") => f.write_str("message with a block without a type"),
-            Unread::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
-            Unread::Content => f.write_str("message whose content is an object"),
-            Unread::Result => f.write_str("message with a result that is an object"),
-            Unread::Calls => f.write_str("message with tool_calls of another shape"),
-            Unread::Piece => f.write_str("piece of a message"),
+            Unrecognised::Line(b"") => f.write_str("line without a type"),
+            Unrecognised::Line(kind) => write!(f, "line of type {}", name(kind)),
+            Unrecognised::Key(key) => write!(f, "message with {key}"),
+            Unrecognised::Role(role) => write!(f, "message by the role {}", name(role)),
+            Unrecognised::Block(b"") => f.write_str("message with a block without a type"),
+            Unrecognised::Block(kind) => write!(f, "message with a block of type {}", name(kind)),
+            Unrecognised::Content => f.write_str("message whose content is an object"),
+            Unrecognised::Result => f.write_str("message with a result that is an object"),
+            Unrecognised::Calls => f.write_str("message with tool_calls of another shape"),
+            Unrecognised::Piece => f.write_str("piece of a message"),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Unsupported {
     /// Why, by what is in it; nothing where its name tells all.
     pub fn reason(&self) -> Option<String> {
         let is_only_read = Format::named(self.name).is_some();
-        let is_told = is_only_read || !self.joined.is_empty() || !self.unread.is_empty();
+        let is_told = is_only_read || !self.joined.is_empty() || !self.unrecognised.is_empty();
         is_told.then(|| self.to_string())
     }
 }
@@ -102,7 +102,7 @@ impl fmt::Display for Unsupported {
             Some(like) => write!(f, "looks like {like}, but has ")?,
             None => f.write_str(&unsupported(self.name))?,
         }
-        if self.unread.is_empty() {
+        if self.unrecognised.is_empty() {
             return Ok(());
         }
         if self.like.is_none() {
@@ -115,7 +115,7 @@ impl fmt::Display for Unsupported {
             Some((noun, rest)) => format!("{} {rest}", count(*n, noun)),
             None => count(*n, kind),
         };
-        let kinds: Vec<String> = self.unread.iter().map(counted).collect();
+        let kinds: Vec<String> = self.unrecognised.iter().map(counted).collect();
         write!(f, "{} that no reader knows", listed(&kinds))
     }
 }

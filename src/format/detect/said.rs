@@ -2,7 +2,7 @@
 //! a content would not understand.
 //!
 //! Looks at keys, roles and types, never at words. What a reader reads its dialect says; what looks like words, a call or a
-//! result and is none of that is unread.
+//! result and is none of that is unrecognised.
 
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse, Value};
@@ -28,7 +28,7 @@ pub(crate) enum Part<'a> {
 
 /// What of a line a reader does not understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::format) enum Unread<'a> {
+pub(in crate::format) enum Unrecognised<'a> {
     /// The line: by its type.
     Line(&'a [u8]),
     /// A key of a message.
@@ -47,16 +47,16 @@ pub(in crate::format) enum Unread<'a> {
     Piece,
 }
 
-impl<'a> From<Part<'a>> for Unread<'a> {
+impl<'a> From<Part<'a>> for Unrecognised<'a> {
     fn from(part: Part<'a>) -> Self {
         match part {
-            Part::Role(role) => Unread::Role(role),
-            Part::CallKey(key) => Unread::Key(key),
-            Part::Block(kind) => Unread::Block(kind),
-            Part::BareString => Unread::Block(b"string"),
-            Part::ObjectContent => Unread::Content,
-            Part::ObjectResult => Unread::Result,
-            Part::Piece => Unread::Piece,
+            Part::Role(role) => Unrecognised::Role(role),
+            Part::CallKey(key) => Unrecognised::Key(key),
+            Part::Block(kind) => Unrecognised::Block(kind),
+            Part::BareString => Unrecognised::Block(b"string"),
+            Part::ObjectContent => Unrecognised::Content,
+            Part::ObjectResult => Unrecognised::Result,
+            Part::Piece => Unrecognised::Piece,
         }
     }
 }
@@ -288,25 +288,27 @@ impl<'a> Said<'a> {
     }
 
     /// What of it the reader of a format does not understand.
-    pub(in crate::format) fn unread(&self, format: Format) -> Option<Unread<'a>> {
+    pub(in crate::format) fn unrecognised(&self, format: Format) -> Option<Unrecognised<'a>> {
         let dialect = format.dialect();
         let understands = |part| dialect.understands(part);
         let calls = CALL_KEYS.iter().zip(0..);
         let mut calls = calls.filter(|(_, at)| self.calls >> at & 1 == 1);
         let strange = calls.find(|(key, _)| !understands(Part::CallKey(key)));
         if !self.role.is_empty() && !understands(Part::Role(self.role)) {
-            Some(Unread::Role(self.role))
+            Some(Unrecognised::Role(self.role))
         } else if let Some((key, _)) = strange {
-            Some(Unread::Key(key))
+            Some(Unrecognised::Key(key))
         } else if self.calls_unread && understands(Part::CallKey(CALL_KEYS[0])) {
-            Some(Unread::Calls)
+            Some(Unrecognised::Calls)
         } else if self.has_words && !self.has_content {
-            Some(Unread::Key("text"))
+            Some(Unrecognised::Key("text"))
         } else if self.is_piece && !understands(Part::Piece) {
-            Some(Unread::Piece)
+            Some(Unrecognised::Piece)
         } else {
             let mut content = self.content.iter().copied();
-            content.find(|part| !understands(*part)).map(Unread::from)
+            content
+                .find(|part| !understands(*part))
+                .map(Unrecognised::from)
         }
     }
 

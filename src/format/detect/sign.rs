@@ -1,86 +1,89 @@
-//! What one line says about the format of its file: whose line it is, whether it holds a message, and what of that the
-//! format's reader would not understand.
+//! What one line shows about the format of its file: the format, whether it contains a message, and what in it the format's
+//! reader does not recognise.
 
-use super::said::{Features, Unread};
+use super::said::{Features, Unrecognised};
 use crate::format::Format;
 
-/// Whose lines.
+/// The format that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Family {
-    /// Lines of a format with an envelope, which says whose they are.
+    /// A format whose lines have an envelope.
     Of(Format),
     /// Messages without an envelope, one a line: one of three formats.
     Bare,
     /// `{"messages": […]}`: a conversation a line.
     Conversations,
-    /// A format that is known by its name alone, and the one that its plainest lines could be taken for.
-    Named(&'static str, Like),
+    /// A format that is known by name only, and the format that its plainest lines could be mistaken for.
+    Named(&'static str, Lookalike),
 }
 
-/// What the plainest lines of a format that is known by name look like.
+/// What the plainest lines of a format that is known by name only look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::format) enum Like {
+pub(in crate::format) enum Lookalike {
     Of(Format),
     Bare,
     Conversations,
     Nothing,
 }
 
-/// What a line is to its family.
+/// Whether a line contains a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::format) enum Weight {
-    /// It holds (a part of) a message.
+pub(in crate::format) enum LineContent {
+    /// A message or a part of one.
     Message,
-    /// It holds none, and is of no other family.
-    Mark,
+    /// No message; but the line belongs to its family.
+    NoMessage,
 }
 
-/// What a line says.
+/// What a line shows about its format.
 #[derive(Debug)]
-pub(crate) struct Sign<'a> {
+pub(crate) struct Evidence<'a> {
     pub(super) family: Option<Family>,
-    pub(super) weight: Weight,
+    pub(super) content: LineContent,
     pub(super) features: Features,
-    /// What the family's reader does not understand.
-    pub(super) unread: Option<Unread<'a>>,
-    /// Of a message without an envelope: what the reader of each format does not understand.
-    pub(super) unread_by: [Option<Unread<'a>>; Format::ALL.len()],
+    /// What the family's reader does not recognise.
+    pub(super) unrecognised: Option<Unrecognised<'a>>,
+    /// For a message without an envelope, what the reader of each format does not recognise.
+    pub(super) unrecognised_by: [Option<Unrecognised<'a>>; Format::ALL.len()],
 }
 
-impl<'a> Sign<'a> {
-    fn new(family: Option<Family>, weight: Weight) -> Self {
-        Sign {
+impl<'a> Evidence<'a> {
+    fn new(family: Option<Family>, content: LineContent) -> Self {
+        Evidence {
             family,
-            weight,
+            content,
             features: Features::default(),
-            unread: None,
-            unread_by: [None; Format::ALL.len()],
+            unrecognised: None,
+            unrecognised_by: [None; Format::ALL.len()],
         }
     }
 
     /// A line without a message.
     pub(in crate::format) fn mark(family: Family) -> Self {
-        Sign::new(Some(family), Weight::Mark)
+        Evidence::new(Some(family), LineContent::NoMessage)
     }
 
-    /// Nobody's, and of no weight.
+    /// A line of no known format, without a message.
     pub(super) fn nothing() -> Self {
-        Sign::new(None, Weight::Mark)
+        Evidence::new(None, LineContent::NoMessage)
     }
 
-    /// A line with a message, and what of it nobody would understand.
-    pub(in crate::format) fn message(family: Family, unread: Option<Unread<'a>>) -> Self {
-        Sign {
-            unread,
-            ..Sign::new(Some(family), Weight::Message)
+    /// A line with a message, and what the reader does not recognise in it.
+    pub(in crate::format) fn message(
+        family: Family,
+        unrecognised: Option<Unrecognised<'a>>,
+    ) -> Self {
+        Evidence {
+            unrecognised,
+            ..Evidence::new(Some(family), LineContent::Message)
         }
     }
 
-    /// A line that looks like a part of a conversation and is of no format.
+    /// A line that looks like a part of a conversation but is of no known format.
     pub(super) fn stray(kind: &'a [u8]) -> Self {
-        Sign {
-            unread: Some(Unread::Line(kind)),
-            ..Sign::new(None, Weight::Message)
+        Evidence {
+            unrecognised: Some(Unrecognised::Line(kind)),
+            ..Evidence::new(None, LineContent::Message)
         }
     }
 }

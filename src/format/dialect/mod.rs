@@ -11,7 +11,7 @@ pub(super) mod gemini_stream;
 pub(super) mod openai;
 pub(super) mod pi;
 
-use super::detect::{Line, Part, Sign};
+use super::detect::{Evidence, Line, Part};
 use super::shapes::removal;
 use super::shapes::splice::{self, Splice, Summary};
 use super::usage::{self, Share};
@@ -29,7 +29,7 @@ pub(crate) trait Dialect: Sync {
     fn name(&self) -> &'static str;
 
     /// By what a line of its own is known, in formats with an envelope.
-    fn sign<'a>(&self, _line: &Line<'a>) -> Option<Sign<'a>> {
+    fn sign<'a>(&self, _line: &Line<'a>) -> Option<Evidence<'a>> {
         None
     }
 

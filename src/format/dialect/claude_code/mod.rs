@@ -34,7 +34,7 @@ mod tree;
 mod usage;
 
 use super::{Dialect, ToolNames};
-use crate::format::detect::{Line, Part, Sign};
+use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::blocks;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish, usage as recorded};
@@ -54,7 +54,7 @@ impl Dialect for ClaudeCode {
         "claude-code"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
         sign::sign(line)
     }
 

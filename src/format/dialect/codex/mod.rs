@@ -30,7 +30,7 @@ mod sign;
 mod usage;
 
 use super::{Dialect, ToolNames};
-use crate::format::detect::{Line, Part, Sign};
+use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish};
 use crate::ids::IdSet;
@@ -52,7 +52,7 @@ impl Dialect for Codex {
         "codex"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
         sign::sign(line)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::format::detect::{
-    CALL_ID, Family, Line, PAYLOAD, Part, RECORD_TYPE, Sign, Unread, is_call,
+    CALL_ID, Evidence, Family, Line, PAYLOAD, Part, RECORD_TYPE, Unrecognised, is_call,
 };
 
 const OWN: Family = Family::Of(Format::Codex);
@@ -45,32 +45,32 @@ const OTHER_ITEMS: [&[u8]; 12] = [
 ];
 
 /// The sign of a line of a rollout.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if line.has(PAYLOAD) && ENVELOPES.contains(&line.kind) {
         return Some(envelope(line));
     }
     if line.kind == b"message" && line.own.is_item() {
-        return Some(Sign::message(OWN, line.own.unread(Format::Codex)));
+        return Some(Evidence::message(OWN, line.own.unrecognised(Format::Codex)));
     }
     if CALL_ITEMS.contains(&line.kind) && line.has(CALL_ID) {
-        return Some(Sign::message(OWN, None));
+        return Some(Evidence::message(OWN, None));
     }
     let is_other = OTHER_ITEMS.contains(&line.kind) && line.kind != b"message";
-    (line.has(RECORD_TYPE) || is_other && !line.own.is_message()).then(|| Sign::mark(OWN))
+    (line.has(RECORD_TYPE) || is_other && !line.own.is_message()).then(|| Evidence::mark(OWN))
 }
 
-fn envelope<'a>(line: &Line<'a>) -> Sign<'a> {
+fn envelope<'a>(line: &Line<'a>) -> Evidence<'a> {
     let payload = line.payload.as_ref();
     let Some((kind, says)) = payload.filter(|_| line.kind == b"response_item") else {
-        return Sign::mark(OWN);
+        return Evidence::mark(OWN);
     };
     let is_known = CALL_ITEMS.contains(kind) || OTHER_ITEMS.contains(kind);
-    let unread = match *kind {
-        b"message" => says.unread(Format::Codex),
-        kind if !is_known && is_call(kind) => Some(Unread::Line(kind)),
+    let unrecognised = match *kind {
+        b"message" => says.unrecognised(Format::Codex),
+        kind if !is_known && is_call(kind) => Some(Unrecognised::Line(kind)),
         _ => None,
     };
-    Sign::message(OWN, unread)
+    Evidence::message(OWN, unrecognised)
 }
 
 /// What the reader of a message's item understands.

@@ -9,7 +9,7 @@ mod messages;
 mod rules;
 
 use super::Dialect;
-use crate::format::detect::{Family, Line, Part, STREAM_SESSION, Sign, TOOL_OF_STREAM};
+use crate::format::detect::{Evidence, Family, Line, Part, STREAM_SESSION, TOOL_OF_STREAM};
 use crate::format::{Format, Opening, Summaries, finish};
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{Conversation, LineKind, Message, Record, Transcript};
@@ -23,12 +23,14 @@ impl Dialect for GeminiStream {
         "gemini-stream"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
         let own = Family::Of(Format::GeminiStream);
         match line.kind {
-            b"init" if line.has(STREAM_SESSION) && !line.own.is_message() => Some(Sign::mark(own)),
+            b"init" if line.has(STREAM_SESSION) && !line.own.is_message() => {
+                Some(Evidence::mark(own))
+            }
             b"tool_use" | b"tool_result" if line.has(TOOL_OF_STREAM) => {
-                Some(Sign::message(own, None))
+                Some(Evidence::message(own, None))
             }
             _ => None,
         }

@@ -24,7 +24,7 @@ mod tree;
 mod usage;
 
 use super::{Dialect, ToolNames};
-use crate::format::detect::{Line, Part, Sign};
+use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, usage as recorded};
 use crate::ids::IdSet;
@@ -45,7 +45,7 @@ impl Dialect for Pi {
         "pi"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Sign<'a>> {
+    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
         sign::sign(line)
     }
 

@@ -1,16 +1,16 @@
 //! By what an entry of a pi session is known: a header, and messages within entries.
 
 use crate::format::Format;
-use crate::format::detect::{CWD, Family, Line, Part, Sign, VERSION};
+use crate::format::detect::{CWD, Evidence, Family, Line, Part, VERSION};
 
 const OWN: Family = Family::Of(Format::Pi);
 
 /// The sign of an entry.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Sign<'a>> {
+pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
-        (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(Sign::mark(OWN)),
+        (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(Evidence::mark(OWN)),
         (b"message", Some(says)) if line.own.role.is_empty() => {
-            Some(Sign::message(OWN, says.unread(Format::Pi)))
+            Some(Evidence::message(OWN, says.unrecognised(Format::Pi)))
         }
         (_, _) => None,
     }
