@@ -291,7 +291,7 @@ impl Composer<'_> {
                 "" => other.to_owned(),
                 own => format!("{other}\n\n{own}"),
             };
-            return self.to_draft(
+            return self.rendered(
                 (cut, words),
                 ExtractiveSummary { text, ..own },
                 Writer::Other,
@@ -302,13 +302,13 @@ impl Composer<'_> {
         let mut size = self.summary_size(cut, budget, || {
             let least = extract.summary(0, words, self.subject.estimator);
             let counted = least.counted;
-            let draft = self.to_draft((cut, words), least, Writer::Extractive);
+            let draft = self.rendered((cut, words), least, Writer::Extractive);
             draft.total.saturating_sub(counted)
         });
         size = size.max(min_size);
         let draft = |size| {
             let summary = extract.summary(size, words, self.subject.estimator);
-            self.to_draft((cut, words), summary, Writer::Extractive)
+            self.rendered((cut, words), summary, Writer::Extractive)
         };
         let mut rounds = ROUNDS;
         loop {
@@ -337,7 +337,7 @@ impl Composer<'_> {
         }
     }
 
-    fn to_draft(
+    fn rendered(
         &self,
         (cut, words): (Cut, UserWords),
         summary: ExtractiveSummary,

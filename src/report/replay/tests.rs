@@ -113,6 +113,7 @@ fn policies_stand_side_by_side() {
         "some              1       1      2    500 000     25.0%          40   9 000   1 100",
         "none              0       0      0  2 000 000    100.0%           0  12 000  13 000",
         "2 requests in 1 session; tokens by classes, whole: 2 000 000 sent",
+        "not replayed: 1 failed",
         "",
         "tokens sent of   whole  some  none",
         "a.jsonl           2.0M  500k  2.0M",
@@ -138,7 +139,7 @@ fn the_timeline_tells_turns_and_steps() {
         "turn 1: 2 requests, 2 000 000 sent              1          13 000",
         "2 requests; tokens by chars as none counts; trigger 9 000",
     ];
-    assert_eq!(shown[8..], expected);
+    assert_eq!(shown[9..], expected);
 }
 
 #[test]
