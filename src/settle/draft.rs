@@ -291,7 +291,7 @@ impl Composer<'_> {
                 "" => other.to_owned(),
                 own => format!("{other}\n\n{own}"),
             };
-            return self.rendered(
+            return self.draft_with(
                 (cut, words),
                 ExtractiveSummary { text, ..own },
                 Writer::Other,
@@ -302,13 +302,13 @@ impl Composer<'_> {
         let mut size = self.summary_size(cut, budget, || {
             let least = extract.summary(0, words, self.subject.estimator);
             let counted = least.counted;
-            let draft = self.rendered((cut, words), least, Writer::Extractive);
+            let draft = self.draft_with((cut, words), least, Writer::Extractive);
             draft.total.saturating_sub(counted)
         });
         size = size.max(min_size);
         let draft = |size| {
             let summary = extract.summary(size, words, self.subject.estimator);
-            self.rendered((cut, words), summary, Writer::Extractive)
+            self.draft_with((cut, words), summary, Writer::Extractive)
         };
         let mut rounds = ROUNDS;
         loop {
@@ -337,7 +337,7 @@ impl Composer<'_> {
         }
     }
 
-    fn rendered(
+    fn draft_with(
         &self,
         (cut, words): (Cut, UserWords),
         summary: ExtractiveSummary,
