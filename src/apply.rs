@@ -1,7 +1,7 @@
 //! Applies changes to a transcript: the only way in which one changes.
 //!
 //! PURE. Every byte outside of the replaced spans is copied. A line that has changed, and every new line, is read again, so
-//! that what is verified afterwards is what will be written. Never decides what changes.
+//! that what is verified afterwards is what will be written. Others decide what changes.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub fn apply(format: Format, transcript: &mut Transcript<'_>, changes: ChangeSet
     } = changes;
     replace.retain(|replace| !drop.contains(&replace.line));
     let replaced = replaced(transcript, replace);
-    // What was odd about the old bytes has been reported, and the new ones are well-formed.
+    // Warnings about the old bytes were reported already, and the new ones are well-formed.
     let mut warnings = Warnings::default();
     transcript.drop_lines(&drop);
     transcript.replace_lines(replaced, |bytes, record| {

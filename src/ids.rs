@@ -1,7 +1,7 @@
 //! Maps and sets keyed by ids from a transcript.
 //!
-//! Every id is looked up several times on the way of a transcript, and the standard hasher is a fifth of that way. This one is
-//! fast and still seeded, so that ids made to collide do not. Never iterated where order could reach an output.
+//! Every id of a transcript is looked up several times, and the standard hasher would take a fifth of the whole time. This one is
+//! fast and still seeded, so that ids cannot be made to collide. Never iterated where the order could affect an output.
 
 use foldhash::fast::RandomState;
 

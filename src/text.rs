@@ -118,7 +118,7 @@ pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
 }
 
-/// Bytes as text; what is no UTF-8 is replaced.
+/// Bytes as text; invalid UTF-8 is replaced.
 pub fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
     match bytes {
         Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),

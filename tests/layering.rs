@@ -1,4 +1,4 @@
-//! The house's order: imports go strictly downward, pure rooms do no I/O, every file says what it is for.
+//! The layers of the library: imports go strictly downward, pure modules do no I/O, every file begins with its purpose.
 
 mod circles;
 
@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms from top to bottom; those on one floor know nothing of each other.
-const FLOORS: [&[&str]; 22] = [
+/// The modules from the top layer to the bottom; modules of one layer do not import each other.
+const LAYERS: [&[&str]; 22] = [
     // What a user meets, then many inputs, then one.
     &["cli", "library"],
     &["batch"],
@@ -80,14 +80,14 @@ const IMPURE: [&str; 12] = [
     "print!",
 ];
 
-fn floor(room: &str) -> usize {
-    let floor = FLOORS.iter().position(|rooms| rooms.contains(&room));
-    floor.unwrap_or_else(|| {
-        panic!("the room `{room}` has no floor: say in tests/layering.rs where it belongs")
+fn layer(module: &str) -> usize {
+    let layer = LAYERS.iter().position(|modules| modules.contains(&module));
+    layer.unwrap_or_else(|| {
+        panic!("the module `{module}` has no layer: add it in tests/layering.rs")
     })
 }
 
-/// Every source file of the library with its room and its text, without what is compiled for tests only.
+/// Every source file of the library with its module and its text, without code for tests only.
 fn sources() -> Vec<(PathBuf, String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut sources = Vec::new();
@@ -109,14 +109,14 @@ fn sources() -> Vec<(PathBuf, String, String)> {
                     .as_os_str()
                     .to_str()
                     .unwrap();
-                let room = first.trim_end_matches(".rs").to_owned();
+                let module = first.trim_end_matches(".rs").to_owned();
                 let text = fs::read_to_string(&path).unwrap();
                 let text = text
                     .split("#[cfg(test)]\nmod tests {")
                     .next()
                     .unwrap()
                     .to_owned();
-                sources.push((inside, room, text));
+                sources.push((inside, module, text));
             }
         }
     }
@@ -124,14 +124,14 @@ fn sources() -> Vec<(PathBuf, String, String)> {
     sources
 }
 
-/// The rooms that a file names, by `use` or inline; comments do not count.
+/// The modules that a file refers to, by `use` or inline, without comments.
 fn imports(text: &str) -> BTreeSet<String> {
     let code: String = text
         .lines()
         .filter(|line| !line.trim_start().starts_with("//"))
         .collect::<Vec<_>>()
         .join("\n");
-    let mut rooms = BTreeSet::new();
+    let mut modules = BTreeSet::new();
     for after in code.split("crate::").skip(1) {
         let name = |text: &str| {
             text.chars()
@@ -139,30 +139,30 @@ fn imports(text: &str) -> BTreeSet<String> {
                 .collect::<String>()
         };
         match after.strip_prefix('{') {
-            Some(list) => rooms.extend(
+            Some(list) => modules.extend(
                 list.split('}')
                     .next()
                     .unwrap()
                     .split(',')
                     .map(|item| name(item.trim())),
             ),
-            None => drop(rooms.insert(name(after))),
+            None => drop(modules.insert(name(after))),
         }
     }
-    rooms.remove("");
-    rooms
+    modules.remove("");
+    modules
 }
 
 #[test]
 fn imports_go_strictly_downward() {
     let mut wrong = Vec::new();
-    for (file, room, text) in sources() {
-        if matches!(room.as_str(), "main" | "lib") {
+    for (file, module, text) in sources() {
+        if matches!(module.as_str(), "main" | "lib") {
             continue;
         }
         for import in imports(&text) {
-            if import != room && floor(&import) <= floor(&room) {
-                wrong.push(format!("{}: {room} imports {import}", file.display()));
+            if import != module && layer(&import) <= layer(&module) {
+                wrong.push(format!("{}: {module} imports {import}", file.display()));
             }
         }
     }
@@ -172,9 +172,9 @@ fn imports_go_strictly_downward() {
 #[test]
 fn the_crate_documents_this_order() {
     let lib = include_str!("../src/lib.rs");
-    let order: String = FLOORS
+    let order: String = LAYERS
         .iter()
-        .map(|rooms| format!("//! {}\n", rooms.join(", ")))
+        .map(|modules| format!("//! {}\n", modules.join(", ")))
         .collect();
     assert!(
         lib.contains(&format!("//! ```text\n{order}//! ```\n")),
@@ -183,10 +183,10 @@ fn the_crate_documents_this_order() {
 }
 
 #[test]
-fn pure_rooms_reach_nothing_outside() {
+fn pure_modules_reach_nothing_outside() {
     let mut wrong = Vec::new();
-    for (file, room, text) in sources() {
-        if PURE.contains(&room.as_str()) {
+    for (file, module, text) in sources() {
+        if PURE.contains(&module.as_str()) {
             let found = IMPURE.iter().filter(|what| text.contains(**what));
             wrong.extend(found.map(|what| format!("{}: {what}", file.display())));
         }

@@ -1,6 +1,6 @@
-//! The command line: flags in, library calls, words for people out. One file a command.
+//! The command line: parses flags, calls the library, prints results. One file for each command.
 //!
-//! The only room that prints, reads the environment or knows exit codes. Decides nothing about content.
+//! The only module that prints, reads the environment or knows exit codes. Decides nothing about content.
 
 mod check;
 mod compact;
@@ -180,7 +180,7 @@ enum Voice {
 struct Context {
     voice: Voice,
     error_format: ErrorFormat,
-    /// The signal that ends the run; 0: none yet.
+    /// The signal that ends the run; 0 = none yet.
     stop: Arc<AtomicUsize>,
 }
 

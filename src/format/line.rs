@@ -43,7 +43,7 @@ pub enum WarningKind {
     DeepNesting,
     /// A line of 64 MiB or more.
     HugeLine,
-    /// A line of 4 GiB or more: passed through unrecognised.
+    /// A line of 4 GiB or more: passed through unread.
     UnreadLine,
     /// In a file with a conversation a line: one that no reader knows.
     NotUnderstood,
@@ -75,7 +75,7 @@ impl WarningKind {
 }
 
 impl WarningKind {
-    /// Whether the line is no JSON object that every reader takes, and so was passed through unrecognised or nearly so.
+    /// Whether the line is no JSON object that every reader takes, and so was passed through unread or nearly so.
     pub fn is_bad_line(self) -> bool {
         match self {
             WarningKind::Comment
@@ -146,7 +146,7 @@ impl Warnings {
         if len > crate::scan::Span::MAX_LINE {
             self.add(
                 WarningKind::UnreadLine,
-                "line of 4 GiB or more, passed through unrecognised",
+                "line of 4 GiB or more, passed through unread",
             );
         } else if len >= HUGE_LINE {
             self.add(WarningKind::HugeLine, format!("line of {} MiB", len >> 20));

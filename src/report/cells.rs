@@ -1,6 +1,6 @@
 //! What the table and the Markdown report share: which inputs to show, and numbers as people read them.
 //!
-//! Exact figures are the business of the JSON and CSV reports; nothing here is meant to be parsed.
+//! Exact figures are in the JSON and CSV reports; nothing here is meant to be parsed.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -10,9 +10,9 @@ use crate::text::{count, thousands};
 
 /// A batch of up to this many inputs is shown whole.
 const SHOWN_WHOLE: usize = 20;
-/// Of a longer one, so many of the largest savings are shown.
+/// Of a longer one, this many of the largest savings are shown.
 const SAVINGS_SHOWN: usize = 10;
-/// And so many of the inputs that went wrong: enough to see a pattern, and to fit a comment on a pull request.
+/// And this many of the inputs that failed: enough to see a pattern, and few enough for a comment on a pull request.
 const TROUBLE_SHOWN: usize = 40;
 
 /// The inputs to show, in the order given, and how many are left out.
@@ -51,7 +51,7 @@ pub(super) fn has_sizes(status: Status) -> bool {
     }
 }
 
-/// What went wrong with an input, as a sentence; the text is not yet fit for a terminal or a page.
+/// What went wrong with an input, as a sentence that is not yet escaped for a terminal or a page.
 pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
     if let Some(error) = &outcome.error {
         return Some(match error.line {

@@ -24,7 +24,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A text cell. Numbers do not come here, so that a minus sign in front of one would stay a minus sign.
+/// A text cell. Not for numbers, which may begin with a minus sign.
 pub(super) fn text(value: &str) -> String {
     // Spreadsheets run a cell that begins so as a formula, even a quoted one; the apostrophe makes it text.
     let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);

@@ -1,7 +1,7 @@
 //! The report as a page that stands alone: totals, a row an input, and behind each row what was done and why.
 //!
-//! Asks for nothing: no script, no font, no picture, and a content policy that forbids all of them. Text from a transcript
-//! is text on the page, whatever it says.
+//! Loads nothing: no script, no font, no picture, and a content policy that forbids them all. Text from a transcript is always
+//! escaped.
 
 use std::io::{self, Write};
 
@@ -132,7 +132,7 @@ fn write_actions(conversation: &ConversationOutcome, out: &mut dyn Write) -> io:
     writeln!(out, "</table>")
 }
 
-/// Foreign text as text, in an element or in quotes.
+/// Untrusted text, escaped for an element or quotes.
 fn escaped(text: &str) -> String {
     let shown = printable(text);
     let mut out = String::with_capacity(shown.len());

@@ -15,9 +15,9 @@ pub(super) struct Table {
     /// The columns that an arrow joins to the one before.
     pub(super) joined: Vec<usize>,
     pub(super) rows: Vec<Vec<String>>,
-    /// What is said before rows of these numbers (from 0), whatever its length.
+    /// Texts before rows of these numbers (from 0), of any length.
     pub(super) remarks: Vec<(usize, String)>,
-    /// What is said below, where rows were left out.
+    /// The text below if rows were left out.
     pub(super) note: Option<String>,
 }
 

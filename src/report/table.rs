@@ -12,7 +12,7 @@ use super::rows::Table;
 use crate::outcome::{Outcome, Spent};
 use crate::text::{count, printable, thousands};
 
-/// Writes the table with rows of at most `width` characters; what is said about an input may be longer.
+/// Writes the table with rows of at most `width` characters; messages about an input may be longer.
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -66,7 +66,7 @@ fn figures(columns: &[&Column], outcomes: &[&Outcome]) -> Vec<String> {
     figures.flatten().collect()
 }
 
-/// What asking a server took.
+/// What requests to a server cost.
 fn asked(spent: &Spent) -> String {
     let mut text = format!(
         "{}, {} tokens sent and {} received",

@@ -1,6 +1,6 @@
 //! How a transcript changes, as data.
 //!
-//! Whoever wants a transcript changed returns a [`ChangeSet`], and `apply` carries it out. Never decides what changes.
+//! Code that changes a transcript returns a [`ChangeSet`], and `apply` carries it out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ impl FromIterator<Replace> for ChangeSet {
 }
 
 impl Replace {
-    /// A new text for a block's content, in the shape that the content has and after the header that it has.
+    /// A new text for a block's content; the content keeps its shape and its header.
     pub fn content(block: &Block, text: &str) -> Self {
         let mut with = Vec::with_capacity(text.len() + 64);
         let mut kept = 0;
@@ -89,14 +89,14 @@ impl Replace {
         }
     }
 
-    /// A JSON string that says `text`.
+    /// A JSON string with the text `text`.
     pub fn text(line: u32, span: Span, text: &str) -> Self {
         let mut with = Vec::with_capacity(text.len() + 2);
         push_json_string(&mut with, text);
         Replace { line, span, with }
     }
 
-    /// Another id, or `null`, for the one at `id`; ids are given as they are written between their quotes.
+    /// Replaces the id at `id` by another one or `null`; ids are raw, without quotes.
     pub fn id(line: u32, id: Span, new: Option<&[u8]>) -> Self {
         Replace {
             line,

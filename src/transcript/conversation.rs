@@ -1,4 +1,4 @@
-//! A context window's worth of messages.
+//! A conversation: the messages of one context window.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::scan::Span;
 /// Which conversation of its transcript.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConversationId {
-    /// The one that the user sees.
+    /// The main conversation, which the user sees.
     Main,
     /// A subagent's, by the id of its first line.
     Sidechain(String),
@@ -30,7 +30,7 @@ impl std::fmt::Display for ConversationId {
 /// Whether a person wrote a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Typed {
-    /// A user message that is no result, no reminder and no echo of a command.
+    /// Yes: a user message that is not a result, a reminder or the echo of a command.
     Yes,
     /// Anything else.
     No,
@@ -39,13 +39,13 @@ pub enum Typed {
 /// One message of a live window.
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
-    /// Who speaks.
+    /// Its role.
     pub role: Role,
     /// Whether a person wrote it.
     pub typed: Typed,
     /// Whether the format itself says that it is a summary.
     pub is_summary: bool,
-    /// The message object on its first line; empty where a message is spread over lines.
+    /// The message object on its first line; empty if the message is spread over several lines.
     pub object: Span,
     /// The content value on its first line.
     pub content: Span,
@@ -60,17 +60,17 @@ pub struct Conversation {
     pub id: ConversationId,
     /// Its messages; the first is number 1 in a report.
     pub messages: Vec<Message>,
-    /// All live lines in the order of the conversation, with those that are no messages; empty where every line is live.
+    /// All live lines in the order of the conversation, including those that are not messages; empty if every line is live.
     pub path: Vec<u32>,
-    /// Those of them that hang off the chain, and are sent all the same.
+    /// Those of them that are not on the chain but are sent anyway.
     pub gathered: IdSet<u32>,
-    /// The line at which it would go on, in formats whose lines form a tree.
+    /// The line where it would continue, in formats whose lines form a tree.
     pub leaf: Option<u32>,
-    /// Lines that another version of the agent would send instead of these; they are no part of the conversation, and stay.
+    /// Lines that another version of the agent would send instead; they do not belong to the conversation, and stay.
     pub beside: Vec<u32>,
-    /// Lines that repeat what live lines hold, sorted; they are no part of what the model sees.
+    /// Lines that repeat live lines, sorted; the model does not see them.
     pub mirrors: Vec<u32>,
-    /// Blocks on live lines that repeat a block of a message, and that block: an agent sends one of the two.
+    /// Blocks on live lines that repeat a block of a message, each with that block: an agent sends one of the two.
     pub copies: BTreeMap<u32, u32>,
     lines: Vec<u32>,
     blocks: Vec<u32>,
@@ -93,7 +93,7 @@ impl Conversation {
         }
     }
 
-    /// Begins a message; what is added next belongs to it.
+    /// Begins a message; lines that are added next belong to it.
     pub fn push(&mut self, role: Role, object: Span, content: Span) -> usize {
         let lines = (self.lines.len() as u32, self.lines.len() as u32);
         let blocks = (self.blocks.len() as u32, self.blocks.len() as u32);
@@ -149,14 +149,14 @@ impl Conversation {
 }
 
 impl Transcript<'_> {
-    /// The conversation of all messages that stand whole on their lines: every one of them is live.
+    /// The conversation of all messages, in formats with whole messages on a line: every one is live.
     pub fn conversation_of_units(&self, id: ConversationId) -> Conversation {
         let mut conversation = Conversation::new(id);
         self.push_units(&mut conversation, 0);
         conversation
     }
 
-    /// Adds the messages that it does not have yet to the conversation of all that stand whole on their lines.
+    /// Adds the messages that are missing in that conversation.
     pub fn extend_by_units(&mut self) {
         let mut conversations = std::mem::take(&mut self.conversations);
         match conversations.first_mut() {
@@ -193,7 +193,7 @@ impl Transcript<'_> {
         })
     }
 
-    /// Whether a message of these blocks, without any mark to the contrary, was written by a person.
+    /// Whether a person wrote a message of these blocks, if no mark says otherwise.
     pub fn is_typed(&self, role: Role, blocks: &[u32]) -> Typed {
         use super::BlockKind::{
             Attachment, Call, Document, Image, Other, Redacted, Result, Server, Text, Thinking,

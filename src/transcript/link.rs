@@ -1,52 +1,52 @@
-//! How lines hang together, in formats whose lines name one another or change what was before them.
+//! The links between lines, in formats whose lines refer to each other or change what came before.
 
 use super::Role;
 use crate::scan::Span;
 
-/// How a line hangs together with others. Spans are within the line.
+/// The links of a line to others. Spans are within the line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Link {
     /// This line's own id.
     pub id: Span,
-    /// The id of the line before it in its branch; of a pointer or a title, that of the line that it is about.
+    /// The id of the previous line in its branch; for a pointer or a title, that of the line that it is about.
     pub parent: Span,
-    /// The id of the API message that it is a part of.
+    /// The id of its API message.
     pub message: Span,
-    /// The message's content value; of some kinds of lines, the value that they are about.
+    /// The message's content value; for some kinds of lines, the value that they are about.
     pub content: Span,
-    /// Who speaks, if anybody does.
+    /// Its role, if it has one.
     pub role: Option<Role>,
-    /// What the line is in its chain.
+    /// Its part in the chain.
     pub kind: LinkKind,
-    /// Of an answer: whether a model gave it.
+    /// For an answer, whether a model wrote it.
     pub answer: Answer,
     /// On a branch of its own: a subagent's conversation.
     pub is_aside: bool,
     /// Written by the agent in the user's name.
     pub is_injected: bool,
-    /// Begins as an echo of a command or a reminder does.
+    /// Begins like an echo of a command or a reminder.
     pub is_echo: bool,
     /// The summary that a compaction wrote.
     pub is_summary: bool,
-    /// Says that no line comes before it.
+    /// Has no previous line, explicitly.
     pub is_root: bool,
 }
 
-/// What a line is in its chain.
+/// The part of a line in its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LinkKind {
-    /// No conversation goes on at it: it describes the session, or is of a type that nobody here knows.
+    /// None: it describes the session, or is of an unknown type.
     #[default]
     Other,
-    /// A conversation can go on at it.
+    /// A conversation can continue from it.
     Node,
-    /// The same, and it holds an attachment that is sent.
+    /// The same, with an attachment that is sent.
     Attachment,
     /// A compaction.
     Compaction(Compaction),
-    /// The agent notes at which line the conversation goes on: `parent` names it.
+    /// A pointer to the line where the conversation continues: `parent` names it.
     Pointer,
-    /// The same, and the user went back to that line.
+    /// The same, after the user went back to that line.
     ChosenPointer,
     /// The user went back by as many turns as `content` says.
     GoBack,
@@ -54,41 +54,41 @@ pub enum LinkKind {
     Title,
     /// A copy of a request.
     Request,
-    /// Says in which folder the agent works from here on: `content`.
+    /// Sets the working folder from here on: `content`.
     Folder,
-    /// Says what a provider has counted: `content`.
+    /// Records what a provider counted: `content`.
     Count,
 }
 
-/// What a compaction does to what was before it.
+/// What a compaction does to the history before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compaction {
     /// Ends it; the summary is on the next line.
     Boundary,
     /// Ends it; the line itself is the summary.
     Summary,
-    /// Replaces it by the messages that the line holds.
+    /// Replaces it by the messages on the line.
     Replacement,
-    /// Leaves the user's words of it, and adds a message.
+    /// Keeps only the user's words, and adds a message.
     UserWords,
     /// Nothing: the agent cannot read it.
     Unreadable,
 }
 
-/// Whether a model gave an answer; the later one wins where two are said.
+/// Whether a model wrote an answer; if two of these apply, the later one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Answer {
-    /// Yes, as far as is said.
+    /// Yes, unless something says otherwise.
     #[default]
     Given,
-    /// No, or it broke off: its usage says nothing.
+    /// No, or it broke off: its usage does not count.
     Uncounted,
     /// No: it is an error of the API, which is not sent.
     ApiError,
 }
 
 impl Link {
-    /// Whether a conversation can go on at the line.
+    /// Whether a conversation can continue from the line.
     pub fn is_node(&self) -> bool {
         match self.kind {
             LinkKind::Node | LinkKind::Attachment => true,
@@ -104,7 +104,7 @@ impl Link {
         }
     }
 
-    /// Whether the line is a compaction that its agent takes for one.
+    /// Whether the line is a compaction that its agent recognises.
     pub fn is_boundary(&self) -> bool {
         match self.kind {
             LinkKind::Compaction(what) => what != Compaction::Unreadable,
@@ -121,20 +121,20 @@ impl Link {
         }
     }
 
-    /// Whether the line says at which one the conversation goes on.
+    /// Whether the line is a pointer to where the conversation continues.
     pub fn is_pointer(&self) -> bool {
         matches!(self.kind, LinkKind::Pointer | LinkKind::ChosenPointer)
     }
 }
 
-/// In whose name a message that stands whole on a line was written.
+/// Who wrote a whole message on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Source {
-    /// Its speaker's.
+    /// The role that it has.
     #[default]
     Own,
-    /// The agent wrote it in the user's name.
+    /// The agent, as the user.
     Injected,
-    /// A compaction wrote it.
+    /// A compaction.
     Summary,
 }

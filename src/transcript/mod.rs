@@ -7,7 +7,7 @@
 //!
 //! Flat vectors and 32-bit spans keep all of it near a tenth of the input's size.
 //!
-//! Never reads or writes a file and never decides anything about compaction.
+//! Reads and writes no file, and decides nothing about compaction.
 
 mod changes;
 mod conversation;
@@ -39,11 +39,11 @@ pub struct Transcript<'a> {
     blocks: Vec<Block>,
     texts: Vec<Text>,
     mirrors: Vec<Mirror>,
-    /// How lines hang together; empty for formats whose lines follow one another.
+    /// The links between lines; empty for formats whose lines are in sequence.
     links: Vec<Link>,
     /// Messages in the order of their lines, for formats that put whole messages on a line.
     units: Vec<Unit>,
-    /// What the model would see: one entry for each context window.
+    /// The live conversations, one for each context window.
     pub conversations: Vec<Conversation>,
 }
 
@@ -71,30 +71,30 @@ pub struct Line {
 pub enum Presence {
     /// It is part of the output.
     Kept,
-    /// It has left, and says nothing any more.
+    /// It was dropped, and has no content any more.
     Dropped,
-    /// It came later: the input does not have it.
+    /// It was inserted: the input does not have it.
     Inserted,
 }
 
-/// What a line is to a compactor.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
     /// Part of what a model saw: a message, several messages, or a part of one.
     Message,
-    /// Repeats what a message holds, for a viewer (`progress`).
+    /// Repeats a message for a viewer (`progress`).
     Mirror,
     /// Steers the session: compaction boundaries, leaf pointers.
     Control,
     /// Describes the session: headers, titles, snapshots.
     Session,
-    /// A JSON object that nobody here knows.
+    /// A JSON object of an unknown type.
     Unknown,
-    /// Nothing that could be read; passes through.
+    /// Unreadable; passed through.
     Bad,
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// `system`, `developer`
@@ -119,11 +119,11 @@ impl Role {
     }
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BlockKind {
-    /// Words.
+    /// Text.
     Text,
     /// A picture.
     Image,
@@ -139,7 +139,7 @@ pub enum BlockKind {
     Result,
     /// A call or a result of a tool that the provider runs; always kept as it is.
     Server,
-    /// What the agent added by itself and sends along.
+    /// Content that the agent added.
     Attachment,
     /// Anything else.
     Other,
@@ -170,7 +170,7 @@ pub enum Shape {
     String,
     /// A list of blocks or parts.
     List,
-    /// A list of parts as the Responses API has them: a text is `input_text`.
+    /// A list of parts as in the Responses API, where a text is `input_text`.
     Parts,
     /// No content, or `null`.
     Absent,
@@ -196,13 +196,13 @@ pub struct Block {
     pub shape: Shape,
     /// For a result: whether the call failed.
     pub outcome: Outcome,
-    /// Parts of the content that are no text: pictures.
+    /// The number of pictures in the content.
     pub images: u8,
-    /// Parts of the content that are no text: documents.
+    /// The number of documents in the content.
     pub documents: u8,
-    /// Parts of the content that are none of these.
+    /// The number of other parts that are not text.
     pub others: u8,
-    /// The line that it stands on.
+    /// Its line.
     pub line: u32,
     /// The whole block; for a message whose content is a string, that string with its quotes.
     pub value: Span,
@@ -210,10 +210,10 @@ pub struct Block {
     pub content: Span,
     /// The id that ties a call to its result, between the quotes.
     pub call_id: Span,
-    /// A call's tool name, between the quotes; a result's where the format repeats it.
+    /// A call's tool name, between the quotes; also a result's if the format repeats it.
     pub tool: Span,
-    /// So many bytes of a content that is a string tell about the output that follows them (how long it took, how it
-    /// ended): they stay when the output is replaced, and are no part of its text.
+    /// The length in bytes of the header of a string content, which describes the output after it (duration, exit status). It
+    /// stays when the output is replaced, and does not belong to its text.
     pub header: u32,
     /// Its texts in the transcript's list; [`Record::block`] sets it.
     pub(crate) texts: (u32, u32),
@@ -230,10 +230,10 @@ pub struct Mirror {
     pub of: Span,
 }
 
-/// A message that stands whole on one line.
+/// A whole message on one line.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit {
-    /// Who speaks.
+    /// Its role.
     pub role: Role,
     /// The line that it stands on.
     pub line: u32,
@@ -243,7 +243,7 @@ pub struct Unit {
     pub content: Span,
     /// Its blocks, by their numbers in the transcript.
     pub blocks: (u32, u32),
-    /// In whose name it was written.
+    /// Who wrote it.
     pub source: Source,
 }
 
@@ -279,7 +279,7 @@ impl<'a> Transcript<'a> {
         &self.lines
     }
 
-    /// The present bytes of a line, without its ending.
+    /// The current bytes of a line, without its ending.
     pub fn line(&self, line: u32) -> &[u8] {
         self.edited
             .get(&line)
@@ -311,7 +311,7 @@ impl<'a> Transcript<'a> {
         lines.any(|line| line.presence == Presence::Dropped)
     }
 
-    /// The number (from 0) that each line has in the input; of one that came later, that of the line behind it.
+    /// The number (from 0) of each line in the input; for an inserted line, that of the line after it.
     pub fn input_lines(&self) -> Vec<u32> {
         let mut next = 0;
         let number = |line: &Line| {
@@ -355,7 +355,7 @@ impl<'a> Transcript<'a> {
         &self.texts[block.texts.0 as usize..block.texts.1 as usize]
     }
 
-    /// What the texts of a block say, a line each where there are several; what is no UTF-8 is replaced.
+    /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
     pub fn said(&self, block: &Block) -> Cow<'_, str> {
         let one = |text: &Text| lossy(unescape(self.bytes(block.line, text.span)));
         match self.texts(block) {
@@ -372,12 +372,12 @@ impl<'a> Transcript<'a> {
         &self.mirrors
     }
 
-    /// How the lines hang together; empty for formats without a tree.
+    /// The links between lines; empty for formats without a tree.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
 
-    /// Messages that stand whole on a line, in order; empty for formats with a tree.
+    /// Whole messages on a line, in order; empty for formats with a tree.
     pub fn units(&self) -> &[Unit] {
         &self.units
     }
@@ -418,8 +418,8 @@ impl<'a> Transcript<'a> {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// What keeps a line with a byte order mark from becoming the first one, where the mark would be the file's and the line
-    /// would be read: a blank line.
+    /// A blank line before a line with a byte order mark that would become the first one: otherwise the mark would be the file's and
+    /// the line would be read.
     fn guard(&self) -> &'static [u8] {
         let is_there = |line: &&Line| line.presence != Presence::Dropped;
         let first = self.lines.iter().position(|line| is_there(&line));
@@ -433,11 +433,11 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// What the line before an inserted one lacks: the last line of the input may have no end.
+    /// The missing ending of the line before an inserted one: the last line of the input may have none.
     fn missing_end(&self, inserted: u32) -> &'static [u8] {
         let own = self.lines[inserted as usize].eol;
         let before = self.lines[..inserted as usize].iter();
-        // One that came later and has left again was never there.
+        // An inserted line that was dropped again.
         let never = |line: &&Line| {
             line.presence == Presence::Dropped && line.len == 0 && line.eol == Eol::None
         };

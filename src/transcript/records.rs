@@ -1,4 +1,4 @@
-//! Filling a transcript with records, line by line, and giving lines new ones.
+//! Adds records to a transcript, line by line, and replaces them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::scan::{Eol, Oddities, RawLine, Span, Text};
 
-/// Where a format's reader puts what it finds on one line.
+/// The record of one line, which a format's reader fills.
 #[derive(Debug)]
 pub struct Record<'t, 'a> {
     transcript: &'t mut Transcript<'a>,
@@ -28,7 +28,7 @@ impl Record<'_, '_> {
         self.line
     }
 
-    /// Says what is odd about the line's bytes.
+    /// Sets what is odd about the line's bytes.
     pub fn oddities(&mut self, oddities: Oddities) {
         self.transcript.lines[self.line as usize].oddities = oddities;
     }
@@ -68,8 +68,8 @@ impl Record<'_, '_> {
         self.transcript.blocks.truncate(mark.0 as usize);
     }
 
-    /// The words that the blocks since `mark` begin with, if they do; `line` is the line being read. A reminder that the
-    /// agent has put in front is passed over where something else follows.
+    /// The text that the blocks since `mark` begin with, if any; `line` is the line being read. A reminder in front is skipped if
+    /// something else follows.
     pub fn first_words<'l>(&self, mark: BlockMark, line: &'l [u8]) -> Option<&'l [u8]> {
         let blocks = self.transcript.blocks.get(mark.0 as usize..)?;
         let words = |block: &Block| {
@@ -88,7 +88,7 @@ impl Record<'_, '_> {
         self.forget_texts(texts);
     }
 
-    /// Adds a message that stands whole on this line, with the blocks since `blocks`.
+    /// Adds a whole message on this line, with the blocks since `blocks`.
     pub fn unit(
         &mut self,
         role: Role,
@@ -109,7 +109,7 @@ impl Record<'_, '_> {
         });
     }
 
-    /// Says how the line hangs together with others.
+    /// Sets the links of the line.
     pub fn link(&mut self, link: Link) {
         let line = self.line as usize;
         if self.transcript.links.len() <= line {
@@ -142,7 +142,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Adds a line of the base and has `read` say what is on it; a line too long for spans is [`LineKind::Bad`].
+    /// Adds a line of the base and has `read` fill its record; a line that is too long for spans is [`LineKind::Bad`].
     pub fn push_line(
         &mut self,
         raw: RawLine,
@@ -167,9 +167,9 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Gives lines new bytes and has `read` say what is on each of them now.
+    /// Gives lines new bytes and has `read` fill their records again.
     ///
-    /// The conversations still speak of the old records until the format forms them again.
+    /// The conversations refer to the old records until the format forms them again.
     pub(crate) fn replace_lines(
         &mut self,
         new: BTreeMap<u32, Vec<u8>>,
@@ -188,16 +188,16 @@ impl<'a> Transcript<'a> {
         self.units.sort_by_key(|u| u.line);
     }
 
-    /// Takes lines out. They keep their numbers, and have no record any more.
+    /// Removes lines. They keep their numbers but have no records any more.
     ///
-    /// The conversations still speak of them until the format forms them again.
+    /// The conversations refer to them until the format forms them again.
     pub(crate) fn drop_lines(&mut self, lines: &BTreeSet<u32>) {
         self.mirrors.retain(|m| !lines.contains(&m.line));
         self.units.retain(|u| !lines.contains(&u.line));
         for line in lines {
             let slot = &mut self.lines[*line as usize];
             if slot.presence == Presence::Inserted {
-                // The input has no line end there that could leave.
+                // The input has no line ending there to remove.
                 slot.eol = Eol::None;
             }
             slot.presence = Presence::Dropped;
@@ -210,11 +210,10 @@ impl<'a> Transcript<'a> {
         self.touched.extend(lines);
     }
 
-    /// Puts new lines in, each list before the line of its number (behind the last one for their count), and has `read`
-    /// say what is on them. They end as the line does that they come before, and what stands behind them gets higher
-    /// numbers.
+    /// Inserts new lines, each list before the line of its number (the number of lines = at the end), and has `read` fill their
+    /// records. They get the same ending as the line after them, and lines after them get higher numbers.
     ///
-    /// The conversations still speak of the old numbers until the format forms them again.
+    /// The conversations refer to the old numbers until the format forms them again.
     pub(crate) fn insert_lines(
         &mut self,
         new: &BTreeMap<u32, Vec<Vec<u8>>>,
@@ -249,7 +248,7 @@ impl<'a> Transcript<'a> {
         }
         for (at, lines) in new.iter().rev() {
             let at = *at as usize;
-            // The last line may have no end: then as the ones before it.
+            // The last line may have no ending: then the ending of those before it.
             let here = self.lines.get(at).into_iter();
             let mut near = here
                 .chain(self.lines[..at].iter().rev())
@@ -288,11 +287,11 @@ impl<'a> Transcript<'a> {
         self.units.sort_by_key(|u| u.line);
     }
 
-    /// Forgets lines that have left and records that were replaced, so that a transcript which grows and is compacted for
-    /// long stays as large as what is in it. What is left gets new numbers, and can no longer be written with the bytes
-    /// around it; gives the new number of each block.
+    /// Forgets dropped lines and replaced records, so that the size of a transcript which grows and is compacted for a long time
+    /// depends only on its content. The rest gets new numbers, and can no longer be written with the bytes around it. Returns the
+    /// new number of each block.
     ///
-    /// The conversations still speak of the old numbers until the format forms them again.
+    /// The conversations refer to the old numbers until the format forms them again.
     pub(crate) fn forget_dropped(&mut self) -> Vec<Option<u32>> {
         let mut lines = Vec::new();
         let mut links = Vec::new();
@@ -356,7 +355,7 @@ impl<'a> Transcript<'a> {
             line,
         });
         if kind == LineKind::Bad {
-            // Reading stopped in the middle: what was found until then counts for nothing.
+            // Reading stopped in the middle: discard what was found so far.
             self.blocks.truncate(start as usize);
             self.texts.truncate(texts);
             self.units.truncate(units);

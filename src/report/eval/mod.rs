@@ -1,4 +1,4 @@
-//! What policies leave to be found, for people (tables), for programs (JSON) and for data frames (CSV).
+//! The results of `eval`, for people (tables), for programs (JSON) and for data frames (CSV).
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
@@ -23,7 +23,7 @@ pub use table::write as write_eval_table;
 pub struct Evals {
     schema_version: u32,
     version: &'static str,
-    /// The policies, but for the budget.
+    /// The policies, without their budgets.
     policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
     vocabulary: &'static str,
@@ -36,9 +36,9 @@ pub struct Evals {
 /// Which rows are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rows {
-    /// Those of the run as a whole.
+    /// Those of the whole run.
     Totals,
-    /// Those of each session, too.
+    /// Also those of each session.
     Sessions,
 }
 
@@ -60,7 +60,7 @@ impl Evals {
         }
     }
 
-    /// What each method comes to over all sessions, budget by budget.
+    /// The scores of each method over all sessions, budget by budget.
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
@@ -73,7 +73,7 @@ pub fn write_eval_json(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
     write_pretty(evals, out)
 }
 
-/// Writes a header and a row for each method and budget; the path of those of the run as a whole is empty.
+/// Writes a header and a row for each method and budget; rows of the whole run have an empty path.
 ///
 /// Errors are the writer's.
 pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The tables that a person sees: for each budget what each method comes to; and the same of each session.
+//! The tables for people: the scores of each method for each budget, and the same for each session.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! What policies would have done to sessions, for people (a table) and for programs (JSON).
+//! The results of `replay`, for people (a table) and for programs (JSON).
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
@@ -33,9 +33,9 @@ pub struct Replays {
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// What each policy comes to.
+    /// The sums for each policy.
     Totals,
-    /// Each turn, and each step at which something happened, too.
+    /// Also each turn, and each step at which something happened.
     Timeline,
 }
 

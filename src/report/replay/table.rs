@@ -1,6 +1,6 @@
-//! The tables that a person sees: what each policy comes to, what it sends of each input, and the steps.
+//! The tables for people: the sums for each policy, what it sends for each input, and the steps.
 //!
-//! Of many inputs those that cost most are shown; the JSON has all.
+//! Of many inputs, those with the highest costs are shown; the JSON has all.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::replay::{Event, FileReplay, PolicyReplay, SessionReplay, Step, TurnRe
 use crate::report::rows::{Table, percent};
 use crate::text::{count, printable, thousands};
 
-/// A batch of up to this many inputs is shown whole; of a longer one, so many of those that cost most.
+/// A batch of up to this many inputs is shown whole; of a longer one, this many with the highest costs.
 const FILES_SHOWN: usize = 20;
 
 /// Writes the tables with rows of at most `width` characters.
@@ -44,7 +44,7 @@ pub fn write(
     }
 }
 
-/// What each policy comes to over all inputs.
+/// The sums for each policy over all inputs.
 fn policies(replays: &Replays) -> Table {
     let totals = &replays.totals;
     let mut table = Table::new([
@@ -90,7 +90,7 @@ fn policies(replays: &Replays) -> Table {
     table
 }
 
-/// What each policy sends of each input.
+/// What each policy sends for each input.
 fn files(replays: &Replays) -> Table {
     let whole = |file: &FileRecord<FileReplay>| {
         file.found

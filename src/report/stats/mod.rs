@@ -1,4 +1,4 @@
-//! What transcripts are made of, for people (a table) and for programs (JSON).
+//! The results of `stats`, for people (a table) and for programs (JSON).
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
@@ -39,7 +39,7 @@ pub struct Stats {
 pub struct View {
     /// The longest row, in characters.
     pub width: usize,
-    /// Up to so many tools, paths, consumers and conversations.
+    /// The most tools, paths, consumers and conversations.
     pub top: usize,
     /// Which turns.
     pub turns: Turns,
@@ -48,7 +48,7 @@ pub struct View {
 /// Which turns are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turns {
-    /// Some, if there is but one conversation.
+    /// Some, if there is only one conversation.
     Some,
     /// All of each conversation that is shown.
     All,

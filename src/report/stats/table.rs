@@ -1,6 +1,6 @@
-//! The tables that a person sees: inputs, then the shares of all of them together, then their windows.
+//! The tables for people: inputs, then the shares of all together, then their windows.
 //!
-//! Of long lists the largest are shown; the JSON has all.
+//! Of long lists, the largest entries are shown; the JSON has all.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh}
 use crate::text::{count, printable, size, thousands};
 use crate::transcript::BlockKind;
 
-/// A batch of up to this many inputs is shown whole; of a longer one, so many of the largest.
+/// A batch of up to this many inputs is shown whole; of a longer one, this many of the largest.
 const FILES_SHOWN: usize = 20;
 /// The longest place of a consumer, in characters.
 const PLACE_MAX: usize = 40;

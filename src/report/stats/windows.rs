@@ -1,7 +1,7 @@
-//! The tables about live windows: how they grew over turns, where they stand by the policy's thresholds, what the shipped
-//! policies would make of them, and what each estimator does.
+//! The tables about live windows: their growth over turns, how they compare with the policy's thresholds, and how presets and
+//! estimators count them.
 //!
-//! One conversation is shown turn by turn; of several, each in a row.
+//! A single conversation is shown turn by turn; of several, each has one row.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use crate::report::rows::Table;
 use crate::stats::{ConversationStats, FileStats, Results, Standing, Thresholds, Turn, Window};
 use crate::text::{count, printable, thousands};
 
-/// Of one conversation, so many turns are shown.
+/// The most turns of one conversation.
 const TURNS_SHOWN: usize = 12;
 /// The longest bar of a turn, in characters.
 const BAR: u64 = 24;
@@ -20,7 +20,7 @@ const BAR: u64 = 24;
 const STEPS: usize = 16;
 /// A step, from an empty window to the whole one.
 const LEVELS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
-/// Where there is nothing to say.
+/// The text of an empty cell.
 const NONE: &str = "-";
 
 /// How the windows grew.
@@ -126,7 +126,7 @@ fn turn_or_none(turn: Option<u64>) -> String {
     turn.map_or(NONE.to_owned(), thousands)
 }
 
-/// The limits of the policy, and where the conversations stand.
+/// The limits of the policy, and how the conversations compare.
 pub(super) fn thresholds(stats: &Stats) -> Table {
     let Thresholds {
         trigger,
@@ -215,7 +215,7 @@ fn holds(compare: Compare, limit: u64) -> String {
     format!("{} {}", compare.name(), thousands(limit))
 }
 
-/// The shipped policies side by side.
+/// The presets side by side.
 pub(super) fn presets(stats: &Stats) -> Table {
     let counts = &stats.totals.counts;
     let conversations = counts.live.conversations;
@@ -243,7 +243,7 @@ pub(super) fn presets(stats: &Stats) -> Table {
 /// The estimates side by side, with what providers counted.
 pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
     let totals = stats.totals.counts.estimates.named();
-    // One that counted nowhere has no column.
+    // An estimator that never counted has no column.
     let has_column = |i: &usize| totals[*i].1.is_some();
     let columns: Vec<usize> = (0..totals.len()).filter(has_column).collect();
     let has_usage = shown.iter().any(|file| file.found.usage().is_some());
