@@ -52,7 +52,7 @@ pub(super) struct Chosen {
     pub(super) named_by: NamedBy,
 }
 
-/// Who named a policy.
+/// Where the name of a policy comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamedBy {
     /// `--policy`.
@@ -61,7 +61,7 @@ pub(super) enum NamedBy {
     Environment,
     /// The folder.
     Found,
-    /// Nobody: it is the default policy.
+    /// None was named: it is the default policy.
     Nobody,
 }
 
@@ -198,7 +198,7 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml")
 }
 
-/// A policy file that nobody named.
+/// A policy file that was found, not named.
 pub(super) fn load_found_file(path: &Path) -> Result<Policy> {
     parse(path, &read_found(path)?)
 }

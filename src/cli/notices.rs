@@ -1,6 +1,6 @@
 //! The closing lines of a run: one for each reason why something was not done, or was done less well.
 //!
-//! What failed is said always, warnings not with `-q`. Only says; what is worth a line is decided where it happens.
+//! Failures are always shown, warnings not with `-q`.
 
 use serde_json::json;
 

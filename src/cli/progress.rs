@@ -1,4 +1,4 @@
-//! A bar on stderr while a batch runs, where somebody can see it.
+//! A progress bar on stderr while a batch runs.
 
 use std::io::{self, IsTerminal};
 
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::Voice;
 use crate::batch::Progress;
 
-/// A bar that counts inputs and bytes; invisible where stderr is no terminal.
+/// A bar that counts inputs and bytes; invisible if stderr is not a terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {

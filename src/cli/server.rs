@@ -1,7 +1,7 @@
 //! Flags that say how a server is asked for summaries, and the key from the environment.
 //!
-//! None of them changes what a summary says, so none is a key of the policy. A key never comes from a flag, where every
-//! user of the machine could read it, nor from a policy file, which is handed on.
+//! None of them changes the text of a summary, so none is a key of the policy. An API key never comes from a flag, which every
+//! user of the machine could read, nor from a policy file, which may be shared.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -46,7 +46,7 @@ impl ServerArgs {
         Ok(None)
     }
 
-    /// The server that writes summaries by this policy, if it names one, and how many requests may be under way.
+    /// The server for summaries, if the policy names one, and how many requests may be open at once.
     #[cfg(feature = "http")]
     pub(super) fn server(
         &self,

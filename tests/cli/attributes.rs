@@ -1,4 +1,4 @@
-//! What a file has besides its bytes outlives a compaction in place and an undo of it, or it is said.
+//! A file keeps its attributes when it is compacted in place and undone, or a warning says what is lost.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! What stays the same to the byte: what nobody asked to change, and every run's result.
+//! Bytes that stay the same: everything that is not compacted, and the results of repeated runs.
 
 use super::harness::{
     KEPT, Place, anthropic, anthropic_of, conversations, gunzip, gzip, sample, samples, zstd,

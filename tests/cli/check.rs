@@ -1,4 +1,4 @@
-//! `check` holds fixtures against what the program makes of them now.
+//! `check` compares fixtures with the program's current results.
 
 use serde_json::json;
 

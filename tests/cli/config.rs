@@ -1,4 +1,4 @@
-//! Which policy holds: flags over the environment over a file over a preset, and what each says of itself.
+//! Which policy is in effect: flags override the environment, which overrides a file, which overrides a preset.
 
 use serde_json::{Value, json};
 

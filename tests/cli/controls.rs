@@ -1,5 +1,5 @@
-//! Nothing that a transcript, a path, a policy or a server says can steer the terminal, page or spreadsheet that shows
-//! it: whatever a command prints and reports is free of controls, DEL and bidirectional marks. Transcripts keep them.
+//! No text of a transcript, a path, a policy or a server can control the terminal, page or spreadsheet that shows it: everything
+//! that is printed or reported is free of control characters, DEL and bidirectional marks. Transcripts keep them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What goes wrong: the exit code, what is said about it, that nothing is lost and the rest is done.
+//! Errors: the exit code and the message; nothing is lost, and other inputs are processed.
 
 use serde_json::{Value, json};
 

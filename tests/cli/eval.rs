@@ -1,4 +1,4 @@
-//! `eval` measures what policies leave to be found.
+//! `eval` measures what can still be found under policies.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What nothing names leaves the store, and nothing else does.
+//! `gc` deletes contents without references from the store, and nothing else.
 
 use std::fs;
 

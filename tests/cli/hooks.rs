@@ -1,4 +1,4 @@
-//! Commands before and after each input: what they are told, what they can stop, and that they can harm nothing.
+//! Hooks before and after each input: their input, what they can prevent, and that they can do no harm.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! `compact --in-place`: the original is safe before the file changes, and nobody's lines are lost.
+//! `compact --in-place`: the original is safe before the file changes, and no other program's lines are lost.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Which inputs a command line finds, and what they are taken for.
+//! Which inputs a command line finds, and which formats they have.
 
 use super::harness::{Place, gzip, sample};
 

@@ -1,4 +1,4 @@
-//! How large inputs and lines may be: what is too large fails alone, before it takes memory, and the others are done.
+//! Limits on inputs and lines: one that is too large fails alone, before it takes memory, and the others are processed.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What was not done, or was done less well: said in the end without `-v`, one line a reason, and in the report.
+//! Notices about what was not done, or not as asked: at the end of a run, one line for each reason, and in the report.
 
 use serde_json::json;
 

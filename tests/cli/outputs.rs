@@ -1,4 +1,4 @@
-//! Where outputs go, what they hold, and what is never replaced.
+//! Where outputs go, what they contain, and what is never replaced.
 
 use std::fs;
 

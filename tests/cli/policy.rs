@@ -1,4 +1,4 @@
-//! `policy`: presets by name, whole policies as text that is taken back, a file to begin with.
+//! `policy`: presets by name, whole policies as text that can be read back, a new policy file.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! `replay` tells what policies would have done to sessions.
+//! `replay` shows what policies would have done to sessions.
 
 use serde_json::Value;
 

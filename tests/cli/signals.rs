@@ -1,4 +1,4 @@
-//! Runs that are ended from outside: what they leave is whole, and the next run takes up the rest.
+//! Runs that are ended by a signal: their outputs are complete, and the next run does the rest.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

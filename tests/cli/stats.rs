@@ -1,4 +1,4 @@
-//! `stats` counts, says so in a table or in JSON, and writes nothing.
+//! `stats` counts, prints a table or JSON, and writes nothing.
 
 use serde_json::{Value, json};
 

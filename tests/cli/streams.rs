@@ -1,4 +1,4 @@
-//! Pipes that close early, and terminals that must not be steered.
+//! Pipes that close early, and output to terminals.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;

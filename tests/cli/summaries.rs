@@ -1,4 +1,4 @@
-//! `compact` with summaries: the flags, the originals that are kept, and files that come back from a folder.
+//! `compact` with summaries: the flags, the originals that are kept, and files that are restored from a folder.
 
 use serde_json::{Value, json};
 

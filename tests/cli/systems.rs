@@ -1,5 +1,4 @@
-//! The published systems as presets, where they need a disk: what is offloaded and comes back, and archives that
-//! summaries name.
+//! The published systems as presets, as far as they need a disk: offloads that are restored, and archives that summaries name.
 
 use serde_json::{Value, json};
 

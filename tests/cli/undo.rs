@@ -1,4 +1,4 @@
-//! The original bytes come back, or it is said what is missing.
+//! `undo` restores the original bytes, or says what is missing.
 
 use std::fs;
 

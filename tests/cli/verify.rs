@@ -1,4 +1,4 @@
-//! `verify` says what a provider would, and where.
+//! `verify` reports what a provider would reject, and where.
 
 use serde_json::{Value, json};
 

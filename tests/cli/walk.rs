@@ -1,4 +1,4 @@
-//! What a walk over a folder sees, and what it says of the rest.
+//! What a walk over a folder finds, and what it reports about the rest.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Makes one input of another: as any program might break it, and as only somebody would who knows what it means.
+//! Mutates an input: blindly, and with knowledge of its meaning.
 //!
 //! The same seed gives the same bytes on every machine.
 

@@ -1,4 +1,4 @@
-//! What holds for any bytes at all: a function for each reader of foreign bytes, which fails if it does not.
+//! Properties that hold for any bytes: one function for each reader of untrusted bytes.
 //!
 //! Run by `tests/fuzz` over mutated seeds, and by `scripts/fuzz` under libFuzzer. Uses only what the library shows.
 

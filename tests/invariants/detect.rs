@@ -1,6 +1,6 @@
-//! What is of no format that is read is never rewritten, and what is of one is not taken for another.
+//! Files of unsupported formats are never rewritten, and no format is mistaken for another.
 //!
-//! Which lines are whose is told here a second time, by `serde_json`, from keys and types alone.
+//! The format of each line is determined a second time here, with `serde_json`, from keys and types alone.
 
 use ctxpack::format::Format;
 use ctxpack::outcome::{Status, WarningKind};

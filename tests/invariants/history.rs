@@ -1,4 +1,4 @@
-//! What stays of a session when dead history leaves, and what a model sees of it then.
+//! What is kept of a session when dead history is dropped, and what a model sees of it then.
 //!
 //! The generator knows which lines are live; the program is asked for what it reads, and compared with that.
 

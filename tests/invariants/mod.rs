@@ -1,7 +1,7 @@
 //! The promises that hold for every transcript under every policy.
 //!
 //! Generators write transcripts of all formats, the odd things of real files included; policies have limits so low that
-//! small transcripts are changed by them. What came out is read by a second reader ([`view`]), which shares no code
+//! small transcripts are changed by them. Outputs are read by a second reader ([`view`]), which shares no code
 //! with the program. The same 100 cases for each property and format are looked at every time, so that a change makes a test
 //! fail and never chance; `PROPTEST_CASES=20000` looks at as many others. What is promised of summaries is in
 //! [`summarised`].

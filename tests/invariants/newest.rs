@@ -1,4 +1,4 @@
-//! No content is put back that is not the last one shown: whatever words files are full of, however reads fail.
+//! Only the last content shown of a file is restored, whatever the text of files and however reads fail.
 //!
 //! Each state of a file has a mark of its own in it, so that the mark tells which state a text is from.
 

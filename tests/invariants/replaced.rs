@@ -1,4 +1,4 @@
-//! What was done to results, found by comparing a file with what came of it.
+//! Finds what was done to results by comparing a file with its output.
 
 use std::collections::BTreeMap;
 

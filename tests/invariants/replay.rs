@@ -1,6 +1,6 @@
-//! What is promised of sessions that are replayed.
+//! Properties of replayed sessions.
 //!
-//! Held against runs over bytes that are written and read again at each step, and against plain sums.
+//! Compared with runs that write and read the bytes at each step, and with plain sums.
 
 use ctxpack::artifacts::Replies;
 use ctxpack::format::{Format, Layout, Warnings};

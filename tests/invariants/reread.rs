@@ -1,4 +1,4 @@
-//! Superseded reads, looked at a second time: what each read shows, by its numbers or by what it asked for.
+//! A second implementation of superseded reads: what each read shows, by its line numbers or its parameters.
 //!
 //! Knows the tools of the generator only, and takes line numbers one by one.
 

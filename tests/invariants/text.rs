@@ -1,4 +1,4 @@
-//! Texts as they stand in transcripts, and a writer of JSON with every habit that other writers have.
+//! Texts as in real transcripts, and a JSON writer with the habits of all other writers.
 //!
 //! Never writes through `serde_json`: spacing, order, escapes, duplicates and long numbers are what matters here.
 

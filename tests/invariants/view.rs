@@ -1,4 +1,4 @@
-//! What is on a line, read a second time: results, calls, who speaks, what repeats a result, where it hangs.
+//! A second reader of lines: results, calls, roles, mirrors, links.
 //!
 //! Knows the formats by their documents, not by the program's readers.
 

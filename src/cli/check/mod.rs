@@ -65,7 +65,7 @@ enum Update {
     Force,
 }
 
-/// What came of a case.
+/// The result of a case.
 enum Verdict {
     Same,
     Updated,

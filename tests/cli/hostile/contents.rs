@@ -1,4 +1,4 @@
-//! What is kept in a store: contents that are links, others' files, or far larger than they look; and half-written files.
+//! Planted contents of a store: links, foreign files, bombs, and incomplete files.
 
 use super::site::{
     BASHRC, EVIL, Site, archive_name, archived, bomb, large, offload_name, record, transcript, with,

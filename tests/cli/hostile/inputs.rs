@@ -1,4 +1,4 @@
-//! Transcripts and fixtures that are something else, and names that a shell or a terminal would take for more than a name.
+//! Transcripts and fixtures that are something else, and names with a meaning for a shell or a terminal.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
-//! Repositories that somebody made to harm whoever runs ctxpack in them.
+//! Repositories that are made to harm a user who runs ctxpack in them.
 //!
-//! A case is data: what it attempts, what it plants, and what must be said of it. Each is met by every command, in a fresh
-//! copy, with little memory and little time. Whatever the command says, nothing outside of its outputs and the store may
-//! change, nothing that was planted in their places may be gone through, and nothing of the repository's may run.
+//! A case is data: what it attempts, what it plants, and what the message must say. Every command runs on a fresh copy, with
+//! little memory and time. Whatever it prints, nothing outside of its outputs and the store may change, no planted link may be
+//! followed, and no program of the repository may run.
 
 mod contents;
 mod inputs;

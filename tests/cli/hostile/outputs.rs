@@ -1,4 +1,4 @@
-//! What stands in the places of outputs and reports.
+//! Files planted in the places of outputs and reports.
 
 use super::site::{BASHRC, Site, record};
 use super::{Beside, Case, OutDir, Update};

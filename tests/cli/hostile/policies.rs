@@ -1,4 +1,4 @@
-//! A `ctxpack.toml` that lies in the repository and is found there.
+//! A `ctxpack.toml` that is found in the repository.
 
 use super::{Beside, Case, InPlace};
 

@@ -1,4 +1,4 @@
-//! What a server or a transcript that means harm gets: nothing.
+//! A malicious server or transcript gets nothing.
 
 use std::io::Read;
 use std::process::Stdio;

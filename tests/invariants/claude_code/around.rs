@@ -1,4 +1,4 @@
-//! Lines that are no messages, and words that nobody typed.
+//! Lines that are not messages, and text that was not typed.
 
 use super::super::text::{Json, object, text_of, words};
 use super::super::view::SESSION;

@@ -1,4 +1,4 @@
-//! What becomes of history: left, compacted, written again, done by somebody else.
+//! Changes of history: abandoned, compacted, rewritten, done by a subagent.
 
 use super::super::anthropic::user_content;
 use super::super::text::{Json, Mode, object, text_of};

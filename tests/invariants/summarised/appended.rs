@@ -1,4 +1,4 @@
-//! Where a summary stands that is an entry of a session on the way to its last one, put together a second time.
+//! A second implementation of placing a summary that is an entry on the path to a session's last one.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Outputs that gave way to a target, held against what the free layers leave.
+//! Outputs that were shortened for a target, compared with the result of the free layers.
 
 use ctxpack::format::{Format, Layout};
 use ctxpack::outcome::{ConversationOutcome, Status};

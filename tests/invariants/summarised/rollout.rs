@@ -1,4 +1,4 @@
-//! Where a summary stands in a rollout, held against what the free layers leave.
+//! The place of a summary in a rollout, compared with the result of the free layers.
 
 use ctxpack::format::{Format, Warnings};
 use ctxpack::policy::History;

@@ -1,5 +1,5 @@
-//! Where a summary stands, put together a second time: from what the free layers leave, and the number of messages that the
-//! report says were replaced.
+//! A second implementation of placing summaries: from the result of the free layers and the number of replaced messages in the
+//! report.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the user typed outlives every policy, in conversations of any size: system prompts of up to 100 000 tokens, up to 500
+//! Typed messages survive every policy, in conversations of any size: system prompts of up to 100 000 tokens, up to 500
 //! messages of up to 5 000 tokens, long and short turns, in every format.
 //!
 //! What was typed is looked for in the output by a plain search; of a message that is too long, its start and its end. What
