@@ -17,7 +17,7 @@ pub struct Change {
     pub named_by: u32,
     /// What was done, and why.
     pub why: Why,
-    /// What the content says now; its shape stays.
+    /// The new text; the content keeps its shape.
     pub text: String,
     /// The content's tokens as they were.
     pub tokens_before: u64,
@@ -28,14 +28,14 @@ pub struct Change {
 }
 
 impl Change {
-    /// The one line of the new text that stands where a reader of the file finds the old one again.
+    /// The line of the new text that replaces mirrors of the result.
     pub fn in_mirrors(&self) -> &str {
         let clipped = self.why.is_clipped();
         let omitted = clipped.then(|| clip::marker_of(&self.text)).flatten();
         omitted.unwrap_or_else(|| self.text.lines().next().unwrap_or_default())
     }
 
-    /// Takes over what a later layer has made of the same result.
+    /// Merges a later change of the same result into this one.
     pub fn become_smaller(&mut self, later: Change) {
         self.why = later.why;
         self.text = later.text;

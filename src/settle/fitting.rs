@@ -1,6 +1,6 @@
-//! Outputs become smaller until they fit into the room that a target leaves for them, the largest first.
+//! Shortens outputs, the largest first, until they fit into the room that a target leaves for them.
 //!
-//! PURE. With a store at hand an output goes there and leaves a preview and its name; without one it loses its middle.
+//! PURE. With a store, an output goes there and leaves a preview and its name; without one, it loses its middle.
 
 use super::Change;
 use super::clip::clipped;
@@ -10,10 +10,10 @@ use crate::policy::{Layer, Policy, Substitutions, TargetKind};
 use crate::tokens::Estimator;
 use crate::transcript::Transcript;
 
-/// An output of fewer tokens is not worth a name in the store, which takes some 35 itself.
+/// The smallest output that goes to the store, in tokens: its name alone takes some 35.
 const WORTH_A_NAME: u64 = 200;
 
-/// The changes after which `outputs` have no more tokens together than there is room for, or as few as they can have.
+/// The changes after which `outputs` fit into their room together, or are as small as possible.
 pub(super) fn fitted(
     transcript: &Transcript<'_>,
     outputs: &[Output],
@@ -42,8 +42,7 @@ pub(super) fn fitted(
         .collect()
 }
 
-/// Of a target that may be missed, outputs get this many hundredths whatever else there is: they do not have to make up for
-/// what the user typed.
+/// The share of an aim that outputs may always take, in percent: they need not make up for what the user typed.
 const OUTPUTS: u64 = 50;
 
 /// The room for outputs that have `all` tokens together.
@@ -69,7 +68,7 @@ fn room_for(fit: &Fit, all: u64) -> Room {
     }
 }
 
-/// What none of `sizes` may have more than, so that together they are within `room`; `None` where they are.
+/// The limit for each of `sizes` so that their sum is within `room`; `None` if it is already.
 fn level(sizes: &[u64], room: u64) -> Option<u64> {
     if sizes.iter().sum::<u64>() <= room {
         return None;
