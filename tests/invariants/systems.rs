@@ -84,6 +84,14 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     if conversations.iter().any(was_close) && again.all(|c| c.tokens_before - c.tokens_after <= 3) {
         return Ok(());
     }
+    // There is no store here: what the first run has offloaded cannot be read by the second, whose summary says so.
+    let was_empty = |c: &ctxpack::outcome::ConversationOutcome| {
+        let is_offloaded = c.actions.iter().any(|a| a.kind == ActionKind::Offload);
+        is_offloaded && c.reason.contains("a summary would be empty")
+    };
+    if conversations.iter().any(was_empty) {
+        return Ok(());
+    }
     prop_assert!(
         once.bytes == twice.bytes,
         "{:?}\n{}\n{:?}\n{}",

@@ -197,7 +197,6 @@ impl Gather<'_, '_> {
             &policy.superseded.placeholder,
             &policy.demote.text,
             &policy.clear.placeholder,
-            &policy.offload.unavailable,
         ];
         let replaced = own.iter().find_map(|own| own.matches(text));
         replaced.map_or(text, |values| values.preview)
