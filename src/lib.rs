@@ -68,8 +68,8 @@
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
 //! is in `artifacts` (and in `http`, which asks a server where a policy names one); writing comes last, in `batch`. An edited
 //! line differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
-//! verified is what is written. The layers that cost nothing come first; what is still over its trigger is then summarised,
-//! from the input as it was before them.
+//! verified is what is written. The layers that cost nothing come first; what is still over its trigger is then summarised.
+//! The built-in summary is made from the input as it was before these layers; a model is sent what they have left.
 //!
 //! | module | what it is |
 //! | --- | --- |

@@ -207,26 +207,44 @@ impl Outcome {
 // By hand, because the four sums come between stored fields.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Named one by one, so that the compiler asks for a new one.
+        let Outcome {
+            input,
+            output,
+            format,
+            status,
+            error,
+            original,
+            findings_before,
+            findings_after,
+            hash_before,
+            hash_after,
+            bytes_before,
+            bytes_after,
+            degraded,
+            warnings,
+            conversations,
+        } = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("input", &self.input)?;
-        map.serialize_entry("output", &self.output)?;
-        map.serialize_entry("format", &self.format)?;
-        map.serialize_entry("status", &self.status)?;
-        map.serialize_entry("error", &self.error)?;
-        map.serialize_entry("original", &self.original)?;
-        map.serialize_entry("findings_before", &self.findings_before)?;
-        map.serialize_entry("findings_after", &self.findings_after)?;
-        map.serialize_entry("hash_before", &self.hash_before)?;
-        map.serialize_entry("hash_after", &self.hash_after)?;
-        map.serialize_entry("bytes_before", &self.bytes_before)?;
-        map.serialize_entry("bytes_after", &self.bytes_after)?;
+        map.serialize_entry("input", input)?;
+        map.serialize_entry("output", output)?;
+        map.serialize_entry("format", format)?;
+        map.serialize_entry("status", status)?;
+        map.serialize_entry("error", error)?;
+        map.serialize_entry("original", original)?;
+        map.serialize_entry("findings_before", findings_before)?;
+        map.serialize_entry("findings_after", findings_after)?;
+        map.serialize_entry("hash_before", hash_before)?;
+        map.serialize_entry("hash_after", hash_after)?;
+        map.serialize_entry("bytes_before", bytes_before)?;
+        map.serialize_entry("bytes_after", bytes_after)?;
         map.serialize_entry("tokens_before", &self.tokens_before())?;
         map.serialize_entry("tokens_after", &self.tokens_after())?;
         map.serialize_entry("messages_before", &self.messages_before())?;
         map.serialize_entry("messages_after", &self.messages_after())?;
-        map.serialize_entry("degraded", &self.degraded)?;
-        map.serialize_entry("warnings", &self.warnings)?;
-        map.serialize_entry("conversations", &self.conversations)?;
+        map.serialize_entry("degraded", degraded)?;
+        map.serialize_entry("warnings", warnings)?;
+        map.serialize_entry("conversations", conversations)?;
         map.end()
     }
 }

@@ -229,7 +229,7 @@ pub enum ActionKind {
     Summarize,
     /// A file's content was restored.
     Restore,
-    /// Reasoning, calls or empty messages were removed because the summary failed.
+    /// Messages, or parts of kept ones, were removed without a summary: it failed or would have been too large.
     Prune,
 }
 

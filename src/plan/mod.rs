@@ -69,7 +69,7 @@ pub fn plan<'p>(
         plan.removed = format.dialect().dead(transcript);
     }
     plan.results = layers::results(transcript, policy, keeping);
-    // What leaves needs no other change.
+    // Results on dropped lines are not replaced as well.
     let dropped = &plan.removed.drop;
     plan.results
         .retain(|result| !dropped.contains(&transcript.block(result.place.block).line));

@@ -1,6 +1,6 @@
 //! Which results may become smaller so that a conversation fits its target.
 //!
-//! PURE. What an answer holds itself is none of them, and what an agent has moved away itself stays.
+//! PURE. Results inside an assistant message are excluded; so are results that the agent itself has moved to a file.
 
 use super::Keeping;
 use super::results::{Content, Place, Results, is_persisted, may_leave};

@@ -60,7 +60,7 @@ pub struct SummaryRequest {
 pub struct Subject<'t> {
     /// Its number in the transcript as it is now.
     pub number: usize,
-    /// The input, with nothing cleared and offloaded results restored: what the summary is made from.
+    /// The input, with nothing cleared and offloaded results restored: what the built-in summary is made from.
     pub transcript: &'t Transcript<'t>,
     /// The conversation in that transcript.
     pub conversation: &'t Conversation,

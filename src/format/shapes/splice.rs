@@ -1,7 +1,7 @@
 //! How a summary takes the place of old messages, for formats that put whole messages on a line or in a list.
 //!
-//! The messages go, system messages among them stay where they are, and the summary stands before the first message that
-//! stays. Never decides where that is.
+//! The messages are removed, but system messages among them stay where they are; the summary is put before the first message
+//! that is kept. The caller chooses the cut.
 
 use std::collections::BTreeMap;
 
