@@ -27,9 +27,9 @@ BATCHES = {
 }
 
 
-def results(writer, count):
-    """So many tool results, with a request now and then."""
-    for number in range(count):
+def results(writer, count, first=0):
+    """So many tool results, numbered from `first`, with a request now and then."""
+    for number in range(first, first + count):
         path = f"/srv/tide/src/part{number % 7}/file{number % 397}.rs"
         match number % 8:
             case 0 | 4:
@@ -84,10 +84,11 @@ def size_of(path):
 
 
 def files_of(folder, format, count):
-    """A folder with so many results in files of fifty each."""
+    """A folder with so many results in files of fifty each, no two of them alike."""
     folder.mkdir()
     for number in range(count // RESULTS_OF_A_FILE):
-        data = write_with(lambda writer: results(writer, RESULTS_OF_A_FILE), WRITERS[format]())
+        first = number * RESULTS_OF_A_FILE
+        data = write_with(lambda writer: results(writer, RESULTS_OF_A_FILE, first), WRITERS[format]())
         (folder / f"{number:06}.jsonl").write_bytes(data)
     return folder
 

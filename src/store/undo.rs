@@ -8,6 +8,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::atomic::{Existing, Mode, Replace, Rights, Stamp, Written, sweep_beside};
 use super::folder::Durability;
@@ -25,6 +26,21 @@ const MOST_CLEANED: u64 = 1 << 30;
 pub struct Undo {
     store: Option<PathBuf>,
     ledgers: BTreeMap<PathBuf, Ledger>,
+    swept: Swept,
+}
+
+/// The folders in which nothing that a killed run has left is any more: each is listed once, however many files it has.
+#[derive(Debug, Clone, Default)]
+struct Swept(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl Swept {
+    fn sweep_beside(&self, spot: &Spot) {
+        let folder = spot.path().parent().unwrap_or(Path::new("")).to_owned();
+        let mut swept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if swept.insert(folder) {
+            sweep_beside(spot);
+        }
+    }
 }
 
 /// A file and its recorded original.
@@ -39,6 +55,7 @@ pub struct Found {
     /// Records of the same original, the most likely first.
     records: Vec<Record>,
     state: State,
+    swept: Swept,
 }
 
 /// How a file compares with its record.
@@ -90,6 +107,7 @@ impl Undo {
         Undo {
             store,
             ledgers: BTreeMap::new(),
+            swept: Swept::default(),
         }
     }
 
@@ -150,6 +168,7 @@ impl Undo {
             root: root.to_owned(),
             records,
             state,
+            swept: self.swept.clone(),
         };
 
         for (root, ledger, name) in &stores {
@@ -260,7 +279,7 @@ impl Found {
         let mut file = match dest {
             Dest::InPlace => {
                 // A run that was killed may have left its file where there is nothing to undo any more.
-                sweep_beside(&self.spot);
+                self.swept.sweep_beside(&self.spot);
                 if matches!(self.state, State::AlreadyOriginal(_)) {
                     return Ok(done);
                 }
@@ -272,7 +291,7 @@ impl Found {
             }
             Dest::Path(path, existing) => {
                 let spot = Spot::named(path, Missing::Refuse)?;
-                sweep_beside(&spot);
+                self.swept.sweep_beside(&spot);
                 Replace::create(spot, existing, mode, Durability::Durable)?
             }
             Dest::Writer(to) => {
