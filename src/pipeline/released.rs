@@ -2,8 +2,10 @@
 
 use super::Pipeline;
 use crate::artifacts;
+use crate::ids::IdSet;
 use crate::policy::Layer;
 use crate::settle::Change;
+use crate::store::offload_names_in;
 use crate::transcript::Transcript;
 
 impl Pipeline<'_> {
@@ -26,12 +28,17 @@ pub(super) fn is_named(transcript: &Transcript<'_>, change: &Change) -> bool {
     })
 }
 
-/// Those of `named` that no line contains any more.
-pub(super) fn released(transcript: &Transcript<'_>, named: Vec<String>) -> Vec<String> {
-    let holds = |name: &str| {
-        let finder = memchr::memmem::Finder::new(name);
-        let mut lines = 0..transcript.lines().len() as u32;
-        lines.any(|line| transcript.is_there(line) && finder.find(transcript.line(line)).is_some())
-    };
-    named.into_iter().filter(|name| !holds(name)).collect()
+/// Those of `named` that no line holds any more. Lines are searched once for all names: there may be as many of one as of the
+/// other.
+pub(super) fn released(transcript: &Transcript<'_>, mut named: Vec<String>) -> Vec<String> {
+    if named.is_empty() {
+        return named;
+    }
+    let mut held: IdSet<&str> = IdSet::default();
+    let lines = 0..transcript.lines().len() as u32;
+    for line in lines.filter(|line| transcript.is_there(*line)) {
+        held.extend(offload_names_in(transcript.line(line)));
+    }
+    named.retain(|name| !held.contains(name.as_str()));
+    named
 }

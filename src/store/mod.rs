@@ -30,7 +30,7 @@ pub mod undo;
 
 pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name};
-pub use offload::{OffloadHash, is_offload_name, offload_name};
+pub use offload::{OffloadHash, is_offload_name, offload_name, offload_names_in};
 pub use spot::{Missing, Spot};
 
 use atomic::Written;

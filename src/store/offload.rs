@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use super::atomic::{IfTaken, Mode, Temp, remove_opened};
 use super::folder::Durability;
 use super::folder::not_plain;
-use super::{Store, content_name, is_content_name};
+use super::{NAME_DIGITS, Store, content_name, is_content_name};
 use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const OFFLOADED: &str = "offloaded";
@@ -42,6 +42,14 @@ impl OffloadHash {
 /// Whether `name` has exactly the form of an [`offload_name`]. Pure.
 pub fn is_offload_name(name: &str) -> bool {
     is_content_name(name, OFFLOADED, ENDING)
+}
+
+/// Every [`offload_name`] in `bytes`, in order. Pure.
+pub fn offload_names_in(bytes: &[u8]) -> impl Iterator<Item = &str> {
+    let len = OFFLOADED.len() + 1 + NAME_DIGITS + ENDING.len();
+    let begins = memchr::memmem::find_iter(bytes, OFFLOADED);
+    let names = begins.filter_map(move |at| std::str::from_utf8(bytes.get(at..at + len)?).ok());
+    names.filter(|name| is_offload_name(name))
 }
 
 /// Writes to both.

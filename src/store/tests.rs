@@ -24,6 +24,15 @@ fn names(folder: &Path) -> Vec<String> {
 const NOTHING: &str = "af1349b9f5f9a1a6a0404dea36dcc949";
 
 #[test]
+fn names_of_offloads_are_found_wherever_they_stand() {
+    let (a, b) = (offload_name(b"a"), offload_name(b"b"));
+    let short = &a[..a.len() - 1];
+    let text = format!("{{\"x\":\"at: {a}.\"}} {b}{b} offloaded offloaded/{a} {short}");
+    let found: Vec<&str> = offload_names_in(text.as_bytes()).collect();
+    assert_eq!(found, [&a, &b, &b, &a]);
+}
+
+#[test]
 fn names_are_the_first_digits_of_the_hash() {
     assert_eq!(offload_name(b""), format!("offloaded/{NOTHING}.txt"));
     assert_eq!(
