@@ -67,9 +67,14 @@ impl Bare {
         ] {
             *count += u64::from(features.has(feature));
         }
-        for (unrecognised, kinds) in sign.unrecognised_by.iter().zip(&mut self.unrecognised) {
-            if let Some(unrecognised) = unrecognised {
-                add(kinds, *unrecognised);
+        for format in Format::ALL {
+            // One with an envelope has messages without it only where all of them are items.
+            let dialect = format.dialect();
+            let may_be_its = dialect.every_message_is_live()
+                || dialect.writes_bare_items() && self.messages == self.items;
+            let unrecognised = sign.unrecognised_by[format as usize];
+            if let Some(unrecognised) = unrecognised.filter(|_| may_be_its) {
+                add(&mut self.unrecognised[format as usize], unrecognised);
             }
         }
     }
