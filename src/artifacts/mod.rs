@@ -105,11 +105,10 @@ fn results<'t>(
     let mut artifacts = Artifacts::default();
     for result in results {
         let block = result.place.block;
-        let is_stored = |candidate: &Candidate<'_>| {
-            candidate.content == plan::Content::Stored
-                && is_large_enough(transcript, block, candidate, sizes)
-        };
-        if !result.candidates.iter().any(is_stored) {
+        let candidate = &result.candidate;
+        if candidate.content != plan::Content::Stored
+            || !is_large_enough(transcript, block, candidate, sizes)
+        {
             continue;
         }
         if let Some((stored, head)) = stored(transcript, &result.place, policy) {

@@ -352,11 +352,9 @@ fn undemoted(work: &Work<'_, '_>, plan: &Plan<'_>) -> Vec<u32> {
         transcript, sizes, ..
     } = work;
     let is_lacking = |result: &&ResultPlan<'_>| {
-        let mut candidates = result.candidates.iter();
-        candidates.any(|candidate| {
-            candidate.content == Content::NoStore
-                && artifacts::is_large_enough(transcript, result.place.block, candidate, sizes)
-        })
+        let candidate = &result.candidate;
+        candidate.content == Content::NoStore
+            && artifacts::is_large_enough(transcript, result.place.block, candidate, sizes)
     };
     let undemoted = plan.results.iter().filter(is_lacking);
     undemoted

@@ -11,13 +11,14 @@ use crate::policy::Template;
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 
-/// What the layers would do to one result.
-#[derive(Debug, Clone, PartialEq)]
+/// What one layer would do to one result. Those of a result follow one another, in the order of the layers: each sees what those
+/// before it have left.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultPlan<'p> {
     /// Which result.
     pub place: Place,
-    /// What would be done to it, in the order of the layers: each sees what those before it have left.
-    pub candidates: Vec<Candidate<'p>>,
+    /// What would be done to it.
+    pub candidate: Candidate<'p>,
 }
 
 /// Where a result is.
@@ -121,21 +122,19 @@ impl<'t, 'a> Results<'t, 'a> {
         all.map(|(number, place)| (number, place, self.transcript.block(place.block)))
     }
 
-    /// The results that have candidates.
+    /// What was found, in the order of the results.
     pub(super) fn plans<'p>(
         &self,
         found: impl IntoIterator<Item = Found<'p>>,
     ) -> impl Iterator<Item = ResultPlan<'p>> {
-        let plan = |place: &Place| ResultPlan {
-            place: *place,
-            candidates: Vec::new(),
-        };
-        let mut plans: Vec<ResultPlan<'p>> = self.all.iter().map(plan).collect();
-        for (number, candidate) in found {
-            plans[number].candidates.push(candidate);
-        }
-        let plans = plans.into_iter();
-        plans.filter(|plan| !plan.candidates.is_empty())
+        let mut found: Vec<Found<'p>> = found.into_iter().collect();
+        // Stable: the layers come in their order.
+        found.sort_by_key(|(number, _)| *number);
+        let found = found.into_iter();
+        found.map(|(number, candidate)| ResultPlan {
+            place: self.all[number],
+            candidate,
+        })
     }
 }
 

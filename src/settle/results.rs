@@ -28,7 +28,7 @@ pub(super) fn results(
     };
     let mut kept = KeptReads::default();
     let mut changes: Vec<Change> = Vec::new();
-    for result in results.iter().rev() {
+    for result in results.chunk_by(|a, b| a.place == b.place).rev() {
         match settle.result(result, &kept) {
             Some(change) => changes.push(change),
             None => kept.add(transcript, result),
@@ -50,9 +50,8 @@ struct LaterRead {
 }
 
 impl KeptReads {
-    fn add(&mut self, transcript: &Transcript<'_>, result: &ResultPlan<'_>) {
-        let place = result.place;
-        for candidate in &result.candidates {
+    fn add(&mut self, transcript: &Transcript<'_>, result: &[ResultPlan<'_>]) {
+        for ResultPlan { place, candidate } in result {
             if let Reason::ShownAgain { file, shows } = candidate.reason {
                 let read = LaterRead {
                     line: transcript.block(place.block).line,
@@ -93,11 +92,12 @@ struct ContentSize {
 
 impl Settle<'_, '_> {
     /// What the layers make of a result together.
-    fn result(&self, result: &ResultPlan<'_>, kept: &KeptReads) -> Option<Change> {
-        let block = self.transcript.block(result.place.block);
+    fn result(&self, result: &[ResultPlan<'_>], kept: &KeptReads) -> Option<Change> {
+        let place = result.first()?.place;
+        let block = self.transcript.block(place.block);
         let texts = self.transcript.texts(block).iter();
         let mut now = ContentSize {
-            size: self.sizes.result(self.transcript, result.place.block),
+            size: self.sizes.result(self.transcript, place.block),
             chars: texts
                 .map(|text| self.chars(text.scalars, text.astral))
                 .sum(),
@@ -105,15 +105,15 @@ impl Settle<'_, '_> {
         // What a later layer saves, it saves against what was there at first.
         let tokens_before = self.sizes.estimator().tokens(now.size);
         let mut change: Option<Change> = None;
-        for candidate in &result.candidates {
+        for ResultPlan { candidate, .. } in result {
             // What goes to the store is what the tool has said.
             if candidate.content != Content::Gone && change.is_some() {
                 continue;
             }
-            let Some(why) = kept.why(self.transcript, &result.place, candidate.reason) else {
+            let Some(why) = kept.why(self.transcript, &place, candidate.reason) else {
                 continue;
             };
-            if let Some(smaller) = self.replaced(&result.place, candidate, why, &now) {
+            if let Some(smaller) = self.replaced(&place, candidate, why, &now) {
                 now = self.size_of(&smaller.text, block);
                 change = Some(Change {
                     tokens_before,
