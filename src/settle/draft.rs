@@ -210,7 +210,9 @@ impl Composer<'_> {
             // Nothing here depends on the older messages, so that a second run cuts where the first one did.
             TargetKind::Aim => {
                 let (share, half) = (goal.tokens * TAIL / 100, goal.tokens * LEAST / 100);
-                let pending = self.subject.cutter.pending();
+                // Where the policy keeps no message, a later run with the goal reached would not keep this one either.
+                let is_kept = |pending: &Cut| policy_cut.first_kept <= pending.first_kept;
+                let pending = self.subject.cutter.pending().filter(is_kept);
                 let least = pending.unwrap_or_else(|| self.subject.cutter.least());
                 (share, half, least, pending.unwrap_or(none))
             }
