@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::clip::{clip, clip_to_tokens};
+use super::clip::{CUT, clip, clip_to_tokens};
 use super::entities::{Class, scan};
 use super::facts_of::is_plan;
 use super::form::{FileRows, Labels, Mark, Row, Section};
@@ -39,6 +39,9 @@ const INDEX: f64 = 0.48;
 
 /// A plan is not clipped below this many tokens: less says nothing.
 const SHORTEST_PLAN: u64 = 24;
+
+/// How often a text is clipped again because its row was still too large.
+const CLIPS: usize = 4;
 
 /// After this many units in a row that do not fit, the others are not tried.
 const MISFITS: usize = 100;
@@ -232,18 +235,33 @@ impl<'c> Choice<'c> {
         let first = self.chosen.len();
         let units = self.units().rev();
         for (number, unit) in units.filter(|(_, unit)| unit.claim == Claim::State) {
-            // The heading and the mark take some of it.
-            let most = part.limit.saturating_sub(16);
+            let is_first = self.chosen.len() == first;
             let is_taken = self.take(number, &mut part)
-                || self.chosen.len() == first && most > 0 && {
-                    let text = clip_to_tokens(&unit.row.text, most, self.estimator);
-                    self.take_as(number, text, &mut part)
-                };
+                || is_first && self.take_clipped(number, &unit.row.text, &mut part);
             if !is_taken {
                 break;
             }
         }
         self.state = first..self.chosen.len();
+    }
+
+    /// Takes as much of a unit's text as there is room for.
+    fn take_clipped(&mut self, number: usize, text: &'c str, part: &mut Part) -> bool {
+        let unit = &self.extract.found.units[number];
+        // The heading and the mark take some of it; how much depends on the estimator, and on the lines that remain.
+        let mut most = part.limit.saturating_sub(16);
+        for _ in 0..CLIPS {
+            let clipped = clip_to_tokens(text, most, self.estimator);
+            if most == 0 || clipped == CUT {
+                break;
+            }
+            let tokens = self.estimator.tokens(self.size(unit, &clipped));
+            if self.take_as(number, clipped, part) {
+                return true;
+            }
+            most = most.saturating_sub(tokens.saturating_sub(part.limit).max(1));
+        }
+        false
     }
 
     /// Takes the to-dos in order; a plan is clipped to fit.
