@@ -340,12 +340,13 @@ impl Tree<'_> {
         if !(0..self.lines.len()).any(|line| follows(&line)) || self.breaks_off(&windows[0]) {
             return BTreeSet::new();
         }
-        let live: BTreeSet<usize> = windows
+        let mut live: BTreeSet<usize> = windows
             .iter()
             .filter(|window| window.fate == Fate::Stays)
             .flat_map(|window| window.lines.iter().copied())
             .chain(beside.iter().copied())
             .collect();
+        live.extend(self.model_lines(&windows[0], &live));
         let is_dead = |line: &usize| {
             let what = &self.lines[*line].what;
             !live.contains(line) && (self.speaks(*line) || matches!(what, What::Boundary { .. }))
@@ -387,5 +388,20 @@ impl Tree<'_> {
             leave.extend(requests.map(|line| self.places[line]));
         }
         leave
+    }
+
+    /// The answers on which live compactions hang, where no live answer says which model the session is held with.
+    fn model_lines(&self, main: &Window, live: &BTreeSet<usize>) -> Vec<usize> {
+        let is_given = |line: &usize| {
+            let is_aside = self.lines[*line].chained.as_ref().map(|c| c.aside) != Some(Aside::No);
+            matches!(self.lines[*line].what, What::Answer { counted: true, .. }) && !is_aside
+        };
+        if main.lines.iter().any(is_given) {
+            return Vec::new();
+        }
+        let is_boundary = |line: &&usize| matches!(self.lines[**line].what, What::Boundary { .. });
+        let boundaries = live.iter().filter(is_boundary);
+        let above = boundaries.filter_map(|line| self.above(*line));
+        above.filter(is_given).collect()
     }
 }
