@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::plan::{self, Candidate, Decision, Place, Plan, ResultPlan};
-use crate::policy::{Policy, Substitutions};
+use crate::policy::{Policy, Replacement};
 use crate::scan::{Text, unescape_into};
 use crate::store::{OffloadHash, is_offload_name};
 use crate::tokens::Sizes;
@@ -161,15 +161,14 @@ fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option
 
 /// Whether `text` is what an earlier run puts in the place of a result of `tool`.
 fn is_already_replaced(text: &str, tool: &str, policy: &Policy) -> bool {
-    let placeholders = [&policy.superseded.placeholder, &policy.clear.placeholder];
-    let values = Substitutions {
-        tool,
-        ..Substitutions::default()
-    };
-    let names = [&policy.demote.text, &policy.offload.text];
-    let mut names = names.iter().filter_map(|template| template.matches(text));
-    names.any(|values| is_offload_name(values.name))
-        || placeholders.iter().any(|p| p.render(&values) == text)
+    policy
+        .replacements_in(text)
+        .any(|(kind, values)| match kind {
+            Replacement::Demoted | Replacement::Offloaded => is_offload_name(values.name),
+            Replacement::Superseded | Replacement::Cleared | Replacement::Unavailable => {
+                values.tool.is_empty() || values.tool == tool
+            }
+        })
 }
 
 /// The content of a result as the store keeps it: its texts, separated by line breaks.

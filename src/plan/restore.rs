@@ -12,7 +12,7 @@ use crate::facts::{
     self, Content, Done, Effort, File, Operation, Place, What, exchanges, files, with_attached,
 };
 use crate::outcome::RestoredFrom;
-use crate::policy::{Policy, Template, presets};
+use crate::policy::{Policy, Replacement, Template, presets};
 use crate::redact::is_secret_file;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
@@ -181,15 +181,7 @@ impl Placeholders {
     pub fn of(policy: &Policy) -> Result<Self> {
         let shipped = presets()?;
         let policies = shipped.iter().chain([policy]);
-        let texts = policies.flat_map(|policy| {
-            [
-                &policy.superseded.placeholder,
-                &policy.demote.text,
-                &policy.clear.placeholder,
-                &policy.offload.text,
-                &policy.offload.unavailable,
-            ]
-        });
+        let texts = policies.flat_map(|policy| Replacement::ALL.map(|kind| kind.template(policy)));
         let mut texts: Vec<Template> = texts.cloned().collect();
         texts.sort_by(|a, b| a.as_str().cmp(b.as_str()));
         texts.dedup();

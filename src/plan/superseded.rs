@@ -31,7 +31,8 @@ pub(super) fn candidates<'p>(
             continue;
         };
         let said = facts::said(transcript, block);
-        if is_persisted(transcript, block) || is_ours(&said, policy) {
+        let is_ours = || policy.replacements_in(&said).next().is_some();
+        if is_persisted(transcript, block) || is_ours() {
             continue;
         }
         if let Some(shows) = read.shown(&said) {
@@ -47,14 +48,4 @@ pub(super) fn candidates<'p>(
     let all = results.all.iter().enumerate();
     all.filter_map(|(number, place)| Some((number, candidate(marks.get(&place.block)?))))
         .collect()
-}
-
-/// Whether an earlier run has put this there.
-fn is_ours(said: &str, policy: &Policy) -> bool {
-    let texts = [
-        &policy.superseded.placeholder,
-        &policy.demote.text,
-        &policy.clear.placeholder,
-    ];
-    texts.iter().any(|text| text.matches(said).is_some())
 }

@@ -20,6 +20,7 @@ mod layer;
 mod layers;
 mod presets;
 mod read;
+mod replacement;
 mod restore;
 mod schema;
 mod summary;
@@ -46,6 +47,7 @@ pub use found::check_found;
 pub use layer::Layer;
 pub use layers::{Archive, Clear, Demote, History, Offload, Redact, Shape, Superseded};
 pub use presets::{preset, presets};
+pub use replacement::Replacement;
 pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use schema::schema;
 pub use summary::{

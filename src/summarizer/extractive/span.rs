@@ -14,6 +14,7 @@ use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
 use crate::facts::{Exchange, MessageOrigin, decides, exchanges, said, sentences};
 use crate::ids::IdMap;
+use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
 use crate::transcript::{Block, BlockKind, Message, Role, Transcript, Typed};
 
@@ -192,14 +193,12 @@ impl Gather<'_, '_> {
     /// Adds a result. If a free layer has replaced it, only what it still shows: an earlier run could not have said more, and a
     /// second run must not differ.
     fn shown<'t>(&self, text: &'t str) -> &'t str {
-        let policy = self.policy;
-        let own = [
-            &policy.superseded.placeholder,
-            &policy.demote.text,
-            &policy.clear.placeholder,
-        ];
-        let replaced = own.iter().find_map(|own| own.matches(text));
-        replaced.map_or(text, |values| values.preview)
+        match self.policy.replacements_in(text).next() {
+            Some((Replacement::Superseded | Replacement::Cleared, _)) => "",
+            Some((Replacement::Demoted, values)) => values.preview,
+            // Where the output is, or that it is gone.
+            Some((Replacement::Offloaded | Replacement::Unavailable, _)) | None => text,
+        }
     }
 
     fn result(&mut self, message: u32, block: &Block, output: Output) {
