@@ -1,6 +1,7 @@
 //! Later reads of one file, and a fast search for the newest one that covers an earlier read.
 //!
-//! Reads with line numbers are found by their lines; those without, by a line of text that few of them show.
+//! Reads with line numbers are found by their lines; those without, by a line of text that few of them show, or by a word where
+//! a text is too short to have a whole line.
 
 use std::hash::BuildHasher;
 
@@ -20,9 +21,16 @@ pub struct LaterReads<T> {
     whole: Option<usize>,
     /// The reads without line numbers.
     unnumbered: Vec<usize>,
-    /// Of each line of text, by its hash, the reads without line numbers that show it.
-    by_text: IdMap<u64, Vec<usize>>,
+    /// Of each line of text, the reads without line numbers that show it.
+    by_line: ByHash,
+    /// Of each word, the same; made when a text is looked for that has no whole line.
+    by_word: ByHash,
+    /// How many of `unnumbered` are in `by_word`.
+    worded: usize,
 }
+
+/// The reads that show a text, by its hash.
+type ByHash = IdMap<u64, Vec<usize>>;
 
 impl<T> Default for LaterReads<T> {
     fn default() -> Self {
@@ -31,7 +39,9 @@ impl<T> Default for LaterReads<T> {
             numbered: Ranges::default(),
             whole: None,
             unnumbered: Vec::new(),
-            by_text: IdMap::default(),
+            by_line: IdMap::default(),
+            by_word: IdMap::default(),
+            worded: 0,
         }
     }
 }
@@ -52,18 +62,16 @@ impl<T: Copy> LaterReads<T> {
             (Some(_), KnownBy::Asking) => {
                 self.unnumbered.push(number);
                 let text = said(transcript, transcript.block(shown.block));
-                for line in cut_off(&text).0.split('\n') {
-                    let reads = self.by_text.entry(hash(line)).or_default();
-                    if reads.last() != Some(&number) {
-                        reads.push(number);
-                    }
-                }
+                index(&mut self.by_line, cut_off(&text).0.split('\n'), number);
             }
         }
     }
 
     /// The newest read that covers an earlier one.
-    pub fn newest_covering(&self, transcript: &Transcript<'_>, shown: Shown) -> Option<T> {
+    pub fn newest_covering(&mut self, transcript: &Transcript<'_>, shown: Shown) -> Option<T> {
+        if shown.known_by == KnownBy::Asking {
+            self.index_words(transcript, shown);
+        }
         let earlier = EarlierRead::new(transcript, shown);
         let covers = |number: &usize| self.reads[*number].0.covers(transcript, &earlier);
         let number = match shown.known_by {
@@ -77,17 +85,66 @@ impl<T: Copy> LaterReads<T> {
         number.map(|number| self.reads[number].1)
     }
 
-    /// The reads without line numbers that may show a text: those that show its rarest whole line.
+    /// Indexes the words of all reads so far, if a text cannot be found by its lines.
+    fn index_words(&mut self, transcript: &Transcript<'_>, shown: Shown) {
+        let text = said(transcript, transcript.block(shown.block));
+        if inner_lines(cut_off(&text).0).next().is_some() {
+            return;
+        }
+        for number in self.unnumbered.iter().skip(self.worded) {
+            let block = self.reads[*number].0.block;
+            let text = said(transcript, transcript.block(block));
+            index(&mut self.by_word, words(cut_off(&text).0), *number);
+        }
+        self.worded = self.unnumbered.len();
+    }
+
+    /// The reads without line numbers that may show a text: those that show its rarest whole line, or word.
     fn with_text(&self, transcript: &Transcript<'_>, shown: Shown) -> &[usize] {
         let text = said(transcript, transcript.block(shown.block));
-        // The first and the last line may be incomplete.
-        let mut inner = cut_off(&text).0.split('\n');
-        inner.next();
-        inner.next_back();
-        let reads = inner.map(|line| self.by_text.get(&hash(line)).map_or(&[][..], Vec::as_slice));
-        let fewest = reads.min_by_key(|reads| reads.len());
-        fewest.unwrap_or(&self.unnumbered)
+        let text = cut_off(&text).0;
+        let by_line = fewest(&self.by_line, inner_lines(text));
+        by_line
+            .or_else(|| fewest(&self.by_word, inner_words(text)))
+            .unwrap_or(&self.unnumbered)
     }
+}
+
+/// Adds a read to the lists of what it shows.
+fn index<'t>(reads: &mut ByHash, shows: impl Iterator<Item = &'t str>, number: usize) {
+    for text in shows {
+        let reads = reads.entry(hash(text)).or_default();
+        if reads.last() != Some(&number) {
+            reads.push(number);
+        }
+    }
+}
+
+/// The shortest of the lists of these texts; `None` without a text.
+fn fewest<'l, 't>(reads: &'l ByHash, texts: impl Iterator<Item = &'t str>) -> Option<&'l [usize]> {
+    let lists = texts.map(|text| reads.get(&hash(text)).map_or(&[][..], Vec::as_slice));
+    lists.min_by_key(|list| list.len())
+}
+
+/// The lines that are whole wherever the text occurs: the first and the last one may go on there.
+fn inner_lines(text: &str) -> impl Iterator<Item = &str> {
+    inner(text.split('\n'))
+}
+
+/// The words that are whole wherever the text occurs.
+fn inner_words(text: &str) -> impl Iterator<Item = &str> {
+    inner(words(text))
+}
+
+/// The words of a text, and the empty ones between two separators.
+fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric())
+}
+
+fn inner<'t>(mut parts: impl DoubleEndedIterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
+    parts.next();
+    parts.next_back();
+    parts
 }
 
 fn hash(line: &str) -> u64 {
@@ -140,6 +197,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::{exchanges, reads};
+    use crate::format::{Format, Warnings};
+    use crate::policy::preset;
 
     fn lines() -> impl Strategy<Value = Lines> {
         (0u64..12, proptest::option::of(0u64..12)).prop_map(|(first, more)| Lines {
@@ -148,7 +208,45 @@ mod tests {
         })
     }
 
+    /// A session in which a command prints the same file again and again.
+    fn session(texts: &[String]) -> Vec<u8> {
+        let line = |role: &str, content: String| {
+            format!("{{\"role\":\"{role}\",\"content\":[{content}]}}\n")
+        };
+        let both = texts.iter().enumerate().map(|(n, text)| {
+            let call = format!(
+                r#"{{"type":"tool_use","id":"t{n}","name":"Bash","input":{{"command":"cat a"}}}}"#
+            );
+            let text = serde_json::to_string(text).unwrap();
+            let result =
+                format!(r#"{{"type":"tool_result","tool_use_id":"t{n}","content":{text}}}"#);
+            line("assistant", call) + &line("user", result)
+        });
+        both.collect::<String>().into_bytes()
+    }
+
     proptest! {
+        #[test]
+        fn the_newest_read_that_covers_is_found(texts in proptest::collection::vec("[ab \n]{0,6}", 1..12)) {
+            let bytes = session(&texts);
+            let transcript = Format::Anthropic.read(&bytes, 1, &mut Warnings::default());
+            let tools = preset("auto").unwrap().tools;
+            let exchanges = exchanges(&transcript, &transcript.conversations[0], &tools);
+            let mut later: LaterReads<usize> = LaterReads::default();
+            let mut added: Vec<Shown> = Vec::new();
+            let shown = reads(&transcript, &exchanges).into_iter().filter_map(|read| {
+                let text = said(&transcript, transcript.block(read.result.block)).into_owned();
+                read.shown(&text)
+            });
+            for shown in shown.collect::<Vec<_>>().into_iter().rev() {
+                let earlier = EarlierRead::new(&transcript, shown);
+                let expected = added.iter().position(|later| later.covers(&transcript, &earlier));
+                prop_assert_eq!(later.newest_covering(&transcript, shown), expected);
+                later.add(&transcript, shown, added.len());
+                added.push(shown);
+            }
+        }
+
         #[test]
         fn the_first_added_range_that_holds_another_is_found(
             added in proptest::collection::vec(lines(), 0..20),

@@ -29,7 +29,7 @@ pub(super) fn results(
     let mut kept = KeptReads::default();
     let mut changes: Vec<Change> = Vec::new();
     for result in results.chunk_by(|a, b| a.place == b.place).rev() {
-        match settle.result(result, &kept) {
+        match settle.result(result, &mut kept) {
             Some(change) => changes.push(change),
             None => kept.add(transcript, result),
         }
@@ -64,11 +64,11 @@ impl KeptReads {
     }
 
     /// Why a result is replaced, if that depends on what comes after it.
-    fn why(&self, transcript: &Transcript<'_>, place: &Place, reason: Reason) -> Option<Why> {
+    fn why(&mut self, transcript: &Transcript<'_>, place: &Place, reason: Reason) -> Option<Why> {
         match reason {
             Reason::Known(why) => Some(why),
             Reason::ShownAgain { file, shows } => {
-                let reads = self.0.get(&(place.conversation, file))?;
+                let reads = self.0.get_mut(&(place.conversation, file))?;
                 let LaterRead { line, message } = reads.newest_covering(transcript, shows)?;
                 Some(Why::Superseded { line, message })
             }
@@ -92,7 +92,7 @@ struct ContentSize {
 
 impl Settle<'_, '_> {
     /// What the layers make of a result together.
-    fn result(&self, result: &[ResultPlan<'_>], kept: &KeptReads) -> Option<Change> {
+    fn result(&self, result: &[ResultPlan<'_>], kept: &mut KeptReads) -> Option<Change> {
         let place = result.first()?.place;
         let block = self.transcript.block(place.block);
         let texts = self.transcript.texts(block).iter();
