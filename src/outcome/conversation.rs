@@ -206,7 +206,8 @@ pub struct Action {
     pub tool: Option<String>,
     /// Why.
     pub reason: String,
-    /// Tokens of the edited content, before.
+    /// Tokens of the edited content in the input; of a summary, those of the messages that it replaced. The savings of all
+    /// actions add up to what the conversation has lost, so a difference by rounding is in this figure.
     pub tokens_before: u64,
     /// Tokens of the new content.
     pub tokens_after: u64,

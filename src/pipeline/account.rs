@@ -12,7 +12,7 @@ use crate::plan::{Plan, tool_named_by};
 use crate::settle::Change;
 use crate::text::count;
 use crate::tokens::usage;
-use crate::transcript::Conversation;
+use crate::transcript::{Conversation, Transcript};
 
 impl Pipeline<'_> {
     /// The outcomes of conversations to which nothing has been done yet.
@@ -38,14 +38,7 @@ impl Pipeline<'_> {
             .to_owned();
             outcome
         };
-        // A line without a conversation (blank, broken) is not in the report.
-        let counts = |c: &&Conversation| part == Part::File || !c.messages.is_empty();
-        transcript
-            .conversations
-            .iter()
-            .filter(counts)
-            .map(outcome)
-            .collect()
+        reported(transcript, part).map(outcome).collect()
     }
 
     /// The actions of a step, each with the number of its conversation.
@@ -170,6 +163,28 @@ impl Pipeline<'_> {
             }
         }
     }
+}
+
+/// The conversations in the report: a line without one (blank, broken) is not there.
+fn reported<'t>(
+    transcript: &'t Transcript<'_>,
+    part: Part,
+) -> impl Iterator<Item = &'t Conversation> {
+    let counts = move |c: &&Conversation| part == Part::File || !c.messages.is_empty();
+    transcript.conversations.iter().filter(counts)
+}
+
+/// The first line (from 1) of each conversation in the report, in the file.
+pub(super) fn first_lines(work: &Work<'_, '_>) -> Vec<u64> {
+    let Input {
+        first_line, part, ..
+    } = work.input;
+    let first = |conversation: &Conversation| {
+        let message = conversation.messages.first();
+        let line = message.map(|message| conversation.first_line(message));
+        u64::from(line.unwrap_or_default()) + first_line
+    };
+    reported(&work.transcript, part).map(first).collect()
 }
 
 /// Consecutive lines: the first of each run, and how many.

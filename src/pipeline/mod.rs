@@ -13,6 +13,7 @@ mod released;
 mod round;
 mod run;
 mod summaries;
+mod sums;
 mod usage;
 mod work;
 
@@ -26,6 +27,7 @@ use crate::policy::{Layer, Policy, Redact, Source, SummaryWhen};
 use crate::redact::Redactor;
 use crate::tokens::Estimator;
 
+use account::first_lines;
 use compacted::{errors, reject};
 
 pub use compacted::{Compacted, Rejected};
@@ -124,6 +126,7 @@ impl<'p> Pipeline<'p> {
         }
         let findings = input.format.verify(&work.transcript);
         let mut conversations = self.before(&mut work);
+        let first_lines = first_lines(&work);
         let windows = self.windows(&mut work);
         let round = self.round(&mut work, Gates::OPEN);
         let after = if round.is_changed() {
@@ -133,6 +136,9 @@ impl<'p> Pipeline<'p> {
             findings.clone()
         };
         self.after(&mut work, &round, &mut conversations);
+        for (outcome, line) in conversations.iter_mut().zip(first_lines) {
+            sums::add_up(outcome, line);
+        }
         let summarised = round.summaries.summaries().count();
         let Round {
             changes,

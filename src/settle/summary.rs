@@ -99,7 +99,7 @@ pub struct SummaryMessage {
     pub role: Role,
     /// The text of the answer; "" = none.
     pub acknowledgement: String,
-    /// The tokens of the message.
+    /// The tokens of the message and of the answer.
     pub tokens: u64,
 }
 
@@ -410,15 +410,20 @@ impl Composer<'_> {
             user_clipped: lost.len() as u64,
             ..self.base_outcome()
         };
+        let estimator = self.subject.estimator;
+        let acknowledgement = self.acknowledgement(cut);
+        let message = [estimator.message(self.role(), &text)];
+        let answer = (!acknowledgement.is_empty())
+            .then(|| estimator.message(Role::Assistant, acknowledgement));
         Summarised {
             first_kept: cut.first_kept,
             message: Some(SummaryMessage {
                 role: self.role(),
-                acknowledgement: self.acknowledgement(cut).to_owned(),
+                acknowledgement: acknowledgement.to_owned(),
                 tokens: self
                     .subject
                     .estimator
-                    .tokens(self.subject.estimator.message(self.role(), &text)),
+                    .total(message.into_iter().chain(answer)),
                 text,
             }),
             kept: KeptMessages::Whole,

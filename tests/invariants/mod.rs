@@ -33,7 +33,7 @@ mod typed;
 mod view;
 
 use ctxpack::format::{Format, Layout, Warnings};
-use ctxpack::outcome::Status;
+use ctxpack::outcome::{Action, ConversationOutcome, Status};
 use ctxpack::pipeline::{Input, Part, Pipeline, Place};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::Layer;
@@ -394,6 +394,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     let Run { outcome, bytes, .. } = case.compact();
     for conversation in &outcome.conversations {
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
+        actions_add_up(conversation)?;
         // A conversation leaves with the task that it belonged to; then it has nothing any more.
         if conversation.messages_after > 0 || !case.drops() {
             prop_assert_eq!(conversation.messages_after, conversation.messages_before);
@@ -413,6 +414,15 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     prop_assert_eq!(said.collect::<Vec<_>>(), counted.collect::<Vec<_>>());
     prop_assert_eq!(outcome.bytes_after, bytes.len() as u64);
     prop_assert_eq!(&outcome.hash_after, &again.hash_before);
+    Ok(())
+}
+
+/// What the actions say they saved is what the conversation has lost.
+fn actions_add_up(conversation: &ConversationOutcome) -> TestCaseResult {
+    let saved = |action: &Action| action.tokens_before as i64 - action.tokens_after as i64;
+    let all: i64 = conversation.actions.iter().map(saved).sum();
+    let lost = conversation.tokens_before - conversation.tokens_after;
+    prop_assert!(all == lost as i64, "{all} of {lost}: {conversation:#?}");
     Ok(())
 }
 

@@ -83,6 +83,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     let run = case.compact();
     for conversation in &run.outcome.conversations {
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
+        super::actions_add_up(conversation)?;
         let (before, after) = (conversation.messages_before, conversation.messages_after);
         let summary = conversation.summary.as_ref();
         // What hangs on what in noise, nobody knows before the lines that are dead have left.
