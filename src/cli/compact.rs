@@ -12,7 +12,7 @@ use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
 use super::limits::{LimitArgs, threads};
 use super::progress::Bar;
-use super::reading::passed_by;
+use super::reading::{INPUT, passed_by};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
@@ -27,49 +27,60 @@ use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
 use crate::text::{count, printable};
 
-/// Compact transcripts.
+/// The heading of flags on outputs.
+const OUTPUT: &str = "Output";
+
+/// Make transcripts smaller.
 ///
 /// in.jsonl becomes in.compact.jsonl beside it, with a report in in.compact.stats.json. Folders are searched for
-/// transcripts; - is standard input. With --in-place, in.jsonl itself becomes smaller, and undo gives it back.
+/// transcripts; - is standard input. With --in-place, in.jsonl itself becomes smaller, and undo restores it.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack compact in.jsonl                            in.compact.jsonl, and a report beside it
+  ctxpack compact in.jsonl --target 8k                at most 8 000 tokens afterwards
+  ctxpack compact archive/ --out-dir small/           a tree of files, one report at its top
+  ctxpack compact --in-place sessions/                the files themselves; undo restores them
+  ctxpack compact in.jsonl --policy layered -n        what another preset would do
+  ctxpack compact in.jsonl -o - | less                to standard output")]
 pub(super) struct Compact {
     /// Transcripts, folders, patterns, or - for standard input
     paths: Vec<PathBuf>,
     /// Write the one output to FILE; - is standard output
-    #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
+    #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir", help_heading = OUTPUT)]
     output: Option<PathBuf>,
     /// Write outputs below DIR, in the tree of the inputs
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     out_dir: Option<PathBuf>,
-    /// Replace the inputs themselves; their originals are kept in the store first, for undo
-    #[arg(long, conflicts_with_all = ["output", "out_dir"])]
+    /// Replace the inputs themselves; the originals go to the store first, for undo
+    #[arg(long, conflicts_with_all = ["output", "out_dir"], help_heading = OUTPUT)]
     in_place: bool,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
     shorthands: Shorthands,
-    #[arg(long, value_name = "NAME", help = input_format_help())]
+    #[arg(long, value_name = "NAME", help = input_format_help(), help_heading = INPUT)]
     input_format: Option<String>,
-    /// The folder for what is taken out of transcripts
-    #[arg(long, value_name = "DIR")]
+    /// Folder for originals and offloaded outputs [default: .ctxpack beside the output]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     store: Option<PathBuf>,
-    /// Replace outputs that ctxpack did not write
-    #[arg(long)]
+    /// Replace existing files that ctxpack did not write
+    #[arg(long, help_heading = OUTPUT)]
     overwrite: bool,
-    /// Do everything but write; hooks do not run
-    #[arg(short = 'n', long)]
+    /// Do everything except write files, send requests and run hooks
+    #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
-    /// Write a report; .json, .jsonl, .csv, .md or .html; can be given again
-    #[arg(long = "report", value_name = "FILE")]
+    /// Write a report as .json, .jsonl, .csv, .md or .html; repeatable
+    #[arg(long = "report", value_name = "FILE", help_heading = OUTPUT)]
     reports: Vec<PathBuf>,
-    /// Write no report beside the outputs
-    #[arg(long, conflicts_with = "reports")]
+    /// Do not write a report beside the outputs
+    #[arg(long, conflicts_with = "reports", help_heading = OUTPUT)]
     no_report: bool,
-    /// Threads; 0 = one for each processor
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    /// Threads; 0 = one per processor
+    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = INPUT)]
     jobs: usize,
-    /// Read more paths from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
+    /// Read more paths from FILE, one per line; - is standard input
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArgs,

@@ -19,12 +19,14 @@ pub(super) const FILE: &str = "ctxpack.toml";
 /// The largest policy file, in bytes, that is read if nobody named it.
 const MOST_FOUND: u64 = 1 << 20;
 
+/// The heading of flags that say what the policy is.
+pub(super) const POLICY: &str = "Policy";
+
 /// Flags that choose a policy.
 #[derive(Debug, Args)]
 pub(super) struct PolicyArgs {
-    /// A preset's name, or a policy file. Without it: CTXPACK_POLICY, else the ctxpack.toml of this folder or of the
-    /// nearest one above it, else auto
-    #[arg(long, value_name = "NAME|FILE")]
+    /// A preset or a policy file [default: CTXPACK_POLICY, else the nearest ctxpack.toml in this folder or above, else auto]
+    #[arg(long, value_name = "NAME|FILE", help_heading = POLICY)]
     pub(super) policy: Option<String>,
     #[command(flatten)]
     pub(super) keys: KeyArgs,
@@ -33,11 +35,11 @@ pub(super) struct PolicyArgs {
 /// Flags that set single keys, and what else may set them.
 #[derive(Debug, Clone, Args)]
 pub(super) struct KeyArgs {
-    /// Set one key of the policy, like clear.keep=3; can be given again
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    /// Set one key of the policy, such as clear.keep=3; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = POLICY)]
     settings: Vec<String>,
-    /// Look neither at the environment nor for a ctxpack.toml
-    #[arg(long)]
+    /// Ignore the environment and any ctxpack.toml
+    #[arg(long, help_heading = POLICY)]
     isolated: bool,
 }
 

@@ -6,9 +6,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::compact::{policy_ref, width};
-use super::config::{KeyArgs, PolicyArgs};
+use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say};
 use super::replay::asking_nobody;
+use super::shape::{TableShape, TableShapeArgs};
 use super::{Context, Fault, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch::{self, Job};
@@ -17,39 +18,39 @@ use crate::eval::{Baseline, Candidate, Evaluator, Kind, Metric};
 use crate::policy::{self, Effective, Setting};
 use crate::report::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
 
-/// Measure what policies leave to be found, against what the agent did next.
+/// Measure how much of what the agent needed next each policy keeps.
 ///
-/// Cuts recorded sessions, compacts what comes before each cut down to a budget, and looks in what is left for what the
-/// session needs behind the cut. Writes nothing but the figures, and asks nobody: summaries are scripted or extractive.
+/// Cuts recorded sessions, compacts what comes before each cut to a budget, and checks how much of what the session needs after
+/// the cut is still there. Writes no files and sends no requests: summaries are scripted or extractive.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack eval sessions/ --policy auto --policy layered
+  ctxpack eval sessions/ --budget 10 --min-need 60      as a gate: exit code 1 below 60 %")]
 pub(super) struct Eval {
-    /// A preset's name, or a policy file; can be given again [default: the policy that holds here]
-    #[arg(long = "policy", value_name = "NAME|FILE")]
+    /// A preset's name, or a policy file; repeatable [default: the policy in effect here]
+    #[arg(long = "policy", value_name = "NAME|FILE", help_heading = POLICY)]
     policies: Vec<String>,
     #[command(flatten)]
     keys: KeyArgs,
-    /// What may be left, in percent of the tokens before a cut; can be given again
+    /// Budgets, in percent of the tokens before a cut
     #[arg(long = "budget", value_name = "P", value_delimiter = ',', default_values_t = [5.0, 10.0, 20.0], value_parser = percent)]
     budgets: Vec<f64>,
-    /// Where sessions are cut, in percent of their tokens; can be given again
+    /// Where to cut sessions, in percent of their tokens
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = [35.0, 50.0, 65.0, 80.0], value_parser = percent)]
     cuts: Vec<f64>,
-    /// Without the rows of a sliding window, head and tail, and masking
+    /// Leave out the baselines: sliding window, head and tail, masking
     #[arg(long)]
     no_baselines: bool,
-    /// Show each session, too
+    /// Also show each session
     #[arg(long)]
     per_file: bool,
-    /// One JSON object to stdout
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-    /// One row for each method and budget to stdout
-    #[arg(long)]
-    csv: bool,
-    /// Exit with 1 where a policy keeps fewer than P percent of the needed names
+    #[command(flatten)]
+    shape: TableShapeArgs,
+    /// Exit with 1 if a policy keeps fewer than P percent of the needed names
     #[arg(long, value_name = "P", value_parser = percent)]
     min_need: Option<f64>,
-    /// Exit with 1 where a policy leaves more than N names that did not stand in what came before
+    /// Exit with 1 if a policy leaves more than N names that do not occur in the original
     #[arg(long, value_name = "N")]
     max_invented: Option<u64>,
     #[command(flatten)]
@@ -104,10 +105,10 @@ impl Eval {
             true => Rows::Sessions,
             false => Rows::Totals,
         };
-        let written = match (self.json, self.csv) {
-            (true, _) => write_eval_json(&evals, &mut out),
-            (false, true) => write_eval_csv(&evals, rows, &mut out),
-            (false, false) => write_eval_table(&evals, rows, width(), &mut out),
+        let written = match self.shape.shape() {
+            TableShape::Json => write_eval_json(&evals, &mut out),
+            TableShape::Csv => write_eval_csv(&evals, rows, &mut out),
+            TableShape::Text => write_eval_table(&evals, rows, width(), &mut out),
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;

@@ -12,17 +12,19 @@ use crate::store::folder::Durability;
 use crate::store::gc::{Sweep, Swept};
 use crate::text::{count, printable};
 
-/// Delete from a store what no record and no output names.
+/// Delete from a store what nothing refers to.
 ///
-/// Runs that were killed leave such files. Records stay; what a record or an output that is still there names stays. Where
-/// that is not certain (a damaged record, an output that cannot be read, a run that is going on), nothing is deleted. With
-/// -v, each file is named.
+/// Killed runs leave such files. Records stay, and so does everything that a record or an existing output names. If that is
+/// not certain (a damaged record, an unreadable output, a run in progress), nothing is deleted. -v names each file.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack gc --store .ctxpack -n             what would be deleted")]
 pub(super) struct Gc {
     /// The store: a folder named .ctxpack, or what --store named
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// Delete nothing; say what would be
+    /// Delete nothing; print what would be deleted
     #[arg(short = 'n', long)]
     dry_run: bool,
 }

@@ -8,18 +8,20 @@ use clap::Args;
 use super::Voice;
 use crate::batch::{Hooks, Words};
 
+/// The heading of these flags.
+const HOOKS: &str = "Hooks";
+
 /// Commands before and after each input.
 #[derive(Debug, Args)]
 pub(super) struct HookArgs {
-    /// Run CMD (by sh -c) before each input, with a line of JSON about it on its standard input; exit code 2 skips the
-    /// input
-    #[arg(long, value_name = "CMD")]
+    /// Run CMD (with sh -c) before each input, with a line of JSON about it on standard input; exit code 2 skips the input
+    #[arg(long, value_name = "CMD", help_heading = HOOKS)]
     pre_hook: Option<String>,
-    /// Run CMD after each input, with a line of JSON about what came of it
-    #[arg(long, value_name = "CMD")]
+    /// Run CMD after each input, with a line of JSON about the result on standard input
+    #[arg(long, value_name = "CMD", help_heading = HOOKS)]
     post_hook: Option<String>,
-    /// How long a hook may take before it is killed
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    /// Kill a hook after this time
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = HOOKS)]
     hook_timeout: u64,
 }
 

@@ -7,15 +7,14 @@ use crate::batch::{BadLines, Limits};
 /// What is taken from inputs.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
-    /// The bytes that an input may have, unpacked, like 500M; a larger one fails alone. Without it: as many as there is
-    /// memory for
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    /// The largest input, unpacked, such as 500M; larger files fail on their own [default: what fits into memory]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::reading::INPUT)]
     max_file_bytes: Option<u64>,
-    /// The bytes that a line may have; a file with a longer one fails alone
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M")]
+    /// The longest line; a file with a longer one fails on its own
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M", help_heading = super::reading::INPUT)]
     max_line_bytes: u64,
-    /// A line that cannot be read is an error for its file
-    #[arg(long)]
+    /// Fail a file if one of its lines cannot be read
+    #[arg(long, help_heading = super::reading::INPUT)]
     strict: bool,
 }
 

@@ -9,20 +9,23 @@ mod eval;
 mod gc;
 mod hooks;
 mod limits;
+mod manual;
 mod notices;
+mod parse;
 mod policy;
 mod progress;
 mod reading;
 mod replay;
 mod schema;
 mod server;
+mod shape;
 mod shorthand;
 mod stats;
 mod undo;
 mod verify;
 
-use std::borrow::Cow;
-use std::ffi::OsString;
+pub use parse::parse;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +48,7 @@ use crate::text::{printable, printable_json};
     name = "ctxpack",
     version,
     max_term_width = 100,
+    disable_help_flag = true,
     after_help = "Run `ctxpack compact in.jsonl` to begin with."
 )]
 pub struct Cli {
@@ -52,42 +56,40 @@ pub struct Cli {
     command: Command,
     /// How errors are written to stderr
     #[arg(long, global = true, value_enum, default_value_t = ErrorFormat::Text, value_name = "FORMAT")]
+    #[arg(help_heading = GLOBAL, display_order = 1000)]
     error_format: ErrorFormat,
-    /// Only errors on stderr
-    #[arg(short, long, global = true)]
+    /// Print only errors to stderr
+    #[arg(short, long, global = true, help_heading = GLOBAL, display_order = 1001)]
     quiet: bool,
-    /// More on stderr: warnings, a line each
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    /// Print more to stderr: reasons, and warnings one by one
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL, display_order = 1002)]
     verbose: u8,
+    /// Print help; --help says more than -h
+    #[arg(short, long, global = true, action = clap::ArgAction::Help, help_heading = GLOBAL, display_order = 1003)]
+    help: Option<bool>,
 }
+
+/// The heading of flags that every command takes.
+const GLOBAL: &str = "Global options";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compact transcripts
     Compact(Box<compact::Compact>),
-    /// Count tokens by role, tool and file
     Stats(stats::Stats),
-    /// Run policies turn by turn over recorded sessions
     Replay(replay::Replay),
-    /// Measure what policies leave to be found
     Eval(eval::Eval),
-    /// Check histories against their provider's rules
     Verify(verify::Verify),
-    /// Give back the original bytes of compacted files
     Undo(undo::Undo),
-    /// Compact fixtures in memory and compare with what is expected
     Check(check::Check),
-    /// Delete from a store what no record and no output names
     Gc(gc::Gc),
-    /// Show and begin policies
     Policy(policy::PolicyCommand),
-    /// Show the policy that holds here
     Config(policy::ConfigCommand),
-    /// Print the JSON Schema of a policy file
     Schema(schema::SchemaCommand),
+    Completions(manual::Completions),
+    Man(manual::Man),
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ErrorFormat {
     /// `path:line: what went wrong`, and a hint
     Text,
@@ -252,54 +254,6 @@ struct Fault<'f> {
     hint: Option<&'f str>,
 }
 
-/// Reads a command line. What is wrong with it, and help that was asked for, is said here; the error is the exit code.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<Cli, u8> {
-    let words: Vec<OsString> = words.into_iter().collect();
-    Cli::try_parse_from(&words).map_err(|error| {
-        if error.use_stderr() && asks_for_json(&words) {
-            // The first paragraph says what is wrong; then come the remedy and how to call it.
-            let text = error.to_string();
-            let (message, hint) = text.split_once("\n\n").unwrap_or((&text, ""));
-            let json = json!({
-                "kind": ErrorKind::Usage,
-                "message": message.trim().trim_start_matches("error: "),
-                "file": null,
-                "line": null,
-                "hint": hint.split_whitespace().collect::<Vec<_>>().join(" "),
-            });
-            // Nobody is left to tell when stderr itself fails.
-            let _ = writeln!(io::stderr(), "{}", json_line(&json));
-        } else {
-            let is_plain =
-                |word: &OsString| matches!(printable(&word.to_string_lossy()), Cow::Borrowed(_));
-            let _ = if words.iter().all(is_plain) {
-                // With colours, where the terminal has them.
-                error.print()
-            } else {
-                let text = error.to_string();
-                let shown: Vec<_> = text.lines().map(printable).collect();
-                writeln!(io::stderr(), "{}", shown.join("\n"))
-            };
-        }
-        u8::try_from(error.exit_code()).unwrap_or(2)
-    })
-}
-
-/// Whether `--error-format json` stands on a command line that cannot be read.
-fn asks_for_json(words: &[OsString]) -> bool {
-    let options = words.iter().take_while(|word| *word != "--");
-    let mut before = None;
-    options.fold(false, |asks, word| {
-        let value = match before.replace(word) {
-            Some(flag) if flag == "--error-format" => word.to_str(),
-            _ => word
-                .to_str()
-                .and_then(|w| w.strip_prefix("--error-format=")),
-        };
-        value.map_or(asks, |value| value == "json")
-    })
-}
-
 /// Runs a command line; gives the exit code.
 pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     let voice = match (cli.quiet, cli.verbose) {
@@ -328,6 +282,8 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Policy(args) => args.run(&context),
         Command::Config(args) => args.run(),
         Command::Schema(args) => args.run(),
+        Command::Completions(args) => args.run(),
+        Command::Man(args) => args.run(),
     };
     let code = match result {
         Ok(code) => code,

@@ -4,10 +4,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::config::{Chosen, FILE, KeyArgs, NamedBy, PolicyArgs};
+use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, json_line, put};
 use crate::error::Result;
 use crate::outcome::path_text;
@@ -17,7 +18,7 @@ use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
 use crate::text::printable;
 
-/// Show and begin policies.
+/// List, show and create policies.
 #[derive(Debug, Args)]
 pub(super) struct PolicyCommand {
     #[command(subcommand)]
@@ -26,21 +27,21 @@ pub(super) struct PolicyCommand {
 
 #[derive(Debug, Subcommand)]
 enum PolicyVerb {
-    /// The presets, with their other names
+    /// List the presets, with their aliases
     List,
-    /// The policy in effect as TOML, with every key; --policy takes it back
+    /// Print the policy in effect as TOML, with every key; --policy accepts it
     ///
     /// Comments at its top name what was set outside of the preset, and where.
     Show {
-        /// A preset's name, or a policy file, instead of the one that holds here
+        /// A preset's name, or a policy file, instead of the one in effect here
         #[arg(value_name = "NAME|FILE")]
         policy: Option<String>,
         #[command(flatten)]
         keys: KeyArgs,
     },
-    /// Write a policy file for this folder and those below it
+    /// Write a policy file for this folder and the folders below it
     Init {
-        /// The file; one that is there stays
+        /// The file; an existing one is not replaced
         #[arg(default_value = FILE)]
         file: PathBuf,
         /// The preset to begin with
@@ -49,7 +50,7 @@ enum PolicyVerb {
     },
 }
 
-/// Show the policy that holds here.
+/// Show the policy in effect here, and where each key comes from.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCommand {
     #[command(subcommand)]
@@ -58,22 +59,13 @@ pub(super) struct ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 enum ConfigVerb {
-    /// Every key of the policy in effect, with its value and where that comes from
+    /// Print every key with its value and where that comes from
     Show {
         #[command(flatten)]
         policy: PolicyArgs,
-        /// How it is written to stdout
-        #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
-        format: Shape,
+        #[command(flatten)]
+        shape: ShapeArgs,
     },
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shape {
-    /// A table
-    Text,
-    /// One JSON object
-    Json,
 }
 
 impl PolicyCommand {
@@ -89,10 +81,10 @@ impl PolicyCommand {
 
 impl ConfigCommand {
     pub(super) fn run(self) -> Result<u8> {
-        let ConfigVerb::Show { policy, format } = self.command;
+        let ConfigVerb::Show { policy, shape } = self.command;
         let chosen = policy.resolve()?;
         let keys = keys(&chosen)?;
-        let text = match format {
+        let text = match shape.shape() {
             Shape::Text => table(&chosen, &keys)?,
             Shape::Json => object(&chosen, &keys),
         };

@@ -14,18 +14,21 @@ use crate::batch::{self, Found, Job, Over};
 use crate::error::Result;
 use crate::outcome::{FileRecord, NoticeLevel, Notices, path_text};
 
+/// The heading of flags on inputs.
+pub(super) const INPUT: &str = "Input";
+
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
 pub(super) struct Reading {
     /// Transcripts, folders, patterns, or - for standard input
     paths: Vec<PathBuf>,
-    #[arg(long, value_name = "NAME", help = input_format_help())]
+    #[arg(long, value_name = "NAME", help = input_format_help(), help_heading = INPUT)]
     input_format: Option<String>,
-    /// Threads; 0 = one for each processor
-    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    /// Threads; 0 = one per processor
+    #[arg(short, long, value_name = "N", default_value_t = 0, help_heading = INPUT)]
     jobs: usize,
-    /// Read more paths from FILE, one a line; - is standard input
-    #[arg(long, value_name = "FILE")]
+    /// Read more paths from FILE, one per line; - is standard input
+    #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]
     limits: LimitArgs,

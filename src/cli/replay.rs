@@ -6,8 +6,9 @@ use std::path::Path;
 use clap::Args;
 
 use super::compact::{policy_ref, width};
-use super::config::{KeyArgs, PolicyArgs};
+use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say};
+use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
@@ -15,23 +16,26 @@ use crate::policy::{self, Effective, Setting, Source};
 use crate::replay::{Player, Replaying};
 use crate::report::{Detail, Replays, write_replay_json, write_replay_table};
 
-/// Run policies turn by turn over recorded sessions, as a live agent would have.
+/// Simulate policies turn by turn over recorded sessions.
 ///
-/// Writes nothing but the figures, and asks nobody: summaries are scripted or extractive. Several policies stand side by
-/// side; their tokens are counted alike.
+/// Shows what a live agent with each policy would have done. Writes no files and sends no requests: summaries are scripted or
+/// extractive. Policies are shown side by side, with tokens counted the same way for all.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack replay in.jsonl                              all presets, side by side
+  ctxpack replay in.jsonl --policy auto --timeline     each turn of one")]
 pub(super) struct Replay {
-    /// A preset's name, or a policy file; can be given again [default: all presets]
-    #[arg(long = "policy", value_name = "NAME|FILE")]
+    /// A preset's name, or a policy file; repeatable [default: all presets]
+    #[arg(long = "policy", value_name = "NAME|FILE", help_heading = POLICY)]
     policies: Vec<String>,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Show each turn, and each step at which something happened
+    /// Show every turn, and every step at which something happened
     #[arg(long, conflicts_with = "json")]
     timeline: bool,
-    /// One JSON object to stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    shape: ShapeArgs,
     #[command(flatten)]
     reading: Reading,
 }
@@ -63,9 +67,9 @@ impl Replay {
             true => Detail::Timeline,
             false => Detail::Totals,
         };
-        let written = match self.json {
-            true => write_replay_json(&replays, &mut out),
-            false => write_replay_table(&replays, detail, width(), &mut out),
+        let written = match self.shape.shape() {
+            Shape::Json => write_replay_json(&replays, &mut out),
+            Shape::Text => write_replay_table(&replays, detail, width(), &mut out),
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;

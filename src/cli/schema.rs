@@ -8,7 +8,7 @@ use super::{flush, put};
 use crate::error::Result;
 use crate::policy;
 
-/// Print the JSON Schema of a file.
+/// Print JSON Schemas.
 #[derive(Debug, Args)]
 pub(super) struct SchemaCommand {
     #[command(subcommand)]

@@ -13,24 +13,26 @@ use crate::batch::Effect;
 use crate::error::Result;
 use crate::policy::Policy;
 
+/// The heading of these flags.
+const REQUESTS: &str = "Requests (with --summarizer anthropic or openai)";
+
 /// Flags for requests.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Requests (with --summarizer anthropic or openai)")]
 pub(super) struct ServerArgs {
-    /// Requests under way at the same time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    /// Most requests in flight at a time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = REQUESTS)]
     max_concurrency: u16,
-    /// Send no more than N requests; what is over is done as summary.on_failure says
-    #[arg(long, value_name = "N")]
+    /// Send at most N requests; the rest is handled as summary.on_failure says
+    #[arg(long, value_name = "N", help_heading = REQUESTS)]
     max_requests: Option<u64>,
-    /// Send no more than about N tokens in all
-    #[arg(long, value_name = "N")]
+    /// Send at most about N tokens in all
+    #[arg(long, value_name = "N", help_heading = REQUESTS)]
     max_input_tokens: Option<u64>,
-    /// Wait no longer than this for one answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    /// Time limit for one request
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = REQUESTS)]
     request_timeout: u64,
-    /// Let requests go to http:// addresses outside of this machine
-    #[arg(long)]
+    /// Allow http:// addresses outside this machine
+    #[arg(long, help_heading = REQUESTS)]
     allow_http: bool,
 }
 

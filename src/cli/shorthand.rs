@@ -5,39 +5,39 @@
 
 use clap::Args;
 
+use super::config::POLICY;
 use crate::policy::Setting;
 
 /// Flags that stand for keys.
 #[derive(Debug, Args)]
 pub(super) struct Shorthands {
-    /// What becomes of lines that no model sees any more; --set history=
-    #[arg(long, value_name = "drop|keep", value_parser = ["drop", "keep"])]
+    /// Whether lines that the model no longer sees are dropped or kept [key: history]
+    #[arg(long, value_name = "drop|keep", value_parser = ["drop", "keep"], help_heading = POLICY)]
     history: Option<String>,
-    /// Whether old messages become a summary: over the policy's trigger, below it too, or not at all; --set summary.when=
-    #[arg(long, value_name = "auto|always|never", value_parser = ["auto", "always", "never"])]
+    /// When old messages are summarised: above the policy's trigger, always, or never [key: summary.when]
+    #[arg(long, value_name = "auto|always|never", value_parser = ["auto", "always", "never"], help_heading = POLICY)]
     summarize: Option<String>,
-    /// What the summary must keep; --set summary.instructions=
-    #[arg(long, value_name = "TEXT")]
+    /// What the summary must keep [key: summary.instructions]
+    #[arg(long, value_name = "TEXT", help_heading = POLICY)]
     instructions: Option<String>,
-    /// Who writes summaries: this program, or a model on a server; --set summary.source=
-    #[arg(long, value_name = "NAME", value_parser = ["extractive", "anthropic", "openai"])]
+    /// Who writes summaries: ctxpack itself, or a model on a server [key: summary.source]
+    #[arg(long, value_name = "NAME", value_parser = ["extractive", "anthropic", "openai"], help_heading = POLICY)]
     summarizer: Option<String>,
-    /// The server's model; without it, the one that the transcript names; --set summary.model=
-    #[arg(long, value_name = "NAME")]
+    /// The server's model; by default the one that the transcript names [key: summary.model]
+    #[arg(long, value_name = "NAME", help_heading = POLICY)]
     model: Option<String>,
-    /// The server's address; without it, the provider's own; --set summary.base_url=
-    #[arg(long, value_name = "URL")]
+    /// The server's address; by default the provider's own [key: summary.base_url]
+    #[arg(long, value_name = "URL", help_heading = POLICY)]
     base_url: Option<String>,
-    /// Where secrets (keys, tokens, passwords) are masked: in what is sent to a server, in outputs too, or not at all; --set
-    /// redact=
-    #[arg(long, value_name = "requests|outputs|never", value_parser = ["requests", "outputs", "never"])]
+    /// Where secrets (keys, tokens, passwords) are masked: in requests to a server, also in outputs, or nowhere [key: redact]
+    #[arg(long, value_name = "requests|outputs|never", value_parser = ["requests", "outputs", "never"], help_heading = POLICY)]
     redact: Option<String>,
-    /// Restore files from below DIR, as they are now, rather than as the transcript shows them; --set restore.root=
-    #[arg(long, value_name = "DIR")]
+    /// Restore files from DIR as they are now, instead of as the transcript shows them [key: restore.root]
+    #[arg(long, value_name = "DIR", help_heading = POLICY)]
     files_root: Option<String>,
-    /// The tokens that a conversation may have afterwards: what has more is summarised down to so many, or to a share of
-    /// what it has
-    #[arg(long, value_name = "N|P%", value_parser = target)]
+    /// The most tokens that a conversation may have afterwards, like 8000, 8k or 10% of the original: one with more is
+    /// summarised down to that
+    #[arg(long, value_name = "N|P%", value_parser = target, help_heading = POLICY)]
     target: Option<Target>,
 }
 
@@ -49,16 +49,28 @@ enum Target {
 }
 
 fn target(text: &str) -> Result<Target, String> {
-    let wrong = || "a number of tokens above 0, or a percentage up to 100% like 10%".to_owned();
+    let wrong = || {
+        "a number of tokens above 0, like 8000 or 8k, or a percentage up to 100% like 10%"
+            .to_owned()
+    };
     match text.strip_suffix('%') {
         Some(percent) => match percent.parse() {
             Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(Target::Percent(percent)),
             Ok(_) | Err(_) => Err(wrong()),
         },
-        None => match text.replace('_', "").parse() {
-            Ok(tokens) if tokens > 0 => Ok(Target::Tokens(tokens)),
-            Ok(_) | Err(_) => Err(wrong()),
+        None => match tokens(text) {
+            Some(tokens) if tokens > 0 => Ok(Target::Tokens(tokens)),
+            Some(_) | None => Err(wrong()),
         },
+    }
+}
+
+/// `8000`, `8_000` or `8k`.
+fn tokens(text: &str) -> Option<u64> {
+    let digits = text.replace('_', "");
+    match digits.strip_suffix(['k', 'K']) {
+        Some(thousands) => thousands.parse::<u64>().ok()?.checked_mul(1_000),
+        None => digits.parse().ok(),
     }
 }
 
@@ -109,8 +121,11 @@ mod tests {
     #[test]
     fn a_target_is_a_number_or_a_share() {
         assert_eq!(target("8_000"), Ok(Target::Tokens(8000)));
+        assert_eq!(target("8k"), Ok(Target::Tokens(8000)));
         assert_eq!(target("12.5%"), Ok(Target::Percent(12.5)));
-        for wrong in ["0", "0%", "101%", "-5", "ten", "%", "", "NaN%"] {
+        for wrong in [
+            "0", "0%", "101%", "-5", "ten", "%", "", "NaN%", "k", "1.5k", "8kk",
+        ] {
             assert!(target(wrong).is_err(), "{wrong}");
         }
     }

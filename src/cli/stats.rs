@@ -2,43 +2,40 @@
 
 use std::io::{self, BufWriter};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::compact::{policy_ref, width};
 use super::config::PolicyArgs;
 use super::reading::{Reading, say};
+use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::report::{Stats as Report, Turns, View, write_stats_json, write_stats_table};
 use crate::stats::{Counting, Exact};
 
-/// Count tokens by role, tool, file and turn, and against thresholds.
+/// Count tokens by role, tool, file and turn.
 ///
-/// Writes nothing but the counts. Tokens are estimates, made as the policy says. With -v, all turns are shown.
+/// Writes no files. Tokens are estimates, counted as the policy says, and compared with its thresholds. -v shows all turns.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack stats in.jsonl                       what takes the tokens
+  ctxpack stats sessions/ --format json        for scripts
+  ctxpack stats in.jsonl --policy layered      against the thresholds of another policy")]
 pub(super) struct Stats {
-    /// How the counts are written to stdout
-    #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
-    format: Shape,
-    /// How many of the largest are shown
+    #[command(flatten)]
+    shape: ShapeArgs,
+    /// How many of the largest items to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Count exactly, too, as o200k_base and cl100k_base do; slower
+    /// Also count exactly with o200k_base and cl100k_base (slower)
     #[arg(long)]
     exact: bool,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
     reading: Reading,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shape {
-    /// Tables
-    Text,
-    /// One JSON object
-    Json,
 }
 
 impl Stats {
@@ -67,7 +64,7 @@ impl Stats {
                 Voice::Quiet | Voice::Normal => Turns::Some,
             },
         };
-        let written = match self.format {
+        let written = match self.shape.shape() {
             Shape::Text => write_stats_table(&report, view, &mut out),
             Shape::Json => write_stats_json(&report, &mut out),
         };

@@ -11,10 +11,15 @@ use crate::store::atomic::{Existing, lost_of_the_file};
 use crate::store::undo::{self, Appended, Dest, State};
 use crate::text::{count, printable, shown_path};
 
-/// Give back the original bytes of compacted files, in place or into another file.
+/// Restore the original bytes of compacted files.
 ///
-/// The original is found by the store's records, and its hash is checked before anything is replaced.
+/// In place, or into another file with -o. The store's records name the original; its hash is checked before anything is
+/// replaced.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack undo in.compact.jsonl              in place
+  ctxpack undo in.compact.jsonl -o in.jsonl  into another file")]
 pub(super) struct Undo {
     /// Compacted files
     #[arg(required = true)]
@@ -22,13 +27,13 @@ pub(super) struct Undo {
     /// Write the original to FILE instead; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The store, where it is not the .ctxpack above the file
+    /// The store, if it is not the .ctxpack folder beside the file or above it
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Replace FILE if it is there
+    /// Replace FILE if it exists
     #[arg(long, requires = "output")]
     overwrite: bool,
-    /// Lose what was appended to a file since it was compacted
+    /// Discard what was appended to a file after it was compacted
     #[arg(long)]
     discard_appended: bool,
 }

@@ -2,10 +2,11 @@
 
 use std::io::{self, BufWriter};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::json;
 
 use super::reading::{Reading, say};
+use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, json_line, put};
 use crate::batch::{self, Job};
 use crate::error::Result;
@@ -13,24 +14,19 @@ use crate::outcome::{FileStatus, Notices};
 use crate::text::printable;
 use crate::verify::{Finding, Severity};
 
-/// Check histories against their provider's rules, as the provider would.
+/// Check histories against their provider's rules.
 ///
-/// Exit code 1 when one is broken. Warnings are shown but do not count.
+/// The exit code is 1 if a rule is broken. Warnings are shown and do not count.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack verify in.jsonl
+  ctxpack verify sessions/ --format json")]
 pub(super) struct Verify {
-    /// How findings are written to stdout
-    #[arg(long, value_enum, default_value_t = Shape::Text, value_name = "FORMAT")]
-    format: Shape,
+    #[command(flatten)]
+    shape: ShapeArgs,
     #[command(flatten)]
     reading: Reading,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shape {
-    /// `path:line: rule: what is wrong`
-    Text,
-    /// One JSON object a finding
-    Json,
 }
 
 impl Verify {
@@ -68,7 +64,7 @@ impl Verify {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        match self.format {
+        match self.shape.shape() {
             Shape::Text => format!(
                 "{}:{line}: {severity}: {}: {}\n",
                 printable(path),

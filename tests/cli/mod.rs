@@ -26,6 +26,7 @@ mod inputs;
 mod limits;
 mod notices;
 mod outputs;
+mod pages;
 #[cfg(unix)]
 mod planted;
 mod policy;

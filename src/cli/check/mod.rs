@@ -42,17 +42,21 @@ const MOST: u64 = 1 << 30;
 /// What earlier runs are taken to have offloaded to; may not be there.
 const STORE: &str = "store";
 
-/// Compact fixtures in memory and compare with what is expected.
+/// Compare fixtures with their expected output.
 ///
-/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json stand beside it. A case with
-/// an expected.replay.json is replayed instead. Neither the environment nor a ctxpack.toml is looked at: the case says
-/// everything. Exit code 1 when a case differs.
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. Its input is
+/// compacted in memory; a case with an expected.replay.json is replayed instead. The environment and ctxpack.toml are ignored. The
+/// exit code is 1 if a case differs.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack check fixtures/                    compare
+  ctxpack check --update fixtures/my-case    write what is expected; read it before you commit it")]
 pub(super) struct Check {
     /// Folders to search for cases
     #[arg(default_value = "fixtures")]
     dirs: Vec<PathBuf>,
-    /// Write what came out as what is expected; refused where CI is set, unless forced
+    /// Write the output as the expected files; refused if the variable CI is set, unless forced
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "yes", value_name = "force", require_equals = true)]
     update: Option<Update>,
 }

@@ -1,0 +1,55 @@
+//! `ctxpack completions` and `ctxpack man`: what shells and `man` know of the command line, made from the same definition as
+//! `--help`.
+
+use std::io;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use super::{Cli, flush, put};
+use crate::error::{Error, Result};
+
+/// Print completions for a shell.
+///
+/// Where a shell looks for them is in the examples; open a new shell afterwards.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack completions bash > ~/.local/share/bash-completion/completions/ctxpack
+  ctxpack completions zsh > ~/.zfunc/_ctxpack        # with ~/.zfunc in fpath
+  ctxpack completions fish > ~/.config/fish/completions/ctxpack.fish")]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> Result<u8> {
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "ctxpack", &mut text);
+        let mut out = io::stdout().lock();
+        put(&mut out, &text)?;
+        flush(&mut out)?;
+        Ok(0)
+    }
+}
+
+/// Write man pages, one for each command.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ctxpack man ~/.local/share/man/man1 && man ctxpack-compact")]
+pub(super) struct Man {
+    /// The folder for ctxpack.1, ctxpack-compact.1 and the others; it is made if it is missing
+    dir: PathBuf,
+}
+
+impl Man {
+    pub(super) fn run(&self) -> Result<u8> {
+        std::fs::create_dir_all(&self.dir)
+            .and_then(|()| clap_mangen::generate_to(Cli::command(), &self.dir))
+            .map_err(|error| Error::io(&self.dir, "write the man pages", error))?;
+        Ok(0)
+    }
+}

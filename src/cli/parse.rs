@@ -1,0 +1,94 @@
+//! Reads the command line, and says what is wrong with one that cannot be read.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use serde_json::json;
+
+use super::{Cli, Context, ErrorFormat, Voice, json_line};
+use crate::error::{Error, ErrorKind};
+use crate::text::printable;
+
+/// The exit code of a command line that cannot be read.
+const USAGE: u8 = 2;
+
+/// Reads a command line. What is wrong with it, and help that was asked for, is said here; the error is the exit code.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> std::result::Result<Cli, u8> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    Cli::try_parse_from(&words).map_err(|error| {
+        if let Some(path) = path_as_command(&error) {
+            say_compact(&path, error_format(&words));
+            return USAGE;
+        }
+        if error.use_stderr() && error_format(&words) == ErrorFormat::Json {
+            // The first paragraph says what is wrong; then come the remedy and how to call it.
+            let text = error.to_string();
+            let (message, hint) = text.split_once("\n\n").unwrap_or((&text, ""));
+            let json = json!({
+                "kind": ErrorKind::Usage,
+                "message": message.trim().trim_start_matches("error: "),
+                "file": null,
+                "line": null,
+                "hint": hint.split_whitespace().collect::<Vec<_>>().join(" "),
+            });
+            // Nobody is left to tell when stderr itself fails.
+            let _ = writeln!(io::stderr(), "{}", json_line(&json));
+        } else {
+            let is_plain =
+                |word: &OsString| matches!(printable(&word.to_string_lossy()), Cow::Borrowed(_));
+            let _ = if words.iter().all(is_plain) {
+                // With colours, where the terminal has them.
+                error.print()
+            } else {
+                let text = error.to_string();
+                let shown: Vec<_> = text.lines().map(printable).collect();
+                writeln!(io::stderr(), "{}", shown.join("\n"))
+            };
+        }
+        u8::try_from(error.exit_code()).unwrap_or(USAGE)
+    })
+}
+
+/// The word in the place of a command, if it looks like a transcript's path.
+fn path_as_command(error: &clap::Error) -> Option<String> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
+    };
+    let is_path = word.contains(['/', '\\', '.']) || Path::new(word).exists();
+    is_path.then(|| word.clone())
+}
+
+/// Says that a path needs a command before it.
+fn say_compact(path: &str, error_format: ErrorFormat) {
+    let context = Context {
+        voice: Voice::Normal,
+        error_format,
+        stop: Arc::default(),
+    };
+    let error = Error::new(ErrorKind::Usage, format!("there is no command {path:?}"));
+    context.error(&error.hint(format!("to compact a transcript: ctxpack compact {path}")));
+}
+
+/// What `--error-format` asks for on a command line that cannot be read.
+fn error_format(words: &[OsString]) -> ErrorFormat {
+    let options = words.iter().take_while(|word| *word != "--");
+    let mut before = None;
+    options.fold(ErrorFormat::Text, |format, word| {
+        let value = match before.replace(word) {
+            Some(flag) if flag == "--error-format" => word.to_str(),
+            _ => word
+                .to_str()
+                .and_then(|w| w.strip_prefix("--error-format=")),
+        };
+        match value {
+            Some("json") => ErrorFormat::Json,
+            Some(_) => ErrorFormat::Text,
+            None => format,
+        }
+    })
+}
