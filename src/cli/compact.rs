@@ -132,6 +132,9 @@ impl Compact {
         let report = Report::new(policy_ref(&effective), outcomes);
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
+            if self.dry_run {
+                let _ = writeln!(err, "dry run: nothing was written");
+            }
             // A table that cannot be shown is no reason to fail.
             let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
         }

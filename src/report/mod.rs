@@ -15,6 +15,7 @@ use crate::outcome::{Outcome, Totals};
 mod cells;
 mod columns;
 mod csv;
+mod done;
 mod eval;
 mod html;
 mod json;

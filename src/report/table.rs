@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use super::Report;
 use super::cells::{has_sizes, hidden_note, select, statuses, trouble};
 use super::columns::{self, Column};
+use super::done::{done, recorded};
 use super::rows::Table;
 use crate::outcome::{Outcome, Spent};
 use crate::text::{count, printable, thousands};
@@ -40,9 +41,16 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
             row.extend(figures(&columns, &[outcome]));
         }
         table.rows.push(row);
-        let trouble = trouble(outcome).map(|trouble| format!("  {}", printable(&trouble)));
+        let one = report.files().len() == 1;
+        let remarks = [
+            done(outcome),
+            recorded(outcome).filter(|_| one),
+            trouble(outcome),
+        ];
         let next = table.rows.len();
-        table.remarks.extend(trouble.map(|trouble| (next, trouble)));
+        let remarks = remarks.into_iter().flatten();
+        let remarks = remarks.map(|remark| (next, format!("  {}", printable(&remark))));
+        table.remarks.extend(remarks);
     }
     if hidden > 0 {
         table.remarks.push((table.rows.len(), hidden_note(hidden)));

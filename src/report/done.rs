@@ -1,0 +1,100 @@
+//! What was done to an input, in one line for people: by kind, with the tokens that each saved; or why nothing was done.
+//!
+//! Says nothing that the outcome does not contain. Text from a transcript is not escaped here.
+
+use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status};
+use crate::text::{count, thousands};
+
+/// The kinds in the order in which a person would tell them.
+const KINDS: [ActionKind; 7] = [
+    ActionKind::Drop,
+    ActionKind::Clear,
+    ActionKind::Demote,
+    ActionKind::Offload,
+    ActionKind::Summarize,
+    ActionKind::Prune,
+    ActionKind::Restore,
+];
+
+/// What was done to an input, or why nothing was; `None` if its error says it.
+pub(super) fn done(outcome: &Outcome) -> Option<String> {
+    match outcome.status {
+        Status::Failed | Status::Rejected | Status::Unsupported => None,
+        Status::Skipped => {
+            let is_told = outcome.error.is_some();
+            (!is_told).then(|| "not read: an earlier run of ctxpack wrote it".to_owned())
+        }
+        Status::Unchanged => Some(format!("nothing to do: {}", main(outcome)?.reason)),
+        Status::Compacted => {
+            let all = || outcome.conversations.iter().flat_map(|c| &c.actions);
+            let kinds = KINDS.into_iter();
+            let parts: Vec<String> = kinds
+                .filter_map(|kind| part(kind, outcome, all()))
+                .collect();
+            match parts.is_empty() {
+                true => None,
+                false => Some(parts.join(", ")),
+            }
+        }
+    }
+}
+
+/// What the provider counted of the largest conversation, and how much of that the file holds.
+pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
+    let usage = main(outcome)?.usage?;
+    let content = usage.recorded.checked_sub(usage.overhead)?;
+    Some(format!(
+        "the agent recorded {} tokens: about {} outside the file + {} of its content",
+        thousands(usage.recorded),
+        thousands(usage.overhead),
+        thousands(content)
+    ))
+}
+
+/// The largest conversation.
+fn main(outcome: &Outcome) -> Option<&ConversationOutcome> {
+    let conversations = outcome.conversations.iter();
+    // Of equals the first one.
+    conversations
+        .rev()
+        .max_by_key(|conversation| conversation.tokens_before)
+}
+
+/// All that was done of one kind.
+fn part<'a>(
+    kind: ActionKind,
+    outcome: &Outcome,
+    actions: impl Iterator<Item = &'a Action>,
+) -> Option<String> {
+    let (mut number, mut before, mut after) = (0, 0, 0);
+    for action in actions.filter(|action| action.kind == kind) {
+        number += 1;
+        before += action.tokens_before;
+        after += action.tokens_after;
+    }
+    if number == 0 {
+        return None;
+    }
+    let what = match kind {
+        // They are not part of what a model sees, so they have no tokens.
+        ActionKind::Drop => return Some("dead lines dropped".to_owned()),
+        ActionKind::Clear => format!("{} cleared", count(number, "result")),
+        ActionKind::Demote => format!("{} moved to the store", count(number, "output")),
+        ActionKind::Offload => format!("{} offloaded", count(number, "result")),
+        ActionKind::Summarize => {
+            let summaries = outcome
+                .conversations
+                .iter()
+                .filter_map(|c| c.summary.as_ref());
+            let messages = summaries.map(|summary| summary.messages).sum();
+            format!("{} summarised", count(messages, "message"))
+        }
+        ActionKind::Prune => "messages removed".to_owned(),
+        ActionKind::Restore => format!("{} restored", count(number, "file")),
+    };
+    let sign = if after > before { '+' } else { '−' };
+    Some(format!(
+        "{what} {sign}{}",
+        thousands(before.abs_diff(after))
+    ))
+}
