@@ -354,10 +354,11 @@ fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
     }
 }
 
-/// Columns of the terminal.
+/// Columns of the terminal, or 100 without one. `COLUMNS` overrides it.
 pub(super) fn width() -> usize {
-    let columns = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.parse().ok());
+    let columns = std::env::var("COLUMNS").ok();
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    let of_terminal = || Some(usize::from(terminal_size::terminal_size()?.0.0));
+    let columns = columns.or_else(of_terminal);
     columns.filter(|columns| *columns >= 40).unwrap_or(100)
 }

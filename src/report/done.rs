@@ -24,7 +24,11 @@ pub(super) fn done(outcome: &Outcome) -> Option<String> {
             let is_told = outcome.error.is_some();
             (!is_told).then(|| "not read: an earlier run of ctxpack wrote it".to_owned())
         }
-        Status::Unchanged => Some(format!("nothing to do: {}", main(outcome)?.reason)),
+        Status::Unchanged => {
+            let why = main(outcome).map(|conversation| conversation.reason.as_str());
+            let why = why.filter(|why| !why.is_empty())?;
+            Some(format!("nothing done: {why}"))
+        }
         Status::Compacted => {
             let all = || outcome.conversations.iter().flat_map(|c| &c.actions);
             let kinds = KINDS.into_iter();
@@ -97,4 +101,50 @@ fn part<'a>(
         "{what} {sign}{}",
         thousands(before.abs_diff(after))
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn action(kind: ActionKind, tokens_before: u64, tokens_after: u64) -> Action {
+        Action {
+            kind,
+            line: 1,
+            message: 1,
+            tool: None,
+            reason: "why".to_owned(),
+            tokens_before,
+            tokens_after,
+        }
+    }
+
+    #[test]
+    fn kinds_add_up_and_reasons_are_told() {
+        let mut outcome = Outcome::unchanged(Path::new("a"), 1, "blake3:00");
+        assert_eq!(done(&outcome), None);
+        let mut conversation = ConversationOutcome::unchanged("main", "classes", 9_000, 9);
+        conversation.reason = "no layer is on".to_owned();
+        outcome.conversations.push(conversation);
+        let said = |outcome: &Outcome| done(outcome).unwrap();
+        assert_eq!(said(&outcome), "nothing done: no layer is on");
+        outcome.status = Status::Compacted;
+        outcome.conversations[0].actions = vec![
+            action(ActionKind::Restore, 0, 40),
+            action(ActionKind::Clear, 500, 10),
+            action(ActionKind::Drop, 0, 0),
+            action(ActionKind::Clear, 1_500, 10),
+        ];
+        assert_eq!(
+            said(&outcome),
+            "dead lines dropped, 2 results cleared −1 980, 1 file restored +40"
+        );
+        let skipped = Outcome::skipped(Path::new("b"));
+        assert_eq!(
+            said(&skipped),
+            "not read: an earlier run of ctxpack wrote it"
+        );
+    }
 }

@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
-use crate::report::cells::elide;
-
-/// The column that gives way is never cut shorter than this.
+/// The first column is never narrower than this, if a cell needs that much.
 const NAME_MIN: usize = 16;
 
-/// Rows under a header: words on the left, numbers on the right. The first column gives way.
+/// Rows under a header: words on the left, numbers on the right. A text that is too long for the first column has a line of its
+/// own: cut, it could be mistaken for another one.
 pub(super) struct Table {
     header: Vec<String>,
     /// Which columns are words.
@@ -34,27 +33,50 @@ impl Table {
         }
     }
 
-    pub(super) fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    /// The width of each column.
+    fn widths(&self) -> Vec<usize> {
         let mut widths = vec![0; self.header.len()];
         for row in self.rows.iter().chain([&self.header]) {
             for (widest, cell) in widths.iter_mut().zip(row) {
                 *widest = (*widest).max(cell.chars().count());
             }
         }
-        let gap = |i: usize| match i {
+        widths
+    }
+
+    /// What is written before a column.
+    fn gap(&self, column: usize) -> &'static str {
+        match column {
             0 => "",
-            i if self.joined.contains(&i) => " → ",
+            column if self.joined.contains(&column) => " → ",
             _ => "  ",
-        };
-        let wide = |(i, width): (usize, &usize)| width + gap(i).chars().count();
-        let others: usize = widths.iter().enumerate().skip(1).map(wide).sum();
+        }
+    }
+
+    /// The width of all columns but the first, with what is before each.
+    fn others(&self, widths: &[usize]) -> usize {
+        let wide = |(i, width): (usize, &usize)| width + self.gap(i).chars().count();
+        widths.iter().enumerate().skip(1).map(wide).sum()
+    }
+
+    /// Whether rows of `width` characters have room for every column.
+    pub(super) fn fits(&self, width: usize) -> bool {
+        self.others(&self.widths()) + NAME_MIN <= width
+    }
+
+    pub(super) fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
+        let mut widths = self.widths();
+        let others = self.others(&widths);
         widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
         let write_row = |row: &[String], out: &mut dyn Write| {
             let mut line = String::new();
             for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
-                line.push_str(gap(i));
-                if self.words.contains(&i) {
-                    line.push_str(&format!("{:<width$}", elide(cell, width)));
+                line.push_str(self.gap(i));
+                if i == 0 && cell.chars().count() > width {
+                    writeln!(out, "{cell}")?;
+                    line.push_str(&" ".repeat(width));
+                } else if self.words.contains(&i) {
+                    line.push_str(&format!("{cell:<width$}"));
                 } else {
                     line.push_str(&format!("{cell:>width$}"));
                 }
@@ -75,9 +97,60 @@ impl Table {
     }
 }
 
+/// The folder that all names are in, with its `/` at the end; "" for a single name.
+pub(super) fn common_folder<'n>(names: impl IntoIterator<Item = &'n str>) -> &'n str {
+    let mut names = names.into_iter();
+    let Some(first) = names.next() else { return "" };
+    let folder = |text: &str| text.rfind('/').map_or(0, |at| at + 1);
+    let mut common = folder(first);
+    let mut number = 1;
+    for name in names {
+        number += 1;
+        let alike = first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b);
+        let alike = alike.count().min(common);
+        // A character may differ in its second byte.
+        let alike = (0..=alike).rev().find(|at| first.is_char_boundary(*at));
+        common = folder(&first[..alike.unwrap_or_default()]);
+    }
+    if number > 1 { &first[..common] } else { "" }
+}
+
 /// A part of a whole, as `66.5%`.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let whole = u128::from(whole.max(1));
     let permille = (u128::from(part) * 2000 + whole) / (whole * 2);
     format!("{}.{}%", permille / 10, permille % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_share_a_folder() {
+        for (names, common) in [
+            (vec!["a/b/c.jsonl"], ""),
+            (vec!["a/b/c.jsonl", "a/b/d.jsonl"], "a/b/"),
+            (vec!["a/b/c.jsonl", "a/bc/d.jsonl"], "a/"),
+            (vec!["/x/1", "/y/1"], "/"),
+            (vec!["x", "y/1"], ""),
+            (vec!["é/1", "è/1"], ""),
+        ] {
+            assert_eq!(common_folder(names), common);
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_is_not_cut() {
+        let mut table = Table::new(["file", "tokens"]);
+        table.rows = vec![
+            vec!["a-name-of-thirty-characters-xx".to_owned(), "7".to_owned()],
+            vec!["short".to_owned(), "12".to_owned()],
+        ];
+        let mut out = Vec::new();
+        table.write(24, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let expected = "file              tokens\na-name-of-thirty-characters-xx\n                       7\nshort                 12\n";
+        assert_eq!(text, expected);
+    }
 }
