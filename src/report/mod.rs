@@ -21,6 +21,7 @@ mod html;
 mod json;
 pub mod jsonl;
 mod markdown;
+mod page;
 mod replay;
 mod rows;
 mod stats;
@@ -49,8 +50,11 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
         ReportFormat::Markdown => bytes.starts_with(b"**") && last_line().starts_with(b"ctxpack "),
         ReportFormat::Html => {
             let head = &bytes[..bytes.len().min(1024)];
+            let has = |what: &[u8]| memchr::memmem::find(head, what).is_some();
+            // The title is that of the first versions.
             bytes.starts_with(b"<!DOCTYPE html>")
-                && memchr::memmem::find(head, b"<title>ctxpack</title>").is_some()
+                && (has(b"<meta name=\"generator\" content=\"ctxpack ")
+                    || has(b"<title>ctxpack</title>"))
         }
     }
 }

@@ -1,0 +1,134 @@
+//! The page of a report on `compact`: what was saved, where, what was done and why, and every input with its edits.
+//!
+//! Only says what is on the page; how it looks and how it is made safe is the business of `page`.
+
+mod charts;
+mod rows;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use super::Report;
+use super::cells::{saved, statuses};
+use super::page::{Fact, List, Page, Table, Tone, amount, amount_of, figure};
+use crate::outcome::{Outcome, Status, Totals};
+
+/// Writes the page.
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let totals = report.head().totals();
+    let files = rows::Files::of(report.files());
+    let page = Page {
+        command: "compact",
+        headline: format!(
+            "{} → {} tokens, {} saved",
+            figure(totals.tokens_before),
+            figure(totals.tokens_after),
+            saved(totals.tokens_before, totals.tokens_after)
+        ),
+        lead: match totals.files {
+            0 => "No file was given.".to_owned(),
+            n => format!("{}: {}", amount_of(n, "file"), statuses(totals)),
+        },
+        bar: (totals.tokens_before > 0).then(|| change(totals.tokens_before, totals.tokens_after)),
+        facts: facts(totals),
+        lists: vec![List {
+            title: "Why nothing was done",
+            items: untouched(report.files()),
+        }],
+        charts: charts::of(report.files()),
+        table: Table {
+            what: "file",
+            columns: rows::columns(),
+            rows: &files,
+        },
+        policies: std::slice::from_ref(report.head().policy()),
+    };
+    super::page::write(&page, out)
+}
+
+/// An amount that changed, as the parts of a bar.
+fn change(before: u64, after: u64) -> Vec<(Tone, u64)> {
+    vec![
+        (Tone::Stays, before.min(after)),
+        (Tone::Gone, before.saturating_sub(after)),
+        (Tone::Added, after.saturating_sub(before)),
+    ]
+}
+
+fn facts(totals: &Totals) -> Vec<Fact> {
+    let change = |name, before: String, after: String, note: String| Fact {
+        name,
+        value: format!("{before} → {after}"),
+        note,
+    };
+    let mut facts = vec![
+        Fact {
+            name: "Tokens saved",
+            value: figure(totals.tokens_saved()),
+            note: format!(
+                "{} of the live windows",
+                saved(totals.tokens_before, totals.tokens_after)
+            ),
+        },
+        Fact {
+            name: "Files compacted",
+            value: figure(totals.compacted),
+            note: format!("of {}", figure(totals.files)),
+        },
+        change(
+            "Messages",
+            figure(totals.messages_before),
+            figure(totals.messages_after),
+            String::new(),
+        ),
+        change(
+            "Size",
+            amount(totals.bytes_before),
+            amount(totals.bytes_after),
+            format!("{} saved", saved(totals.bytes_before, totals.bytes_after)),
+        ),
+    ];
+    let trouble = totals.failed + totals.rejected;
+    if trouble + totals.degraded > 0 {
+        facts.push(Fact {
+            name: "Went wrong",
+            value: figure(trouble),
+            note: format!(
+                "{} failed, {} rejected, {} without all that was asked for",
+                figure(totals.failed),
+                figure(totals.rejected),
+                figure(totals.degraded)
+            ),
+        });
+    }
+    if let Some(spent) = &totals.spent {
+        facts.push(Fact {
+            name: "Requests for summaries",
+            value: figure(spent.requests),
+            note: format!(
+                "{} tokens in, {} out, {} from the store",
+                figure(spent.input_tokens),
+                figure(spent.output_tokens),
+                amount_of(spent.cached, "answer")
+            ),
+        });
+    }
+    facts
+}
+
+/// Why inputs are as they were, each reason with the number of inputs, the most frequent first.
+fn untouched(files: &[Outcome]) -> Vec<(u64, String)> {
+    let mut reasons: BTreeMap<String, u64> = BTreeMap::new();
+    for outcome in files.iter().filter(|o| o.status != Status::Compacted) {
+        let why = rows::why(outcome);
+        let reason = match why.is_empty() {
+            true => outcome.status.to_string(),
+            false => format!("{}: {why}", outcome.status),
+        };
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let mut reasons: Vec<(u64, String)> = reasons.into_iter().map(|(why, n)| (n, why)).collect();
+    // Stable, so that equally frequent ones are in the order of their words.
+    reasons.sort_by_key(|(n, _)| std::cmp::Reverse(*n));
+    reasons
+}
