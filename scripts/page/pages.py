@@ -72,6 +72,18 @@ def thousand(root, ctxpack, room):
     return room / "thousand.html"
 
 
+def others(root, ctxpack, room):
+    """The pages of the commands that only read, over one session and over several."""
+    corpus(root, room / "some", 6, "2MB", "claude-code")
+    pages = {}
+    for command in ["stats", "replay", "eval"]:
+        for folder in ["one", "some"]:
+            name = f"{command}-{folder}"
+            run(ctxpack, room, command, folder, "--report", f"{name}.html")
+            pages[name] = room / f"{name}.html"
+    return pages
+
+
 def many(page, room, rows):
     """A page whose rows are those of `page`, again and again under other names."""
     text = page.read_text()

@@ -1,8 +1,7 @@
 //! `ctxpack compact`: the job.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,6 +12,7 @@ use super::hooks::HookArgs;
 use super::limits::{LimitArgs, threads};
 use super::progress::Bar;
 use super::reading::{INPUT, passed_by};
+use super::reports::{self, OUTPUT, Planned, ReportArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
@@ -21,14 +21,10 @@ use crate::batch::{self, Destination, Effect, Found, Options, Overwrite, Ran};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
-use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, is_report, render, write_table};
-use crate::store::atomic::{Existing, Mode, Replace, sweep_beside};
-use crate::store::folder::Durability;
+use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, write_table};
+use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
 use crate::text::{count, printable};
-
-/// The heading of flags on outputs.
-const OUTPUT: &str = "Output";
 
 /// Make transcripts smaller.
 ///
@@ -70,9 +66,8 @@ pub(super) struct Compact {
     /// Do everything except write files, send requests and run hooks
     #[arg(short = 'n', long, help_heading = OUTPUT)]
     dry_run: bool,
-    /// Write a report as .json, .jsonl, .csv, .md or .html; repeatable
-    #[arg(long = "report", value_name = "FILE", help_heading = OUTPUT)]
-    reports: Vec<PathBuf>,
+    #[command(flatten)]
+    reports: ReportArgs,
     /// Do not write a report beside the outputs
     #[arg(long, conflicts_with = "reports", help_heading = OUTPUT)]
     no_report: bool,
@@ -95,18 +90,15 @@ impl Compact {
         let Chosen {
             effective, file, ..
         } = self.policy.resolve_with(self.shorthands.settings())?;
-        let formats = self
-            .reports
-            .iter()
-            .map(|path| ReportFormat::from_path(path))
-            .collect::<Result<Vec<_>>>()?;
+        let asked = self.reports.planned()?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let options = self.options(context, &effective.policy, replies)?;
-        for (path, format) in self.planned_reports(&formats) {
-            // Better said before hours of work than after.
-            if let Ok(spot) = Spot::named(&path, Missing::Refuse) {
-                self.existing_report(&spot, format)?;
-                if !self.dry_run {
+        let planned = self.planned_reports(asked);
+        // Better said before hours of work than after.
+        reports::check(&planned, options.overwrite)?;
+        if !self.dry_run {
+            for (path, _) in &planned {
+                if let Ok(spot) = Spot::named(path, Missing::Refuse) {
                     sweep_beside(&spot);
                 }
             }
@@ -141,7 +133,7 @@ impl Compact {
         let mut notices = Notices::of(report.files());
         passed_by(&found, &mut notices);
         context.notices(notices);
-        let unwritten = self.write_reports(report, &formats, &found);
+        let unwritten = self.write_reports(report, &planned, &found, options.overwrite);
         for error in faults.into_iter().chain(unwritten) {
             context.error(&error);
             exit = Exit::Partial;
@@ -191,12 +183,9 @@ impl Compact {
     }
 
     /// The reports on the run as a whole: where the user said, else at the top of the output folder.
-    fn planned_reports(&self, formats: &[ReportFormat]) -> Vec<(PathBuf, ReportFormat)> {
+    fn planned_reports(&self, asked: Vec<Planned>) -> Vec<Planned> {
         match &self.out_dir {
-            _ if !self.reports.is_empty() => {
-                let reports = self.reports.iter().cloned();
-                reports.zip(formats.iter().copied()).collect()
-            }
+            _ if !asked.is_empty() => asked,
             Some(folder) if !self.no_report && !self.dry_run => {
                 vec![(folder.join("ctxpack.stats.json"), ReportFormat::Json)]
             }
@@ -205,12 +194,17 @@ impl Compact {
     }
 
     /// Writes those, or else one beside each output; gives what went wrong.
-    fn write_reports(&self, report: Report, formats: &[ReportFormat], found: &Found) -> Vec<Error> {
-        let planned = self.planned_reports(formats);
+    fn write_reports(
+        &self,
+        report: Report,
+        planned: &[Planned],
+        found: &Found,
+        overwrite: Overwrite,
+    ) -> Vec<Error> {
         if !planned.is_empty() || self.no_report || self.dry_run {
-            let write = |(path, format): &(PathBuf, _)| {
+            let write = |(path, format): &Planned| {
                 let spot = Spot::named(path, Missing::Make)?;
-                self.write_report(spot, &report, *format)
+                reports::write(spot, &report, *format, overwrite)
             };
             return planned.iter().filter_map(|p| write(p).err()).collect();
         }
@@ -240,56 +234,11 @@ impl Compact {
                     Some(base) => Spot::below(base, &path, Missing::Make),
                     None => Spot::named(&path, Missing::Make),
                 };
-                spot.and_then(|spot| self.write_report(spot, &one, ReportFormat::Json))
-                    .err()
+                let write = |spot| reports::write(spot, &one, ReportFormat::Json, overwrite);
+                spot.and_then(write).err()
             })
             .collect()
     }
-
-    /// What may become of what is there.
-    fn existing_report(&self, spot: &Spot, format: ReportFormat) -> Result<Existing> {
-        if spot.look()?.is_none() {
-            return Ok(Existing::Refuse);
-        }
-        if self.overwrite {
-            return Ok(Existing::Overwrite);
-        }
-        let ends = ends(spot.read()?).map_err(|e| Error::io(spot.path(), "read", e))?;
-        if is_report(&ends, format) {
-            return Ok(Existing::Overwrite);
-        }
-        Err(Error::new(
-            ErrorKind::Exists,
-            "a file of that name exists, and it is not a report of ctxpack",
-        )
-        .at(spot.path())
-        .hint("--overwrite replaces it; --report FILE writes elsewhere"))
-    }
-
-    fn write_report(&self, spot: Spot, report: &Report, format: ReportFormat) -> Result<()> {
-        let path = &spot.path().to_owned();
-        let existing = self.existing_report(&spot, format)?;
-        let mut file = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
-        render(report, format, &mut file).map_err(|e| Error::io(path, "write the report", e))?;
-        file.commit().map(drop)
-    }
-}
-
-/// How a file begins and ends: enough to tell a report of ours, however large whatever is there may be.
-fn ends(mut file: File) -> io::Result<Vec<u8>> {
-    const ENOUGH: u64 = 64 << 10;
-    let length = file.metadata()?.len();
-    let mut bytes = Vec::new();
-    if length <= 2 * ENOUGH {
-        file.take(length).read_to_end(&mut bytes)?;
-        return Ok(bytes);
-    }
-    Read::by_ref(&mut file)
-        .take(ENOUGH)
-        .read_to_end(&mut bytes)?;
-    file.seek(SeekFrom::End(-(ENOUGH as i64)))?;
-    file.take(ENOUGH).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// `in.compact.jsonl` → `in.compact.stats.json`

@@ -9,6 +9,7 @@ use super::compact::{policy_ref, width};
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say};
 use super::replay::asking_nobody;
+use super::reports::{ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
 use super::{Context, Fault, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
@@ -54,6 +55,8 @@ pub(super) struct Eval {
     #[arg(long, value_name = "N")]
     max_invented: Option<u64>,
     #[command(flatten)]
+    reports: ReportArgs,
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -73,6 +76,7 @@ struct Chosen {
 
 impl Eval {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let planned = self.reports.checked()?;
         let names: Vec<Option<String>> = match &self.policies[..] {
             [] => vec![None],
             named => named.iter().cloned().map(Some).collect(),
@@ -100,6 +104,7 @@ impl Eval {
         let failed = say(context, &files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
+        let failed = !write_all(context, &planned, &evals) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let rows = match self.per_file {
             true => Rows::Sessions,

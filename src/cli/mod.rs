@@ -16,6 +16,7 @@ mod policy;
 mod progress;
 mod reading;
 mod replay;
+mod reports;
 mod schema;
 mod server;
 mod shape;

@@ -8,6 +8,7 @@ use clap::Args;
 use super::compact::{policy_ref, width};
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say};
+use super::reports::{ReportArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Job};
@@ -37,11 +38,14 @@ pub(super) struct Replay {
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
+    reports: ReportArgs,
+    #[command(flatten)]
     reading: Reading,
 }
 
 impl Replay {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let planned = self.reports.checked()?;
         let names: Vec<String> = match &self.policies[..] {
             [] => policy::presets()?.into_iter().map(|p| p.name).collect(),
             named => named.to_vec(),
@@ -62,6 +66,7 @@ impl Replay {
         let failed = say(context, &files);
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);
+        let failed = !write_all(context, &planned, &replays) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let detail = match self.timeline {
             true => Detail::Timeline,

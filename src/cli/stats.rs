@@ -7,6 +7,7 @@ use clap::Args;
 use super::compact::{policy_ref, width};
 use super::config::PolicyArgs;
 use super::reading::{Reading, say};
+use super::reports::{ReportArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Job};
@@ -35,11 +36,14 @@ pub(super) struct Stats {
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
+    reports: ReportArgs,
+    #[command(flatten)]
     reading: Reading,
 }
 
 impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let planned = self.reports.checked()?;
         let effective = self.policy.resolve()?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
@@ -55,6 +59,7 @@ impl Stats {
             files,
             self.top,
         );
+        let failed = !write_all(context, &planned, &report) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let view = View {
             width: width(),

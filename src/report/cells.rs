@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use crate::outcome::{Outcome, Status, Totals};
+use crate::outcome::{FileRecord, FileStatus, Outcome, Status, Totals};
 use crate::text::{count, thousands};
 
 /// A batch of up to this many inputs is shown whole.
@@ -67,6 +67,16 @@ pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
             thousands(target.tokens)
         )
     })
+}
+
+/// Why an input was not examined, by a command that only reads; empty if it was.
+pub(super) fn not_examined<T>(file: &FileRecord<T>) -> String {
+    match (&file.status, &file.error) {
+        (FileStatus::Examined, _) => String::new(),
+        (FileStatus::Unsupported(why), _) => why.to_string(),
+        (FileStatus::Failed, Some(error)) => format!("failed: {}", error.message),
+        (FileStatus::Failed, None) => "failed".to_owned(),
+    }
 }
 
 /// What went wrong with an input, or what it lacks, for reports that nothing follows.

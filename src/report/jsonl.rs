@@ -4,6 +4,8 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
 use super::json::write_line;
 use super::{Head, Report};
 use crate::outcome::Outcome;
@@ -14,6 +16,18 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         write_file(file, out)?;
     }
     write_totals(report.head(), out)
+}
+
+/// Writes a line for each of `files` and a last one, for reports of any command.
+pub(super) fn write_lines<T: Serialize>(
+    files: &[T],
+    last: &impl Serialize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for file in files {
+        write_line(file, out)?;
+    }
+    write_line(last, out)
 }
 
 /// Writes one input's line.

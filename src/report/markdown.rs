@@ -5,9 +5,9 @@
 
 use std::io::{self, Write};
 
-use super::Report;
 use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, told};
 use super::columns;
+use super::{PolicyRef, Report};
 use crate::outcome::Outcome;
 use crate::text::{count, printable, thousands};
 
@@ -49,12 +49,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if hidden > 0 {
         writeln!(out, "\n{}", hidden_note(hidden))?;
     }
-    writeln!(
-        out,
-        "\nctxpack {}, policy {}",
-        report.head().version,
-        quoted(&report.head().policy.name, NAME_MAX)
-    )
+    write_foot(std::slice::from_ref(report.head().policy()), out)
 }
 
 fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
@@ -73,9 +68,27 @@ fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
+/// The end of every Markdown report, by which it is known.
+pub(super) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Result<()> {
+    let names: Vec<String> = policies
+        .iter()
+        .map(|policy| quoted(&policy.name, NAME_MAX))
+        .collect();
+    let noun = match names.len() {
+        1 => "policy",
+        _ => "policies",
+    };
+    writeln!(
+        out,
+        "\nctxpack {}, {noun} {}",
+        env!("CARGO_PKG_VERSION"),
+        names.join(", ")
+    )
+}
+
 /// Foreign text as code. Tags and not backticks: within those, nothing could be escaped; GitHub looks for
 /// mentions and issue numbers in neither.
-fn quoted(text: &str, max: usize) -> String {
+pub(super) fn quoted(text: &str, max: usize) -> String {
     let shown = printable(text);
     let mut out = String::from("<code>");
     for c in elide(&shown, max).chars() {

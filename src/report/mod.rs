@@ -46,7 +46,13 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
     match format {
         ReportFormat::Json => bytes.starts_with(b"{\n  \"schema_version\":"),
         ReportFormat::Jsonl => last_line().starts_with(b"{\"schema_version\":"),
-        ReportFormat::Csv => bytes.starts_with(b"input,output,format,status,"),
+        ReportFormat::Csv => [
+            &b"input,output,format,status,"[..],
+            b"path,format,status,",
+            b"path,session,",
+        ]
+        .iter()
+        .any(|head| bytes.starts_with(head)),
         ReportFormat::Markdown => bytes.starts_with(b"**") && last_line().starts_with(b"ctxpack "),
         ReportFormat::Html => {
             let head = &bytes[..bytes.len().min(1024)];
@@ -202,15 +208,23 @@ impl ReportFormat {
     }
 }
 
-/// Writes `report` in `format`, piece by piece: give it a buffered writer.
-///
-/// Errors are the writer's.
-pub fn render(report: &Report, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
-    match format {
-        ReportFormat::Json => json::write_pretty(report, out),
-        ReportFormat::Jsonl => jsonl::write(report, out),
-        ReportFormat::Csv => csv::write(report, out),
-        ReportFormat::Markdown => markdown::write(report, out),
-        ReportFormat::Html => html::write(report, out),
+/// What a command has to report, in every format.
+pub trait Render {
+    /// Writes it in `format`, piece by piece: give it a buffered writer.
+    ///
+    /// # Errors
+    /// The writer's.
+    fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()>;
+}
+
+impl Render for Report {
+    fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            ReportFormat::Json => json::write_pretty(self, out),
+            ReportFormat::Jsonl => jsonl::write(self, out),
+            ReportFormat::Csv => csv::write(self, out),
+            ReportFormat::Markdown => markdown::write(self, out),
+            ReportFormat::Html => html::write(self, out),
+        }
     }
 }

@@ -2,8 +2,13 @@
 
 use std::io::{self, Write};
 
+use super::markdown::quoted;
+
 /// The first column is never narrower than this, if a cell needs that much.
 const NAME_MIN: usize = 16;
+
+/// The longest cell of words in Markdown, in characters.
+const MARKDOWN_MAX: usize = 120;
 
 /// Rows under a header: words on the left, numbers on the right. A text that is too long for the first column has a line of its
 /// own: cut, it could be mistaken for another one.
@@ -31,6 +36,46 @@ impl Table {
             remarks: Vec::new(),
             note: None,
         }
+    }
+
+    /// Writes the table as Markdown, its note below it.
+    pub(super) fn write_markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let columns = self.header.len();
+        let cell = |(at, text): (usize, &String)| match self.words.contains(&at) && !text.is_empty()
+        {
+            true => quoted(text, MARKDOWN_MAX),
+            false => text.clone(),
+        };
+        writeln!(
+            out,
+            "| {} |",
+            self.header
+                .iter()
+                .map(|h| quoted(h, MARKDOWN_MAX))
+                .collect::<Vec<_>>()
+                .join(" | ")
+        )?;
+        let align = |at| {
+            if self.words.contains(&at) {
+                "---"
+            } else {
+                "---:"
+            }
+        };
+        writeln!(
+            out,
+            "| {} |",
+            (0..columns).map(align).collect::<Vec<_>>().join(" | ")
+        )?;
+        for row in &self.rows {
+            let mut cells: Vec<String> = row.iter().enumerate().map(cell).collect();
+            cells.resize(columns, String::new());
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+        for line in self.note.iter().flat_map(|note| note.lines()) {
+            writeln!(out, "\n{}", quoted(line, MARKDOWN_MAX))?;
+        }
+        Ok(())
     }
 
     /// The width of each column.

@@ -173,7 +173,7 @@ fn text(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {
 }
 
 fn rendered(files: Vec<Outcome>, format: ReportFormat) -> String {
-    text(|out| render(&Report::new(policy(), files), format, out))
+    text(|out| Report::new(policy(), files).render(format, out))
 }
 
 fn table(files: Vec<Outcome>, width: usize) -> String {
@@ -191,7 +191,7 @@ fn each_format_renders_the_sample_as_its_document_says() {
     ];
     for (format, document) in documents {
         let expected = document.replace("{VERSION}", env!("CARGO_PKG_VERSION"));
-        let mut written = text(|out| render(&sample(), format, out));
+        let mut written = text(|out| sample().render(format, out));
         // The style and the script are in files of their own, their hashes tested beside them.
         for (name, start, end) in [
             ("style", "<style>", "</style>"),
@@ -249,7 +249,7 @@ fn a_streamed_report_is_the_rendered_one() {
     });
     assert_eq!(
         streamed,
-        text(|out| render(&report, ReportFormat::Jsonl, out))
+        text(|out| report.render(ReportFormat::Jsonl, out))
     );
 }
 

@@ -230,3 +230,44 @@ fn paths_are_reported_as_they_were_given() {
         "./in/anthropic.jsonl"
     );
 }
+
+#[test]
+fn commands_that_only_read_write_reports_too() {
+    let (before, _) = sample();
+    let place = Place::with(&[("in/a.jsonl", before.as_str()), ("mine.html", "<p>mine")]);
+    for command in ["stats", "replay", "eval"] {
+        let reports = ["json", "jsonl", "csv", "md", "html"];
+        let flags: String = reports
+            .map(|form| format!(" --report r/{command}.{form}"))
+            .concat();
+        for _ in 0..2 {
+            // The second time its own reports are replaced.
+            place.run(&format!("{command} in{flags}")).exits(0);
+        }
+        let json = place.json(&format!("r/{command}.json"));
+        let jsonl = place.text(&format!("r/{command}.jsonl"));
+        let lines: Vec<Value> = jsonl
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), 2, "{command}");
+        assert_eq!(lines[0], json["files"][0], "{command}");
+        assert_eq!(lines[1]["totals"], json["totals"], "{command}");
+        assert!(place.text(&format!("r/{command}.csv")).starts_with("path,"));
+        let markdown = place.text(&format!("r/{command}.md"));
+        assert!(
+            markdown.starts_with("**") && markdown.contains("\n| "),
+            "{markdown}"
+        );
+        let page = place.text(&format!("r/{command}.html"));
+        assert!(
+            page.contains(&format!("ctxpack {command}</p>")),
+            "{command}"
+        );
+        place
+            .run(&format!("{command} in --report mine.html"))
+            .exits(2)
+            .says(&["it is not a report of ctxpack"]);
+        assert_eq!(place.text("mine.html"), "<p>mine");
+    }
+}

@@ -26,7 +26,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
-use crate::report::{Replays, Report, ReportFormat, render, write_replay_json};
+use crate::report::{Render, Replays, Report, ReportFormat, write_replay_json};
 use crate::store::atomic::{Existing, Mode, write};
 use crate::store::folder::Durability;
 use crate::store::{Missing, Spot, Store, read_regular};
@@ -149,7 +149,8 @@ impl Check {
         let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline, Some(&store));
         let mut stats = Vec::new();
         let report = Report::new(policy_ref(&effective), vec![outcome]);
-        render(&report, ReportFormat::Json, &mut stats)
+        report
+            .render(ReportFormat::Json, &mut stats)
             .map_err(|e| Error::io(case, "render the report", e))?;
         let stats: Value = parse(&stats, case)?;
 

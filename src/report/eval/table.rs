@@ -12,18 +12,24 @@ use crate::text::{count, printable, thousands};
 ///
 /// Errors are the writer's.
 pub fn write(evals: &Evals, rows: Rows, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    for budget in &evals.budgets {
-        let scores = of_budget(&evals.totals.scores, *budget);
-        if !scores.is_empty() {
-            table(format!("budget {budget}%"), &scores).write(width, out)?;
-            writeln!(out)?;
-        }
+    for table in budgets(evals) {
+        table.write(width, out)?;
+        writeln!(out)?;
     }
     match rows {
         Rows::Totals => {}
         Rows::Sessions => sessions(evals, width, out)?,
     }
     writeln!(out, "{}", note(&evals.totals))
+}
+
+/// A table for each budget.
+pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
+    let budgets = evals.budgets.iter().filter_map(|budget| {
+        let scores = of_budget(&evals.totals.scores, *budget);
+        (!scores.is_empty()).then(|| table(format!("budget {budget}%"), &scores))
+    });
+    budgets.collect()
 }
 
 fn sessions(evals: &Evals, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -96,7 +102,7 @@ fn table(title: String, scores: &[&MethodScores]) -> Table {
 }
 
 /// How much was measured, and what was not.
-fn note(totals: &Totals) -> String {
+pub(super) fn note(totals: &Totals) -> String {
     let mut note = format!(
         "{} in {}; percent, tokens by cl100k_base",
         count(totals.cuts, "cut"),
@@ -128,7 +134,7 @@ fn note(totals: &Totals) -> String {
     note
 }
 
-fn why(skipped: Skipped) -> &'static str {
+pub(super) fn why(skipped: Skipped) -> &'static str {
     match skipped {
         Skipped::CompactedFromTheStart => "compacted from the start",
         Skipped::NoCut => "with no place for a cut",

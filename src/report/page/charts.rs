@@ -52,7 +52,12 @@ fn bars(chart: &Bars, out: &mut dyn Write) -> io::Result<()> {
         legend(chart.parts.iter().copied(), out)?;
     }
     let longest = chart.bars.iter().map(length).max().unwrap_or(0);
-    writeln!(out, "<table class=\"bars\">")?;
+    let is_long = |bar: &Bar| bar.name.chars().count() > LONG_NAME;
+    let class = match chart.bars.iter().any(is_long) {
+        true => "bars tall",
+        false => "bars",
+    };
+    writeln!(out, "<table class=\"{class}\">")?;
     for bar in &chart.bars {
         let note = match bar.note.is_empty() {
             true => String::new(),
@@ -116,8 +121,11 @@ pub(super) fn percent(part: f64, whole: f64) -> f64 {
     }
 }
 
+/// A longer name stands above its bar.
+const LONG_NAME: usize = 20;
+
 /// How many tones without a meaning there are.
-const NTH: usize = 6;
+const NTH: usize = 8;
 
 impl Tone {
     /// Its class in the style sheet.
@@ -126,7 +134,7 @@ impl Tone {
             Tone::Stays => "stays",
             Tone::Gone => "gone",
             Tone::Added => "added",
-            Tone::Nth(n) => ["t0", "t1", "t2", "t3", "t4", "t5"][n % NTH],
+            Tone::Nth(n) => ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7"][n % NTH],
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::report::PolicyRef;
 pub(super) const STYLE: &str = include_str!("page.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
 /// What the content policy allows: SHA-256 of the two, in base 64.
-pub(super) const STYLE_HASH: &str = "NlZUGEv2gsCBuZ5daWFnfsloOKwTjs+qxpHymbOyOuc=";
-pub(super) const SCRIPT_HASH: &str = "I/rNhY1x80fp6Di2SBzrZ+uIybyddBgVMvQKuS40rHQ=";
+pub(super) const STYLE_HASH: &str = "yjMrmpHMr4mE/mEh8V6HMK6fUw36owJYPY/0FXO1MU8=";
+pub(super) const SCRIPT_HASH: &str = "Bf34Shwa2w0dKiBFMszPynNfbly9oSjwYgJkDLgavhA=";
 
 /// Without a script, this many rows are shown.
 const ROWS_WITHOUT_SCRIPT: usize = 50;

@@ -57,7 +57,6 @@ pub(super) struct List {
 }
 
 /// A chart.
-#[allow(dead_code, reason = "curves are for stats, replay and eval")]
 pub(super) enum Chart {
     /// Horizontal bars of several parts.
     Bars(Bars),
@@ -120,7 +119,6 @@ pub(super) struct Axis {
 
 /// The unit of an axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "as curves")]
 pub(super) enum Unit {
     /// Whole numbers, such as tokens or turns.
     One,
@@ -140,7 +138,6 @@ pub(super) struct Line {
 
 /// A colour by its meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "as curves")]
 pub(super) enum Tone {
     /// What is still there.
     Stays,

@@ -147,8 +147,9 @@
     } else if (!widest) {
       for (const row of rows) widest = Math.max(widest, row[column].length);
     }
-    const heading = Math.max(...columns[column].heading.split(" ").map((w) => w.length)) + 2;
-    col.style.width = `calc(${Math.min(Math.max(widest, heading), 24)}ch + 1.4rem)`;
+    // Headings are in smaller type, and have an arrow.
+    const heading = 0.85 * Math.max(...columns[column].heading.split(" ").map((w) => w.length)) + 1.6;
+    col.style.width = `calc(${Math.min(Math.max(widest, heading), 24)}ch + 1.1rem)`;
   }
 
   const fill = (row) => {
@@ -284,7 +285,7 @@
   filter.type = "search";
   filter.autocomplete = "off";
   filter.spellcheck = false;
-  filter.placeholder = "name, status, format, reason";
+  filter.placeholder = "words that a row has";
   let waiting = 0;
   filter.addEventListener("input", () => {
     clearTimeout(waiting);

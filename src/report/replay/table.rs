@@ -45,7 +45,7 @@ pub fn write(
 }
 
 /// The sums for each policy over all inputs.
-fn policies(replays: &Replays) -> Table {
+pub(super) fn policies(replays: &Replays) -> Table {
     let totals = &replays.totals;
     let mut table = Table::new([
         "policy",
@@ -91,7 +91,7 @@ fn policies(replays: &Replays) -> Table {
 }
 
 /// What each policy sends for each input.
-fn files(replays: &Replays) -> Table {
+pub(super) fn files(replays: &Replays) -> Table {
     let whole = |file: &FileRecord<FileReplay>| {
         file.found
             .sessions

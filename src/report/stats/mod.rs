@@ -2,6 +2,8 @@
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
+mod page;
+mod render;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -23,7 +23,24 @@ const PLACE_MAX: usize = 40;
 ///
 /// Errors are the writer's.
 pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
-    let View { width, top, .. } = view;
+    let [files, others] = parts(stats, view);
+    for table in files {
+        table.write(view.width, out)?;
+    }
+    if stats.totals.counted == 0 {
+        return Ok(());
+    }
+    writeln!(out, "{}", whereabouts(&stats.totals.counts))?;
+    for table in others {
+        writeln!(out)?;
+        table.write(view.width, out)?;
+    }
+    Ok(())
+}
+
+/// The table of inputs; and those of what they hold, without empty ones.
+pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
+    let top = view.top;
     let counts = &stats.totals.counts;
     let mut shown: Vec<&FileRecord<FileStats>> = stats.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
@@ -31,11 +48,10 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     shown.truncate(FILES_SHOWN);
     shown.sort_by(|a, b| a.path.cmp(&b.path));
 
-    files(stats, &shown).write(width, out)?;
+    let inputs = vec![files(stats, &shown)];
     if stats.totals.counted == 0 {
-        return Ok(());
+        return [inputs, Vec::new()];
     }
-    writeln!(out, "{}", whereabouts(counts))?;
     let whole = counts.live.tokens;
     let share = |tokens: u64| vec![thousands(tokens), percent(tokens, whole)];
     let mut tables = Vec::new();
@@ -79,11 +95,8 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     tables.push(thresholds(stats));
     tables.push(presets(stats));
     tables.push(estimates(stats, &shown));
-    for table in tables.iter().filter(|table| !table.rows.is_empty()) {
-        writeln!(out)?;
-        table.write(width, out)?;
-    }
-    Ok(())
+    tables.retain(|table| !table.rows.is_empty());
+    [inputs, tables]
 }
 
 fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {

@@ -60,7 +60,7 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
 }
 
 /// A conversation's file, and its id where there are several in it.
-fn name_of(file: &FileRecord<FileStats>, conversation: &ConversationStats) -> String {
+pub(super) fn name_of(file: &FileRecord<FileStats>, conversation: &ConversationStats) -> String {
     let name = match file.found.conversations.len() {
         1 => file.path.clone(),
         _ => format!("{} {}", file.path, conversation.id),

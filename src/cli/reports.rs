@@ -1,0 +1,128 @@
+//! `--report FILE`: where reports go, what may be replaced there, and how they are written.
+//!
+//! One way for every command. Never replaces a file that is no report of ctxpack, unless the user says so.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Context;
+use crate::batch::Overwrite;
+use crate::error::{Error, ErrorKind, Result};
+use crate::report::{Render, ReportFormat, is_report};
+use crate::store::atomic::{Existing, Mode, Replace, sweep_beside};
+use crate::store::folder::Durability;
+use crate::store::{Missing, Spot};
+
+/// The heading of flags on outputs.
+pub(super) const OUTPUT: &str = "Output";
+
+/// Which reports are written.
+#[derive(Debug, Args)]
+pub(super) struct ReportArgs {
+    /// Write a report as .json, .jsonl, .csv, .md or .html; repeatable
+    #[arg(long = "report", value_name = "FILE", help_heading = OUTPUT)]
+    reports: Vec<PathBuf>,
+}
+
+/// A report that is to be written.
+pub(super) type Planned = (PathBuf, ReportFormat);
+
+impl ReportArgs {
+    /// The reports that were asked for; an extension that names no format is a usage error.
+    pub(super) fn planned(&self) -> Result<Vec<Planned>> {
+        let reports = self.reports.iter();
+        reports
+            .map(|path| Ok((path.clone(), ReportFormat::from_path(path)?)))
+            .collect()
+    }
+
+    /// The same, for a command that only reads: what cannot be written is said before the work.
+    pub(super) fn checked(&self) -> Result<Vec<Planned>> {
+        let planned = self.planned()?;
+        check(&planned, Overwrite::OwnOnly)?;
+        for (path, _) in &planned {
+            if let Ok(spot) = Spot::named(path, Missing::Refuse) {
+                sweep_beside(&spot);
+            }
+        }
+        Ok(planned)
+    }
+}
+
+/// Fails if a report would replace what it may not.
+pub(super) fn check(planned: &[Planned], overwrite: Overwrite) -> Result<()> {
+    for (path, format) in planned {
+        if let Ok(spot) = Spot::named(path, Missing::Refuse) {
+            existing(&spot, *format, overwrite)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes all of them, and says what went wrong; whether all were written.
+pub(super) fn write_all(context: &Context, planned: &[Planned], report: &dyn Render) -> bool {
+    let mut all = true;
+    for (path, format) in planned {
+        let spot = Spot::named(path, Missing::Make);
+        if let Err(error) = spot.and_then(|spot| write(spot, report, *format, Overwrite::OwnOnly)) {
+            context.error(&error);
+            all = false;
+        }
+    }
+    all
+}
+
+/// Writes one report.
+pub(super) fn write(
+    spot: Spot,
+    report: &dyn Render,
+    format: ReportFormat,
+    overwrite: Overwrite,
+) -> Result<()> {
+    let path = &spot.path().to_owned();
+    let existing = existing(&spot, format, overwrite)?;
+    let mut file = Replace::create(spot, existing, Mode::Default, Durability::Lazy)?;
+    let written = report.render(format, &mut file);
+    written.map_err(|e| Error::io(path, "write the report", e))?;
+    file.commit().map(drop)
+}
+
+/// What may become of what is there.
+fn existing(spot: &Spot, format: ReportFormat, overwrite: Overwrite) -> Result<Existing> {
+    if spot.look()?.is_none() {
+        return Ok(Existing::Refuse);
+    }
+    if overwrite == Overwrite::Any {
+        return Ok(Existing::Overwrite);
+    }
+    let ends = ends(spot.read()?).map_err(|e| Error::io(spot.path(), "read", e))?;
+    if is_report(&ends, format) {
+        return Ok(Existing::Overwrite);
+    }
+    Err(Error::new(
+        ErrorKind::Exists,
+        "a file of that name exists, and it is not a report of ctxpack",
+    )
+    .at(spot.path())
+    .hint("--overwrite replaces it, where a command has it; --report FILE writes elsewhere"))
+}
+
+/// How a file begins and ends: enough to tell a report of ours, however large whatever is there may be.
+fn ends(mut file: File) -> io::Result<Vec<u8>> {
+    const ENOUGH: u64 = 64 << 10;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    if length <= 2 * ENOUGH {
+        file.take(length).read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    Read::by_ref(&mut file)
+        .take(ENOUGH)
+        .read_to_end(&mut bytes)?;
+    file.seek(SeekFrom::End(-(ENOUGH as i64)))?;
+    file.take(ENOUGH).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,200 @@
+//! The page of `eval`: the tokens that are kept against what can still be found, for each method and budget.
+//!
+//! Means are over sessions, as in every other format.
+
+use std::io::{self, Write};
+
+use super::Evals;
+use super::table::why;
+use crate::eval::{Kind, MethodScores, Metric};
+use crate::report::page::{
+    self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page, Rows,
+    Table, Tone, Unit, amount_of, figure,
+};
+
+/// The metrics that have a column.
+const SHOWN: [Metric; 8] = [
+    Metric::Used,
+    Metric::Need,
+    Metric::Grounded,
+    Metric::Far,
+    Metric::User,
+    Metric::Modified,
+    Metric::Commands,
+    Metric::Errors,
+];
+
+/// Writes the page.
+pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
+    let totals = &evals.totals;
+    let best = totals
+        .scores
+        .iter()
+        .filter(|of| of.kind == Kind::Policy)
+        .filter_map(|of| Some((of, of.scores.share(Metric::Need)?)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let page = Page {
+        command: "eval",
+        headline: match best {
+            Some((of, need)) => format!(
+                "{} keeps {need:.1}% of what is needed in {}% of the tokens",
+                of.method, of.budget
+            ),
+            None => "Nothing was measured".to_owned(),
+        },
+        lead: format!(
+            "{} in {}; tokens by {}.",
+            amount_of(totals.cuts, "cut"),
+            amount_of(totals.sessions, "session"),
+            evals.vocabulary
+        ),
+        bar: None,
+        facts: facts(evals),
+        lists: vec![List {
+            title: "Not measured",
+            items: totals
+                .skipped
+                .iter()
+                .map(|(skipped, n)| (*n, why(*skipped).to_owned()))
+                .chain((totals.unsupported > 0).then(|| (totals.unsupported, "unsupported".into())))
+                .chain((totals.failed > 0).then(|| (totals.failed, "failed".into())))
+                .collect(),
+        }],
+        charts: vec![
+            curves(
+                evals,
+                "Kept against needed",
+                Metric::Need,
+                "names that are needed later, in percent",
+            ),
+            curves(
+                evals,
+                "Kept against the user's words",
+                Metric::User,
+                "sentences of the user, in percent",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        table: Table {
+            what: "method",
+            columns: columns(),
+            rows: &Methods(&totals.scores),
+        },
+        policies: &evals.policies,
+    };
+    page::write(&page, out)
+}
+
+fn facts(evals: &Evals) -> Vec<Fact> {
+    let scores = evals.totals.scores.iter();
+    let policies = scores.filter(|of| of.kind == Kind::Policy);
+    let (mut over, mut invented) = (0, 0);
+    for of in policies {
+        over += of.scores.over;
+        invented += of.scores.invented;
+    }
+    vec![
+        Fact {
+            name: "Over the budget",
+            value: figure(over),
+            note: "times, by policies".to_owned(),
+        },
+        Fact {
+            name: "Invented names",
+            value: figure(invented),
+            note: "by policies".to_owned(),
+        },
+    ]
+}
+
+/// What is kept of one kind, against the tokens that are kept, a line a method.
+fn curves(evals: &Evals, title: &'static str, metric: Metric, name: &'static str) -> Option<Chart> {
+    let mut lines: Vec<Line> = Vec::new();
+    for of in &evals.totals.scores {
+        let Some((x, y)) = of.scores.share(Metric::Used).zip(of.scores.share(metric)) else {
+            continue;
+        };
+        match lines.iter_mut().find(|line| line.name == of.method) {
+            Some(line) => line.points.push((x, y)),
+            None => {
+                let number = lines.len();
+                lines.push(Line {
+                    name: of.method.clone(),
+                    tone: Tone::Nth(number),
+                    points: vec![(x, y)],
+                    marks: Vec::new(),
+                });
+            }
+        }
+    }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    }
+    (!lines.is_empty()).then(|| {
+        Chart::Curves(Curves {
+            title,
+            about: "Higher and further left is better; a dot for each budget.".to_owned(),
+            x: Axis {
+                name: "tokens kept, in percent",
+                unit: Unit::Percent,
+            },
+            y: Axis {
+                name,
+                unit: Unit::Percent,
+            },
+            lines,
+            limits: Vec::new(),
+        })
+    })
+}
+
+fn columns() -> Vec<Column> {
+    let column = |heading, kind| Column { heading, kind };
+    let mut columns = vec![
+        column("method", ColumnKind::Name),
+        column("kind", ColumnKind::Word),
+        column("budget", ColumnKind::Share),
+    ];
+    columns.extend(SHOWN.map(|metric| column(metric.name(), ColumnKind::Share)));
+    columns.push(column("over", ColumnKind::Number));
+    columns.push(column("invented", ColumnKind::Number));
+    columns
+}
+
+struct Methods<'r>(&'r [MethodScores]);
+
+impl Rows for Methods<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+        let of = &self.0[at];
+        let kind = match of.kind {
+            Kind::Policy => "policy",
+            Kind::Baseline => "baseline",
+        };
+        let mut cells = vec![
+            Cell::Text(of.method.as_str().into()),
+            Cell::Text(kind.into()),
+            Cell::Share(of.budget / 100.0),
+        ];
+        cells.extend(SHOWN.map(|metric| match of.scores.share(metric) {
+            Some(share) => Cell::Share(share / 100.0),
+            None => Cell::Nothing,
+        }));
+        cells.push(Cell::Number(of.scores.over));
+        cells.push(Cell::Number(of.scores.invented));
+        cells
+    }
+
+    fn detail(&self, at: usize) -> Option<Detail> {
+        let examples = &self.0[at].scores.examples;
+        (!examples.is_empty()).then(|| Detail {
+            facts: vec![("invented", examples.join(", "))],
+            tables: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,294 @@
+//! The page of `replay`: what each policy sends, and how the context grows and shrinks over a session's requests.
+//!
+//! The largest sessions have a curve; what happened at each step unfolds below its row.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use super::Replays;
+use crate::policy::Layer;
+use crate::replay::{PolicyReplay, SessionReplay, Step, Verdict};
+use crate::report::page::{
+    self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
+    Fact, Line, Page, Rows, Table, Tone, Unit, amount_of, figure, unbroken,
+};
+use crate::report::rows::percent;
+
+/// How many sessions have curves.
+const SESSIONS: usize = 4;
+/// The most events below a row.
+const EVENTS: usize = 200;
+
+/// A session of a file under one policy: a row.
+type Row<'r> = (&'r str, &'r SessionReplay, &'r PolicyReplay);
+
+/// Writes the page.
+pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
+    let totals = &replays.totals;
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for file in &replays.files {
+        for session in &file.found.sessions {
+            let policies = session.policies.iter();
+            rows.extend(policies.map(|policy| (file.path.as_str(), session, policy)));
+        }
+    }
+    let least = totals.policies.iter().min_by_key(|p| p.tokens.sent);
+    let page = Page {
+        command: "replay",
+        headline: match least {
+            Some(least) if totals.policies.len() > 1 => {
+                format!(
+                    "{} sends least: {}",
+                    least.policy,
+                    percent(least.tokens.sent, totals.whole.sent)
+                )
+            }
+            Some(one) => format!(
+                "{} sends {} of the whole",
+                one.policy,
+                percent(one.tokens.sent, totals.whole.sent)
+            ),
+            None => "Nothing was replayed".to_owned(),
+        },
+        lead: format!(
+            "Of the tokens that would be sent without compaction; by the estimator {}.",
+            replays.estimator
+        ),
+        bar: None,
+        facts: vec![
+            Fact {
+                name: "Sent without compaction",
+                value: figure(totals.whole.sent),
+                note: "tokens".to_owned(),
+            },
+            Fact {
+                name: "Requests",
+                value: figure(totals.requests),
+                note: format!("in {}", amount_of(totals.sessions, "session")),
+            },
+            Fact {
+                name: "Largest request",
+                value: figure(totals.whole.peak),
+                note: "tokens, without compaction".to_owned(),
+            },
+        ],
+        lists: Vec::new(),
+        charts: charts(replays),
+        table: Table {
+            what: "session",
+            columns: columns(),
+            rows: &Sessions(rows),
+        },
+        policies: &replays.policies,
+    };
+    page::write(&page, out)
+}
+
+fn charts(replays: &Replays) -> Vec<Chart> {
+    let totals = &replays.totals;
+    let sent = totals.policies.iter().map(|policy| {
+        let (sent, whole) = (policy.tokens.sent, totals.whole.sent);
+        let lost = policy.tokens.cache_lost.min(sent);
+        Bar {
+            name: policy.policy.clone(),
+            note: format!(
+                "{}, {}",
+                amount_of(policy.done.compactions, "compaction"),
+                amount_of(policy.done.edits, "edit")
+            ),
+            parts: vec![
+                (Tone::Stays, sent - lost),
+                (Tone::Added, lost),
+                (Tone::Gone, whole.saturating_sub(sent)),
+            ],
+            value: format!("{}, {}", figure(sent), percent(sent, whole)),
+        }
+    });
+    let mut charts = vec![Chart::Bars(Bars {
+        title: "Tokens sent",
+        about:
+            "Over all requests, by each policy; what a prompt cache held in vain is paid in full."
+                .to_owned(),
+        parts: vec![
+            (Tone::Stays, "sent"),
+            (Tone::Added, "of it lost to the cache"),
+            (Tone::Gone, "saved"),
+        ],
+        bars: sent.collect(),
+    })];
+    let sessions = replays.files.iter();
+    let sessions = sessions.flat_map(|f| f.found.sessions.iter().map(move |s| (f, s)));
+    let mut sessions: Vec<_> = sessions.filter(|(_, s)| s.requests > 1).collect();
+    // Stable, so that equal ones come in path order.
+    sessions.sort_by_key(|(_, session)| Reverse(session.whole.sent));
+    for (file, session) in sessions.into_iter().take(SESSIONS) {
+        charts.push(curves(&file.path, session));
+    }
+    charts
+}
+
+fn curves(path: &str, session: &SessionReplay) -> Chart {
+    let policies = session.policies.iter().enumerate();
+    let lines = policies.map(|(number, policy)| Line {
+        name: policy.policy.clone(),
+        tone: Tone::Nth(number),
+        points: points(policy),
+        marks: policy.steps.iter().filter_map(mark).collect(),
+    });
+    let limits = match &session.policies[..] {
+        [one] => one
+            .threshold
+            .map(|limit| (limit as f64, "trigger".to_owned())),
+        _ => None,
+    };
+    Chart::Curves(Curves {
+        title: "Context over requests",
+        about: format!(
+            "{path}, {}; as each policy counts. A dot is a compaction.",
+            session.id
+        ),
+        x: Axis {
+            name: "request",
+            unit: Unit::One,
+        },
+        y: Axis {
+            name: "tokens",
+            unit: Unit::One,
+        },
+        lines: lines.collect(),
+        limits: limits.into_iter().collect(),
+    })
+}
+
+/// The window at the end of each turn, and before and after each step at which something happened.
+fn points(policy: &PolicyReplay) -> Vec<(f64, f64)> {
+    let mut points = vec![(0.0, 0.0)];
+    let mut requests = 0;
+    let mut steps = policy.steps.iter().peekable();
+    for turn in &policy.turns {
+        requests += turn.requests;
+        while let Some(step) = steps.next_if(|step| step.turn <= turn.turn) {
+            let at = step.request as f64;
+            points.extend([(at, step.before as f64), (at, step.after as f64)]);
+        }
+        points.push((requests as f64, turn.context as f64));
+    }
+    // Stable: before stays before after.
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    points
+}
+
+/// A step that compacted.
+fn mark(step: &Step) -> Option<(f64, f64, String)> {
+    let compacted = step.events.iter().find(|event| {
+        let is_done = match event.result {
+            Verdict::Made | Verdict::LeftOut => true,
+            Verdict::Failed | Verdict::Held => false,
+        };
+        event.layer == Layer::Summarize && is_done
+    })?;
+    let told = format!(
+        "request {}: {} → {} tokens, {}",
+        figure(step.request),
+        figure(step.before),
+        figure(step.after),
+        compacted.reason
+    );
+    Some((step.request as f64, step.after as f64, told))
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("session", ColumnKind::Name),
+        ("policy", ColumnKind::Word),
+        ("requests", ColumnKind::Number),
+        ("compactions", ColumnKind::Number),
+        ("edits", ColumnKind::Number),
+        ("sent", ColumnKind::Number),
+        ("saved", ColumnKind::Share),
+        ("cache lost", ColumnKind::Number),
+        ("peak", ColumnKind::Number),
+        ("final", ColumnKind::Number),
+    ]
+    .map(|(heading, kind)| Column { heading, kind })
+    .into()
+}
+
+struct Sessions<'r>(Vec<Row<'r>>);
+
+impl Rows for Sessions<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+        let (path, session, policy) = self.0[at];
+        let (done, tokens) = (&policy.done, &policy.tokens);
+        let name = match session.id.as_str() {
+            "main" => path.into(),
+            id => format!("{path} {id}").into(),
+        };
+        let whole = session.whole.sent;
+        vec![
+            Cell::Text(name),
+            Cell::Text(policy.policy.as_str().into()),
+            Cell::Number(session.requests),
+            Cell::Number(done.compactions),
+            Cell::Number(done.edits),
+            Cell::Number(tokens.sent),
+            match whole {
+                0 => Cell::Nothing,
+                _ => Cell::Share(1.0 - tokens.sent as f64 / whole as f64),
+            },
+            Cell::Number(tokens.cache_lost),
+            Cell::Number(tokens.peak),
+            Cell::Number(tokens.last),
+        ]
+    }
+
+    fn detail(&self, at: usize) -> Option<Detail> {
+        let (_, _, policy) = self.0[at];
+        let events = policy.steps.iter();
+        let events = events.flat_map(|step| step.events.iter().map(move |event| (step, event)));
+        let all = events.clone().count();
+        let rows = events.take(EVENTS).map(|(step, event)| {
+            let result = match event.result {
+                Verdict::Made => "done",
+                Verdict::LeftOut => "left out",
+                Verdict::Failed => "failed",
+                Verdict::Held => "not tried",
+            };
+            vec![
+                figure(step.request),
+                figure(step.line),
+                format!("{} {result}", event.layer.name()),
+                figure(event.count),
+                figure(event.freed),
+                unbroken(&event.reason),
+            ]
+        });
+        let left = all.saturating_sub(EVENTS) as u64;
+        (all > 0).then(|| Detail {
+            facts: Vec::new(),
+            tables: vec![DetailTable {
+                title: "What happened".to_owned(),
+                headings: &[
+                    ("request", Align::Right),
+                    ("line", Align::Right),
+                    ("what", Align::Left),
+                    ("times", Align::Right),
+                    ("freed", Align::Right),
+                    ("why", Align::Left),
+                ],
+                rows: rows.collect(),
+                note: match left {
+                    0 => String::new(),
+                    _ => format!(
+                        "and {}, which the JSON report has",
+                        amount_of(left, "more event")
+                    ),
+                },
+            }],
+        })
+    }
+}

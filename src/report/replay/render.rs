@@ -1,0 +1,99 @@
+//! The report on `replay` in every format but the terminal's: JSON lines, a row a session and policy in CSV, Markdown.
+//!
+//! The turns are in JSON and on the page only.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::table::{files, policies};
+use super::{Replays, page, write_replay_json};
+use crate::replay::Totals;
+use crate::report::csv::text;
+use crate::report::markdown::write_foot;
+use crate::report::{PolicyRef, Render, ReportFormat, jsonl};
+use crate::text::count;
+
+impl Render for Replays {
+    fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            ReportFormat::Json => write_replay_json(self, out),
+            ReportFormat::Jsonl => {
+                let last = Last {
+                    schema_version: self.schema_version,
+                    version: self.version,
+                    policies: &self.policies,
+                    estimator: self.estimator,
+                    totals: &self.totals,
+                };
+                jsonl::write_lines(&self.files, &last, out)
+            }
+            ReportFormat::Csv => csv(self, out),
+            ReportFormat::Markdown => markdown(self, out),
+            ReportFormat::Html => page::write(self, out),
+        }
+    }
+}
+
+/// The last line: the report without its files.
+#[derive(Serialize)]
+struct Last<'r> {
+    schema_version: u32,
+    version: &'r str,
+    policies: &'r [PolicyRef],
+    estimator: &'r str,
+    totals: &'r Totals,
+}
+
+fn csv(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "path,session,policy,requests,compactions,failures,edits,whole_sent,sent,cache_lost,peak,final"
+    )?;
+    for file in &replays.files {
+        for session in &file.found.sessions {
+            for policy in &session.policies {
+                let (done, tokens) = (&policy.done, &policy.tokens);
+                let numbers = [
+                    session.requests,
+                    done.compactions,
+                    done.failures,
+                    done.edits,
+                    session.whole.sent,
+                    tokens.sent,
+                    tokens.cache_lost,
+                    tokens.peak,
+                    tokens.last,
+                ];
+                writeln!(
+                    out,
+                    "{},{},{},{}",
+                    text(&file.path),
+                    text(&session.id),
+                    text(&policy.policy),
+                    numbers.map(|n| n.to_string()).join(",")
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn markdown(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "**{}** in {}, under {}\n",
+        count(replays.totals.requests, "request"),
+        count(replays.totals.sessions, "session"),
+        match replays.policies.len() {
+            1 => "1 policy".to_owned(),
+            n => format!("{n} policies"),
+        }
+    )?;
+    policies(replays).write_markdown(out)?;
+    if replays.files.len() > 1 {
+        writeln!(out)?;
+        files(replays).write_markdown(out)?;
+    }
+    write_foot(&replays.policies, out)
+}

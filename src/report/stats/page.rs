@@ -1,0 +1,332 @@
+//! The page of `stats`: what takes the tokens, by role, block, tool and file, and how the windows grew.
+//!
+//! Recorded compactions are not marked on the curves: what was before one is not in the live window.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use super::Stats;
+use super::windows::name_of;
+use crate::outcome::{FileRecord, FileStatus};
+use crate::report::cells::not_examined;
+use crate::report::page::{
+    self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
+    Fact, Line, Page, Rows, Table, Tone, Unit, amount, amount_of, figure,
+};
+use crate::report::rows::percent;
+use crate::stats::{By, FileStats, PathCount, Share, ToolCount, Weigh};
+
+/// The most bars of a chart; others are not shown.
+const BARS: usize = 12;
+/// The most curves.
+const CURVES: usize = 6;
+/// The most conversations and blocks below a row.
+const MOST: usize = 50;
+
+/// Writes the page.
+pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    let counts = &stats.totals.counts;
+    let page = Page {
+        command: "stats",
+        headline: format!("{} tokens", figure(counts.live.tokens)),
+        lead: format!(
+            "In the live windows of {}, by the estimator {}.",
+            amount_of(stats.totals.files, "file"),
+            stats.estimator
+        ),
+        bar: None,
+        facts: facts(stats),
+        lists: Vec::new(),
+        charts: charts(stats),
+        table: Table {
+            what: "file",
+            columns: columns(),
+            rows: &Files(&stats.files),
+        },
+        policies: std::slice::from_ref(&stats.policy),
+    };
+    page::write(&page, out)
+}
+
+fn facts(stats: &Stats) -> Vec<Fact> {
+    let counts = &stats.totals.counts;
+    let mut facts = vec![
+        Fact {
+            name: "Messages",
+            value: figure(counts.live.messages),
+            note: format!(
+                "{}, {}",
+                amount_of(counts.live.turns, "turn"),
+                amount_of(counts.live.conversations, "conversation")
+            ),
+        },
+        Fact {
+            name: "Size",
+            value: amount(counts.bytes),
+            note: format!("{} of it live", amount(counts.live.bytes)),
+        },
+        Fact {
+            name: "No longer sent",
+            value: figure(counts.dead.tokens),
+            note: format!("tokens in {}", amount_of(counts.dead.lines, "dead line")),
+        },
+    ];
+    if let Some(trigger) = stats.threshold {
+        facts.push(Fact {
+            name: "The policy summarises above",
+            value: figure(trigger),
+            note: "tokens in a window".to_owned(),
+        });
+    }
+    facts
+}
+
+fn charts(stats: &Stats) -> Vec<Chart> {
+    let counts = &stats.totals.counts;
+    let whole = counts.live.tokens;
+    let shares = |title, about: &str, by: &By<Share>| {
+        let parts = vec![(Tone::Stays, "tokens")];
+        bars(title, about, parts, whole, by, |share: &Share| {
+            let note = amount_of(share.blocks, "block");
+            (note, vec![(Tone::Stays, share.tokens)])
+        })
+    };
+    let both = vec![(Tone::Nth(0), "calls"), (Tone::Nth(1), "results")];
+    let pair = |call, result| vec![(Tone::Nth(0), call), (Tone::Nth(1), result)];
+    let charts = [
+        shares("By role", "", &counts.roles),
+        shares("By kind of block", "", &counts.blocks),
+        bars(
+            "By tool",
+            "",
+            both.clone(),
+            whole,
+            &counts.tools,
+            |tool: &ToolCount| {
+                let failed = match tool.failed {
+                    0 => String::new(),
+                    n => format!(", {} failed", figure(n)),
+                };
+                let note = format!("{}{failed}", amount_of(tool.calls, "call"));
+                (note, pair(tool.call_tokens, tool.result_tokens))
+            },
+        ),
+        bars(
+            "By file",
+            "",
+            both,
+            whole,
+            &counts.paths,
+            |path: &PathCount| {
+                let note = format!(
+                    "{}, {}",
+                    amount_of(path.reads, "read"),
+                    amount_of(path.edits, "edit")
+                );
+                (note, pair(path.call_tokens, path.result_tokens))
+            },
+        ),
+    ];
+    charts.into_iter().flatten().chain(growth(stats)).collect()
+}
+
+/// The largest of `by`, if there are any.
+fn bars<T: Weigh + Default>(
+    title: &'static str,
+    about: &str,
+    parts: Vec<(Tone, &'static str)>,
+    whole: u64,
+    by: &By<T>,
+    shown: impl Fn(&T) -> (String, Vec<(Tone, u64)>),
+) -> Option<Chart> {
+    let all = by.ranked();
+    if all.is_empty() {
+        return None;
+    }
+    let about = match all.len().checked_sub(BARS) {
+        Some(left @ 1..) => format!("{about}The {BARS} largest; {} more.", figure(left as u64)),
+        Some(0) | None => about.to_owned(),
+    };
+    let bar = |(name, counted): &(&str, &T)| {
+        let (note, parts) = shown(counted);
+        let tokens = counted.weight();
+        Bar {
+            name: (*name).to_owned(),
+            note,
+            parts,
+            value: format!("{}, {}", figure(tokens), percent(tokens, whole)),
+        }
+    };
+    Some(Chart::Bars(Bars {
+        title,
+        about,
+        parts,
+        bars: all.iter().take(BARS).map(bar).collect(),
+    }))
+}
+
+/// How the largest windows grew.
+fn growth(stats: &Stats) -> Option<Chart> {
+    let mut largest: Vec<_> = stats
+        .conversations()
+        .filter(|(_, conversation)| conversation.timeline.len() > 1)
+        .collect();
+    // Stable, so that equal ones come in path order.
+    largest.sort_by_key(|(_, conversation)| Reverse(conversation.tokens));
+    let all = largest.len();
+    largest.truncate(CURVES);
+    let mut lines = Vec::new();
+    for (number, (file, conversation)) in largest.iter().enumerate() {
+        let points = conversation.timeline.iter();
+        lines.push(Line {
+            name: name_of(file, conversation),
+            tone: Tone::Nth(number),
+            points: points.map(|t| (t.turn as f64, t.context as f64)).collect(),
+            marks: Vec::new(),
+        });
+    }
+    if let [(_, conversation)] = largest[..] {
+        let recorded = conversation.timeline.iter();
+        let points: Vec<_> = recorded
+            .filter_map(|t| Some((t.turn as f64, t.recorded? as f64)))
+            .collect();
+        if points.len() > 1 {
+            lines.push(Line {
+                name: "as the provider counted".to_owned(),
+                tone: Tone::Nth(5),
+                points,
+                marks: Vec::new(),
+            });
+        }
+    }
+    let trigger = stats
+        .threshold
+        .map(|limit| (limit as f64, "trigger".to_owned()));
+    (!lines.is_empty()).then(|| {
+        Chart::Curves(Curves {
+            title: "Context over turns",
+            about: match all > CURVES {
+                true => format!(
+                    "The {CURVES} largest of {}.",
+                    amount_of(all as u64, "conversation")
+                ),
+                false => String::new(),
+            },
+            x: Axis {
+                name: "turn",
+                unit: Unit::One,
+            },
+            y: Axis {
+                name: "tokens",
+                unit: Unit::One,
+            },
+            lines,
+            limits: trigger.into_iter().collect(),
+        })
+    })
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("file", ColumnKind::Name),
+        ("why", ColumnKind::Note),
+        ("format", ColumnKind::Word),
+        ("tokens", ColumnKind::Number),
+        ("dead tokens", ColumnKind::Number),
+        ("messages", ColumnKind::Number),
+        ("turns", ColumnKind::Number),
+        ("size", ColumnKind::Bytes),
+    ]
+    .map(|(heading, kind)| Column { heading, kind })
+    .into()
+}
+
+struct Files<'r>(&'r [FileRecord<FileStats>]);
+
+impl Rows for Files<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn row(&self, at: usize) -> Vec<Cell<'_>> {
+        let file = &self.0[at];
+        let counts = &file.found.counts;
+        let mut cells = vec![
+            Cell::Text(file.path.as_str().into()),
+            Cell::Text(not_examined(file).into()),
+            Cell::Text(file.format.as_deref().unwrap_or_default().into()),
+        ];
+        let numbers = [
+            counts.live.tokens,
+            counts.dead.tokens,
+            counts.live.messages,
+            counts.live.turns,
+        ];
+        match file.status {
+            FileStatus::Examined => cells.extend(numbers.map(Cell::Number)),
+            FileStatus::Unsupported(_) | FileStatus::Failed => {
+                cells.extend(numbers.map(|_| Cell::Nothing));
+            }
+        }
+        cells.push(Cell::Number(counts.bytes));
+        cells
+    }
+
+    fn detail(&self, at: usize) -> Option<Detail> {
+        let found = &self.0[at].found;
+        let conversations = found.conversations.iter().take(MOST).map(|c| {
+            let recorded = c.usage.map(|usage| figure(usage.recorded));
+            vec![
+                c.id.clone(),
+                figure(c.messages),
+                figure(c.turns),
+                figure(c.tokens),
+                recorded.unwrap_or_default(),
+            ]
+        });
+        let largest = found.counts.largest.iter().take(MOST).map(|consumer| {
+            vec![
+                figure(consumer.line),
+                consumer.role.to_owned(),
+                consumer.tool.clone().unwrap_or_default(),
+                consumer.hint.clone().unwrap_or_default(),
+                figure(consumer.tokens),
+            ]
+        });
+        let left = found.conversations.len().saturating_sub(MOST) as u64;
+        let tables = [
+            DetailTable {
+                title: "Conversations".to_owned(),
+                headings: &[
+                    ("id", Align::Left),
+                    ("messages", Align::Right),
+                    ("turns", Align::Right),
+                    ("tokens", Align::Right),
+                    ("as recorded", Align::Right),
+                ],
+                rows: conversations.collect(),
+                note: match left {
+                    0 => String::new(),
+                    _ => format!("and {}", amount_of(left, "more conversation")),
+                },
+            },
+            DetailTable {
+                title: "Largest blocks".to_owned(),
+                headings: &[
+                    ("line", Align::Right),
+                    ("role", Align::Left),
+                    ("tool", Align::Left),
+                    ("what", Align::Left),
+                    ("tokens", Align::Right),
+                ],
+                rows: largest.collect(),
+                note: String::new(),
+            },
+        ];
+        let tables: Vec<_> = tables.into_iter().filter(|t| !t.rows.is_empty()).collect();
+        (!tables.is_empty()).then(|| Detail {
+            facts: Vec::new(),
+            tables,
+        })
+    }
+}
