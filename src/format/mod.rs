@@ -5,6 +5,7 @@
 //!
 //! Detection looks at content, never at names. What is not supported is named and left alone, never guessed at.
 
+pub mod agent;
 mod detect;
 mod dialect;
 mod finish;
@@ -106,6 +107,18 @@ impl Format {
     /// The format of that name.
     pub fn named(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
+    }
+
+    /// The agent that continues sessions from its files.
+    pub fn agent(self) -> Option<&'static dyn agent::Agent> {
+        self.dialect().agent()
+    }
+
+    /// Those that an agent continues sessions from.
+    pub fn of_agents() -> Vec<Format> {
+        let mut formats = Format::ALL.to_vec();
+        formats.retain(|format| format.agent().is_some());
+        formats
     }
 
     /// Reads a whole transcript. `first_line` is the number (from 1) of its first line in its file.

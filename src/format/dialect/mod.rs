@@ -11,6 +11,7 @@ pub(super) mod gemini_stream;
 pub(super) mod openai;
 pub(super) mod pi;
 
+use super::agent::Agent;
 use super::detect::{Evidence, Line, Part};
 use super::shapes::removal;
 use super::shapes::splice::{self, Splice, Summary};
@@ -181,6 +182,11 @@ pub(crate) trait Dialect: Sync {
 
     /// Holds a transcript against the rules of its provider and of its agent.
     fn check(&self, findings: &mut Findings<'_, '_>);
+
+    /// The agent that continues sessions from its files.
+    fn agent(&self) -> Option<&'static dyn Agent> {
+        None
+    }
 
     /// The names of its agent's tools.
     fn tools(&self) -> ToolNames {

@@ -5,6 +5,7 @@
 //!
 //! | file | what it says |
 //! | --- | --- |
+//! | `agent` | where the agent keeps sessions, and how it continues them |
 //! | `sign` | by what a line is known |
 //! | `record` | what is on a line |
 //! | `tree` | how lines hang together |
@@ -19,6 +20,7 @@
 //! | `rules` | what the agent demands of a session |
 //! | `plain` | a message as a plain line, for `replay` |
 
+mod agent;
 mod answered;
 mod compaction;
 mod full_history;
@@ -34,6 +36,7 @@ mod tree;
 mod usage;
 
 use super::{Dialect, ToolNames};
+use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::blocks;
 use crate::format::shapes::splice::{Splice, Summary};
@@ -150,6 +153,10 @@ impl Dialect for ClaudeCode {
     ) -> Option<String> {
         let line = answered::last_answer(transcript, conversation)?;
         finish::string_of(Value::of(transcript.line(line)).within(&["message", "model"]))
+    }
+
+    fn agent(&self) -> Option<&'static dyn Agent> {
+        Some(&agent::ClaudeCodeAgent)
     }
 
     fn tools(&self) -> ToolNames {

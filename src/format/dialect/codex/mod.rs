@@ -7,6 +7,7 @@
 //!
 //! | file | what it says |
 //! | --- | --- |
+//! | `agent` | where the agent keeps sessions, and how it continues them |
 //! | `sign` | by what a line is known |
 //! | `record` | what is on a line |
 //! | `output` | what a tool's output begins with |
@@ -18,6 +19,7 @@
 //! | `rules` | what the API and the agent demand |
 //! | `plain` | a message as a plain line, for `replay` |
 
+mod agent;
 mod compaction;
 mod events;
 mod history;
@@ -30,6 +32,7 @@ mod sign;
 mod usage;
 
 use super::{Dialect, ToolNames};
+use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, finish};
@@ -153,6 +156,10 @@ impl Dialect for Codex {
         answer: &Message,
     ) -> Option<String> {
         model_of_turn(transcript, *conversation.lines(answer).last()?)
+    }
+
+    fn agent(&self) -> Option<&'static dyn Agent> {
+        Some(&agent::CodexAgent)
     }
 
     fn tools(&self) -> ToolNames {

@@ -5,6 +5,7 @@
 //!
 //! | file | what it says |
 //! | --- | --- |
+//! | `agent` | where the agent keeps sessions, and how it continues them |
 //! | `sign` | by what an entry is known |
 //! | `record` | what is on a line |
 //! | `tree` | how entries hang together, and which of them a model sees |
@@ -14,6 +15,7 @@
 //! | `rules` | what the agent demands of a session |
 //! | `plain` | a message as a plain line, for `replay` |
 
+mod agent;
 mod compaction;
 mod history;
 mod plain;
@@ -24,6 +26,7 @@ mod tree;
 mod usage;
 
 use super::{Dialect, ToolNames};
+use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Share, Summaries, usage as recorded};
@@ -121,6 +124,10 @@ impl Dialect for Pi {
             let line = Value::of(transcript.line(*line));
             recorded::recorded(line, &["message", "usage"], USAGE)
         })
+    }
+
+    fn agent(&self) -> Option<&'static dyn Agent> {
+        Some(&agent::PiAgent)
     }
 
     fn tools(&self) -> ToolNames {

@@ -1,0 +1,187 @@
+//! Agents that keep their sessions in files: where these are, what a session's id is, and how it is continued.
+//!
+//! PURE. The environment comes in as data; no folder is listed and no file is opened here. A session's text is not trusted:
+//! whoever shows it must escape it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use super::Format;
+use crate::scan::{RawLine, Span, Value, lines, unescape};
+
+/// An agent that continues sessions from the files of one format.
+pub trait Agent: Debug + Sync {
+    /// The environment variables that say where its folders are.
+    fn variables(&self) -> &'static [&'static str];
+
+    /// The folders below which its sessions are.
+    fn folders(&self, around: &Surroundings) -> Vec<PathBuf>;
+
+    /// The id of the session that a file holds, by its path below one of these folders; `None` where the agent does not look.
+    fn id<'p>(&self, below: &'p Path) -> Option<&'p str> {
+        self.id_of_name(below.file_name()?.to_str()?)
+    }
+
+    /// The id of a session by the name of its file.
+    fn id_of_name<'n>(&self, name: &'n str) -> Option<&'n str>;
+
+    /// The working directory that a line names.
+    fn directory(&self, line: &[u8]) -> Option<String>;
+
+    /// Whether a session of that working directory belongs into a folder of that name.
+    fn belongs(&self, _directory: &str, _folder: &str) -> bool {
+        true
+    }
+
+    /// Where its lines name the session.
+    fn naming(&self) -> Naming;
+
+    /// The ids of the session on a line, without their quotes.
+    fn ids_on(&self, line: &[u8]) -> Vec<Span>;
+
+    /// The command that continues a session.
+    fn command(&self, session: Named<'_>) -> Option<Vec<OsString>>;
+}
+
+/// Which lines name the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// Each of them.
+    EveryLine,
+    /// The first that does. Later ones are those of sessions that it was made from.
+    Header,
+}
+
+/// What an agent is told to continue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Named<'p> {
+    /// A session in one of its folders.
+    Id(&'p str),
+    /// A file anywhere else.
+    File(&'p Path),
+}
+
+/// The environment, as far as agents look at it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    home: Option<PathBuf>,
+    variables: BTreeMap<&'static str, PathBuf>,
+}
+
+impl Surroundings {
+    /// What `variable` says of all that any agent looks at.
+    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let path = |name: &str| {
+            let value = variable(name).filter(|value| !value.is_empty());
+            value.map(PathBuf::from)
+        };
+        let agents = Format::ALL.into_iter().filter_map(Format::agent);
+        let names = agents.flat_map(Agent::variables);
+        Surroundings {
+            home: path(if cfg!(windows) { "USERPROFILE" } else { "HOME" }),
+            variables: names
+                .filter_map(|name| Some((*name, path(name)?)))
+                .collect(),
+        }
+    }
+
+    /// The folder that a variable names, or else one below the home folder.
+    pub(super) fn folder(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        let named = self.variables.get(variable).map(|path| self.expanded(path));
+        named.or_else(|| Some(self.home.as_ref()?.join(below_home)))
+    }
+
+    /// The folder that a variable names.
+    pub(super) fn named(&self, variable: &str) -> Option<PathBuf> {
+        self.variables.get(variable).map(|path| self.expanded(path))
+    }
+
+    /// `~` is the home folder, also where no shell has seen it.
+    fn expanded(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), &self.home) {
+            (Ok(below), Some(home)) => home.join(below),
+            (Ok(_), None) | (Err(_), _) => path.to_owned(),
+        }
+    }
+}
+
+/// The working directory of a session, by its text or by as much as is known of it; `folder` is the name of the folder that
+/// the file is in.
+pub fn directory_of(agent: &dyn Agent, text: &[u8], folder: Option<&str>) -> Option<String> {
+    // A session that moved about names many; the first is a good guess for one that was copied from elsewhere.
+    const MOST: usize = 500;
+    let found = lines(text).filter_map(|raw| agent.directory(of_line(raw, text)));
+    let mut first = None;
+    for directory in found.take(MOST) {
+        if folder.is_none_or(|folder| agent.belongs(&directory, folder)) {
+            return Some(directory);
+        }
+        first.get_or_insert(directory);
+    }
+    first
+}
+
+/// The session under another id: every id that its lines name is replaced, and no other byte.
+pub fn under_id(agent: &dyn Agent, text: &[u8], id: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut done = 0;
+    for raw in lines(text) {
+        let spans = agent.ids_on(of_line(raw, text));
+        for span in &spans {
+            out.extend_from_slice(&text[done..raw.start + span.start as usize]);
+            out.extend_from_slice(id.as_bytes());
+            done = raw.start + span.end();
+        }
+        match agent.naming() {
+            Naming::EveryLine => {}
+            Naming::Header if spans.is_empty() => {}
+            Naming::Header => break,
+        }
+    }
+    out.extend_from_slice(&text[done..]);
+    out
+}
+
+/// A line's bytes; one that is too long to be read says nothing.
+fn of_line(raw: RawLine, text: &[u8]) -> &[u8] {
+    let line = &text[raw.start..raw.end];
+    if line.len() > Span::MAX_LINE {
+        return &[];
+    }
+    line
+}
+
+/// The id of a copy: the same session with the same bytes always gets the same. A UUID like any other, since agents take
+/// nothing else.
+pub fn id_of_copy(id: &str, hash: &str) -> String {
+    let digest = blake3::hash(format!("{id}\n{hash}").as_bytes()).to_hex();
+    let [a, b, c, d, e] = [0..8, 8..12, 13..16, 17..20, 20..32].map(|range| &digest[range]);
+    format!("{a}-{b}-4{c}-8{d}-{e}")
+}
+
+/// Whether a text has the form of a UUID.
+pub(super) fn is_uuid(text: &str) -> bool {
+    let dashes = [8, 13, 18, 23];
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match byte {
+            b'-' => dashes.contains(&at),
+            byte => byte.is_ascii_hexdigit() && !dashes.contains(&at),
+        })
+}
+
+/// The UUID at the end of a text.
+pub(super) fn uuid_at_end(text: &str) -> Option<&str> {
+    let id = text.get(text.len().checked_sub(36)?..)?;
+    is_uuid(id).then_some(id)
+}
+
+/// What a string says.
+pub(super) fn text_of(value: Value<'_>) -> Option<String> {
+    let text = unescape(value.string()?);
+    Some(String::from_utf8_lossy(&text).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

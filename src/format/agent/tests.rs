@@ -1,0 +1,181 @@
+//! Where sessions are, what they are called, and how they are continued, by agent.
+
+use super::*;
+
+const ID: &str = "5c030e11-0000-4000-8000-000000000001";
+const OTHER: &str = "5c030e11-0000-4000-8000-00000000ffff";
+
+fn around(variables: &[(&str, &str)]) -> Surroundings {
+    Surroundings::of(|name| {
+        let value = variables.iter().find(|(known, _)| *known == name);
+        value.map(|(_, value)| OsString::from(value))
+    })
+}
+
+fn agent(name: &str) -> &'static dyn Agent {
+    Format::named(name).and_then(Format::agent).unwrap()
+}
+
+fn folders(name: &str, variables: &[(&str, &str)]) -> Vec<PathBuf> {
+    agent(name).folders(&around(variables))
+}
+
+#[test]
+fn folders_are_the_documented_ones() {
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    let cases: [(&str, &[(&str, &str)], &str); 8] = [
+        ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
+        (
+            "claude-code",
+            &[(home, "/h"), ("CLAUDE_CONFIG_DIR", "/c")],
+            "/c/projects",
+        ),
+        (
+            "claude-code",
+            &[(home, "/h"), ("CLAUDE_CONFIG_DIR", "")],
+            "/h/.claude/projects",
+        ),
+        ("codex", &[(home, "/h")], "/h/.codex/sessions"),
+        ("codex", &[("CODEX_HOME", "/x")], "/x/sessions"),
+        ("pi", &[(home, "/h")], "/h/.pi/agent/sessions"),
+        (
+            "pi",
+            &[(home, "/h"), ("PI_CODING_AGENT_DIR", "~/p")],
+            "/h/p/sessions",
+        ),
+        (
+            "pi",
+            &[(home, "/h"), ("PI_CODING_AGENT_SESSION_DIR", "/s")],
+            "/s",
+        ),
+    ];
+    for (name, variables, expected) in cases {
+        assert_eq!(
+            folders(name, variables),
+            [PathBuf::from(expected)],
+            "{name} {variables:?}"
+        );
+    }
+    assert_eq!(folders("pi", &[]), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_session_is_known_by_its_name() {
+    let cases = [
+        ("claude-code", format!("-srv-tide/{ID}.jsonl"), true),
+        ("claude-code", format!("{ID}.jsonl"), false),
+        (
+            "claude-code",
+            format!("-srv-tide/{OTHER}/{ID}.jsonl"),
+            false,
+        ),
+        (
+            "claude-code",
+            format!("-srv-tide/{ID}.compact.jsonl"),
+            false,
+        ),
+        ("claude-code", "-srv-tide/agent-7.jsonl".to_owned(), false),
+        (
+            "codex",
+            format!("2026/11/20/rollout-2026-11-20T10-00-00-{ID}.jsonl"),
+            true,
+        ),
+        (
+            "codex",
+            format!("rollout-2026-11-20T10-00-00-{ID}.jsonl.zst"),
+            true,
+        ),
+        ("codex", format!("2026/11/20/{ID}.jsonl"), false),
+        (
+            "pi",
+            format!("--srv-tide--/2026-11-20T10-00-00-000Z_{ID}.jsonl"),
+            true,
+        ),
+        ("pi", format!("2026-11-20T10-00-00-000Z_{ID}.jsonl"), true),
+        ("pi", format!("--srv-tide--/{ID}.jsonl"), false),
+    ];
+    for (name, below, is_session) in cases {
+        let id = agent(name).id(Path::new(&below));
+        assert_eq!(id, is_session.then_some(ID), "{name} {below}");
+    }
+}
+
+#[test]
+fn the_directory_is_the_one_that_the_folder_is_named_after() {
+    let text = b"{\"type\":\"mode\"}\n{\"cwd\":\"/srv/tide/sub\"}\n{\"cwd\":\"/srv/ti\\u0064e\"}\n";
+    let of = |folder| directory_of(agent("claude-code"), text, folder);
+    assert_eq!(of(Some("-srv-tide")).as_deref(), Some("/srv/tide"));
+    assert_eq!(of(Some("elsewhere")).as_deref(), Some("/srv/tide/sub"));
+    let text = br#"{"type":"session_meta","payload":{"id":"x","cwd":"/srv/tide"}}"#;
+    assert_eq!(
+        directory_of(agent("codex"), text, Some("20")).as_deref(),
+        Some("/srv/tide")
+    );
+    let text = br#"{"type":"session","version":3,"id":"x","cwd":"/srv/tide"}"#;
+    assert_eq!(
+        directory_of(agent("pi"), text, None).as_deref(),
+        Some("/srv/tide")
+    );
+}
+
+#[test]
+fn another_id_changes_no_other_byte() {
+    let with = |id: &str| {
+        format!(
+            "not json\n{{ \"sessionId\" : \"{id}\",\"message\":{{\"content\":\"\\\"sessionId\\\"\"}}}}\r\n{{\"sessionId\":\"{id}\",\"n\":1e3}}"
+        )
+    };
+    let changed = under_id(agent("claude-code"), with(ID).as_bytes(), OTHER);
+    assert_eq!(String::from_utf8(changed).unwrap(), with(OTHER));
+
+    let with = |id: &str| {
+        format!(
+            "{{\"type\":\"session_meta\",\"payload\":{{\"session_id\":\"{id}\",\"id\":\"{id}\"}}}}\n{{\"type\":\"session_meta\",\"payload\":{{\"id\":\"{ID}\"}}}}\n"
+        )
+    };
+    let changed = under_id(agent("codex"), with(ID).as_bytes(), OTHER);
+    assert_eq!(String::from_utf8(changed).unwrap(), with(OTHER));
+
+    let with = |id: &str| {
+        format!(
+            "{{\"type\":\"session\",\"id\":\"{id}\",\"cwd\":\"/\"}}\n{{\"type\":\"message\",\"id\":\"{ID}\"}}\n"
+        )
+    };
+    let changed = under_id(agent("pi"), with(ID).as_bytes(), OTHER);
+    assert_eq!(String::from_utf8(changed).unwrap(), with(OTHER));
+}
+
+#[test]
+fn a_copy_has_an_id_of_its_own() {
+    let copy = id_of_copy(ID, "blake3:1");
+    assert!(is_uuid(&copy), "{copy}");
+    assert_eq!(copy, id_of_copy(ID, "blake3:1"));
+    assert_ne!(copy, id_of_copy(ID, "blake3:2"));
+    assert_ne!(copy, id_of_copy(OTHER, "blake3:1"));
+}
+
+#[test]
+fn only_pi_continues_any_file() {
+    let file = Named::File(Path::new("/tmp/a.jsonl"));
+    let command = |name: &str, named| {
+        agent(name)
+            .command(named)
+            .map(|words| words.join(" ".as_ref()))
+    };
+    assert_eq!(
+        command("claude-code", Named::Id("i")),
+        Some("claude --resume i".into())
+    );
+    assert_eq!(
+        command("codex", Named::Id("i")),
+        Some("codex resume i".into())
+    );
+    assert_eq!(
+        command("pi", file),
+        Some("pi --session /tmp/a.jsonl".into())
+    );
+    assert_eq!(
+        command("codex", file).or(command("claude-code", file)),
+        None
+    );
+}
