@@ -15,6 +15,7 @@ mod memory;
 mod one;
 mod over;
 mod pour;
+mod sessions;
 mod sink;
 mod stdin;
 mod strict;
@@ -48,6 +49,10 @@ pub(crate) use inspect::each as each_transcript;
 pub use limits::{Job, Limits};
 pub(crate) use one::needs_archive;
 pub use over::Over;
+pub use sessions::{
+    Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
+    session_at, sessions,
+};
 pub use stdin::Stdin;
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};

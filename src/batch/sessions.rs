@@ -1,0 +1,323 @@
+//! The sessions of installed agents: found in their folders, looked up by id, counted.
+//!
+//! Lists folders and reads; never writes. Follows no link out of an agent's folder. What a session is called and where it
+//! may be is what its format's agent says.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::inspect::each;
+use super::over::Over;
+use super::walk::walk;
+use super::{FileSource, Found, PassedBy, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::agent::{Surroundings, directory_of};
+use crate::format::{Detected, Format, Warnings};
+use crate::stats::{Counting, FileStats};
+use crate::store::open_transcript;
+use crate::text::shown_path;
+use crate::transcript::{Conversation, Role, Transcript};
+
+/// So much of a file is read to learn in which folder its agent worked.
+const HEAD: u64 = 256 << 10;
+/// So many sessions does an error name.
+const NAMED: usize = 5;
+
+/// A file that an agent finds as a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// The format of its agent.
+    pub format: Format,
+    /// The id by which the agent knows it.
+    pub id: String,
+    /// The file.
+    pub path: PathBuf,
+    /// The folder of the agent that it was found below.
+    pub folder: PathBuf,
+    /// When it was last written.
+    pub modified: SystemTime,
+}
+
+/// The sessions of agents.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    /// The sessions, the newest first.
+    pub list: Vec<Session>,
+    /// The folders that were looked into, or that are not there.
+    pub folders: Vec<PathBuf>,
+    /// What could not be read.
+    pub unseen: Vec<Error>,
+    /// What was left out although nothing failed.
+    pub passed: Vec<(PathBuf, PassedBy)>,
+}
+
+/// Which session is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted<'w> {
+    /// The one that was written last.
+    Latest,
+    /// The one whose id begins so.
+    Id(&'w str),
+}
+
+/// What is in a session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The folder in which its agent worked.
+    pub directory: Option<String>,
+    /// The counts; `None` where its format is not the agent's, or it cannot be read.
+    pub counts: Option<Figures>,
+    /// Why it could not be read.
+    pub error: Option<String>,
+}
+
+/// The figures of a session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Typed messages of the live windows.
+    pub turns: u64,
+    /// Tokens of the live windows.
+    pub tokens: u64,
+    /// What the provider counted for the last request, as the file records it.
+    pub recorded: Option<u64>,
+    /// Bytes of message lines that no model sees any more.
+    pub dead_bytes: u64,
+}
+
+/// Finds the sessions of all agents, or of one.
+pub fn sessions(around: &Surroundings, of: Option<Format>) -> Sessions {
+    let mut found = Sessions::default();
+    let formats = Format::of_agents().into_iter();
+    for format in formats.filter(|format| of.is_none_or(|of| of == *format)) {
+        let Some(agent) = format.agent() else {
+            continue;
+        };
+        for folder in agent.folders(around) {
+            if folder.exists() {
+                found.add(format, &folder);
+            }
+            found.folders.push(folder);
+        }
+    }
+    found.list.sort_by(|a, b| {
+        b.modified
+            .cmp(&a.modified)
+            .then_with(|| a.path.cmp(&b.path))
+    });
+    found
+}
+
+/// The session that a file is, if its agent finds it there.
+pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<Session> {
+    let agent = format.agent()?;
+    // The file itself may be a link: where it leads is not what the agent looks at.
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = parent.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    let path = parent.join(path.file_name()?);
+    agent.folders(around).into_iter().find_map(|folder| {
+        let folder = folder.canonicalize().ok()?;
+        let id = agent.id(path.strip_prefix(&folder).ok()?)?.to_owned();
+        let modified = path.metadata().ok()?.modified().ok()?;
+        Some(Session {
+            format,
+            id,
+            path: path.clone(),
+            folder,
+            modified,
+        })
+    })
+}
+
+/// Counts sessions; by their paths.
+///
+/// # Errors
+/// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
+pub fn count(over: &Over<'_>, counting: &Counting<'_>) -> Result<BTreeMap<PathBuf, Contents>> {
+    let counted = over.each(
+        |path: &Path, detected, bytes: &[u8]| {
+            (path.to_owned(), contents(path, &detected, bytes, counting))
+        },
+        |path, error| {
+            let error = Some(error.message.clone());
+            (
+                path.to_owned(),
+                Contents {
+                    error,
+                    ..Contents::default()
+                },
+            )
+        },
+    )?;
+    Ok(counted.into_iter().collect())
+}
+
+fn contents(path: &Path, detected: &Detected, bytes: &[u8], counting: &Counting<'_>) -> Contents {
+    let (format, layout) = match detected {
+        Detected::Unsupported(_) => return Contents::default(),
+        Detected::Known(format, layout) => (*format, *layout),
+    };
+    let mut stats = FileStats::default();
+    let mut recorded = None;
+    each(bytes, layout, |bytes, first_line, _| {
+        let transcript = format.read(bytes, first_line, &mut Warnings::default());
+        counting.add(&mut stats, format, &transcript, None);
+        recorded = recorded.or_else(|| last_recorded(format, &transcript));
+    });
+    Contents {
+        directory: directory(format, path, bytes),
+        counts: Some(Figures {
+            turns: stats.counts.live.turns,
+            tokens: stats.counts.live.tokens,
+            recorded,
+            dead_bytes: stats.counts.dead.bytes,
+        }),
+        error: None,
+    }
+}
+
+/// What the provider counted for the last answer of the first conversation that has any.
+fn last_recorded(format: Format, transcript: &Transcript<'_>) -> Option<u64> {
+    let of = |conversation: &Conversation| {
+        let mut answers = conversation
+            .messages
+            .iter()
+            .rev()
+            .filter(|message| message.role == Role::Assistant);
+        answers.find_map(|answer| format.recorded(transcript, conversation, answer))
+    };
+    transcript.conversations.iter().find_map(of)
+}
+
+fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {
+    let folder = path
+        .parent()
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
+    directory_of(format.agent()?, text, folder)
+}
+
+/// The folder in which the agent of a session worked, by the beginning of its file.
+pub fn directory_of_head(format: Format, path: &Path) -> Option<String> {
+    let (file, _) = open_transcript(path).ok()?;
+    let mut head = Vec::new();
+    file.take(HEAD).read_to_end(&mut head).ok()?;
+    directory(format, path, &head)
+}
+
+impl Sessions {
+    fn add(&mut self, format: Format, folder: &Path) {
+        let Some(agent) = format.agent() else { return };
+        let is_session = |path: &Path, _: &str| {
+            path.strip_prefix(folder)
+                .is_ok_and(|below| agent.id(below).is_some())
+        };
+        let walked = walk(folder, None, is_session);
+        self.unseen.extend(walked.unseen);
+        self.passed.extend(walked.passed);
+        for path in walked.files {
+            let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+            let id = path
+                .strip_prefix(folder)
+                .ok()
+                .and_then(|below| agent.id(below))
+                .map(str::to_owned);
+            match (modified, id) {
+                (Ok(modified), Some(id)) => {
+                    let folder = folder.to_owned();
+                    self.list.push(Session {
+                        format,
+                        id,
+                        path,
+                        folder,
+                        modified,
+                    });
+                }
+                (Err(error), _) => self.unseen.push(Error::io(path, "look at it", error)),
+                (Ok(_), None) => {}
+            }
+        }
+    }
+
+    /// These sessions as inputs.
+    pub fn inputs(list: &[Session]) -> Found {
+        let source = |session: &Session| {
+            Source::File(FileSource {
+                path: session.path.clone(),
+                folder: Some(session.folder.clone()),
+            })
+        };
+        let mut found = Found {
+            sources: list.iter().map(source).collect(),
+            ..Found::default()
+        };
+        found.sources.sort();
+        found
+    }
+
+    /// The session that is meant; the latest one of the project `here` goes before a later one of others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] where there is none, or more than one.
+    pub fn find(&self, wanted: Wanted<'_>, here: Option<&Path>) -> Result<&Session> {
+        let begins = match wanted {
+            Wanted::Latest => {
+                let is_here = |session: &&Session| {
+                    let directory = directory_of_head(session.format, &session.path);
+                    directory.is_some_and(|directory| {
+                        here.is_some_and(|here| Path::new(&directory) == here)
+                    })
+                };
+                let latest = self.list.iter().find(is_here).or_else(|| self.list.first());
+                return latest.ok_or_else(|| self.none("there is no session"));
+            }
+            Wanted::Id(begins) => begins.to_ascii_lowercase(),
+        };
+        let is_meant = |session: &&Session| session.id.to_ascii_lowercase().starts_with(&begins);
+        let meant: Vec<&Session> = self.list.iter().filter(is_meant).collect();
+        match meant.as_slice() {
+            [] => Err(self.none(&format!(
+                "there is no file of that name, and no session whose id begins with {begins}"
+            ))),
+            [one] => Ok(one),
+            several => {
+                let named = several
+                    .iter()
+                    .take(NAMED)
+                    .map(|session| shown_path(&session.path));
+                let named = named.collect::<Vec<_>>().join(", ");
+                let message = format!(
+                    "{} sessions have an id that begins with {begins}: {named}",
+                    several.len()
+                );
+                Err(Error::new(ErrorKind::Usage, message)
+                    .hint("name more of the id, the agent with --agent, or the file"))
+            }
+        }
+    }
+
+    fn none(&self, message: &str) -> Error {
+        let hint = format!(
+            "`ctxpack sessions --all` lists those of {}",
+            self.looked_into()
+        );
+        Error::new(ErrorKind::Usage, message).hint(hint)
+    }
+
+    /// The folders that were looked into, for a message.
+    pub fn looked_into(&self) -> String {
+        let folders: Vec<String> = self
+            .folders
+            .iter()
+            .map(|folder| shown_path(folder))
+            .collect();
+        if folders.is_empty() {
+            return "no folder, since HOME is not set".to_owned();
+        }
+        folders.join(", ")
+    }
+}
