@@ -7,6 +7,7 @@ mod budget;
 mod clean;
 mod examine;
 mod find;
+mod fork;
 mod hooks;
 mod input;
 mod inspect;
@@ -43,6 +44,7 @@ use hooks::Verdict;
 
 pub use examine::{eval, replay, replay_bytes, stats, verify};
 pub use find::{FileSource, Found, Source, find};
+pub use fork::Fork;
 pub use hooks::{Hooks, Words};
 pub use inspect::compact_bytes;
 pub(crate) use inspect::each as each_transcript;
@@ -63,6 +65,8 @@ pub use walk::PassedBy;
 pub struct Options {
     /// Where outputs go.
     pub destination: Destination,
+    /// The session that the output becomes, if it is to be one of its own.
+    pub fork: Option<Fork>,
     /// The store's folder, if the user named one.
     pub store: Option<PathBuf>,
     /// What to do about existing outputs.

@@ -124,6 +124,9 @@ impl<'r> Run<'r> {
             input.copy = Some(archive);
         }
         let detected = detect(&mut input, self.options.format)?.for_compaction();
+        if let Some(fork) = &self.options.fork {
+            fork.check(&detected)?;
+        }
         let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
@@ -160,7 +163,7 @@ impl<'r> Run<'r> {
                 if self.is_in_place() && compacted.is_changed() {
                     sink = self.open_in_place(target, &input)?;
                 }
-                self.put(target, &compacted, &input, &mut sink)?;
+                self.put(target, (&compacted, &detected), &input, &mut sink)?;
                 sum.add(compacted);
             }
             &Detected::Known(format, Layout::Line) => {
@@ -313,11 +316,15 @@ impl<'r> Run<'r> {
     fn put(
         &self,
         target: &Target,
-        compacted: &Compacted<'_>,
+        (compacted, detected): (&Compacted<'_>, &Detected),
         input: &Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
         self.keep_offloads(target, compacted)?;
+        if let Some(fork) = &self.options.fork {
+            let renamed = fork.renamed(fork.check(detected)?, compacted.pieces());
+            return pack(std::iter::once(renamed.as_slice()), input.codec, sink);
+        }
         if input.codec != Codec::Plain && !compacted.is_changed() {
             return sink.put(&input.raw);
         }
@@ -483,10 +490,10 @@ impl<'r> Run<'r> {
             },
             input_hash,
             input_bytes,
-            original: if archive.is_none() {
-                manifest::Original::Input
-            } else {
-                manifest::Original::Archive
+            original: match (&self.options.fork, &archive) {
+                (Some(_), _) => manifest::Original::Fork,
+                (None, None) => manifest::Original::Input,
+                (None, Some(_)) => manifest::Original::Archive,
             },
             archive,
             offloads: offloads.to_vec(),

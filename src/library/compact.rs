@@ -107,6 +107,7 @@ pub fn compact_file(
         ..Found::default()
     };
     let options = Options {
+        fork: None,
         destination: Destination::File(output.as_ref().to_owned()),
         store: None,
         overwrite: Overwrite::OwnOnly,

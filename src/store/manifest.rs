@@ -101,6 +101,8 @@ pub enum Original {
     Input,
     /// In the store's archive.
     Archive,
+    /// Nowhere: the output is a session of its own, and the input that it was made from stays.
+    Fork,
 }
 
 /// The journal of the run in this process.
@@ -487,6 +489,10 @@ impl Record {
             (Original::Archive, Some(archive)) => *archive == archive_name(&self.input_hash),
             (Original::Archive, None) => false,
             (Original::Input, archive) => archive.is_none(),
+            (Original::Fork, archive) => {
+                let name = || archive_name(&self.input_hash);
+                archive.as_ref().is_none_or(|archive| *archive == name())
+            }
         };
         let cleaned = |cleaned: &Cleaned| {
             is_offload_name(&cleaned.name)

@@ -254,6 +254,19 @@ impl Found {
     /// the original is gone; [`ErrorKind::Store`] when its archive is missing or damaged;
     /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
     pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
+        if let Some(fork) = self
+            .records
+            .iter()
+            .find(|record| record.original == Original::Fork)
+        {
+            let message = format!(
+                "this is a fork of {}, which is as it was: there is nothing to undo",
+                fork.input
+            );
+            return Err(Error::new(ErrorKind::Usage, message)
+                .at(&self.file)
+                .hint("remove the fork if it is not wanted"));
+        }
         let (source, original) = match &self.state {
             State::Grown(bytes) if appended == Appended::Refuse => {
                 return Err(Error::new(
@@ -337,7 +350,9 @@ impl Found {
             };
             let source = match (record.original, &record.archive) {
                 (Original::Archive, Some(archive)) => Source::Archive(archive),
-                (Original::Input, _) | (Original::Archive, None) => Source::Input(&record.input),
+                (Original::Input | Original::Fork, _) | (Original::Archive, None) => {
+                    Source::Input(&record.input)
+                }
             };
             match self.pour(source, &original, &mut io::sink()) {
                 Ok(()) => return Ok((source, original)),
@@ -449,7 +464,9 @@ fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error
         .iter()
         .map(|record| match (record.original, &record.archive) {
             (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
-            (Original::Input, _) | (Original::Archive, None) => record.input.clone(),
+            (Original::Input | Original::Fork, _) | (Original::Archive, None) => {
+                record.input.clone()
+            }
         })
         .collect();
     let originals: Vec<String> = originals.into_iter().collect();
