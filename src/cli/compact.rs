@@ -10,6 +10,8 @@ use serde_json::json;
 use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
 use super::limits::{LimitArgs, threads};
+use super::named::{AgentArgs, surroundings};
+use super::next::{Went, next};
 use super::progress::Bar;
 use super::reading::{INPUT, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs};
@@ -17,7 +19,7 @@ use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
-use crate::batch::{self, Destination, Effect, Found, Options, Overwrite, Ran};
+use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, Ran};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
@@ -29,7 +31,8 @@ use crate::text::{count, printable};
 /// Make transcripts smaller.
 ///
 /// in.jsonl becomes in.compact.jsonl beside it, with a report in in.compact.stats.json. Folders are searched for
-/// transcripts; - is standard input. With --in-place, in.jsonl itself becomes smaller, and undo restores it.
+/// transcripts; - is standard input; the id of a session of an installed agent, or latest, names its file. With
+/// --in-place, in.jsonl itself becomes smaller, and undo restores it.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -40,7 +43,7 @@ Examples:
   ctxpack compact in.jsonl --policy layered -n        what another preset would do
   ctxpack compact in.jsonl -o - | less                to standard output")]
 pub(super) struct Compact {
-    /// Transcripts, folders, patterns, or - for standard input
+    /// Transcripts, folders, patterns, ids of sessions, latest, or - for standard input
     paths: Vec<PathBuf>,
     /// Write the one output to FILE; - is standard output
     #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir", help_heading = OUTPUT)]
@@ -51,6 +54,11 @@ pub(super) struct Compact {
     /// Replace the inputs themselves; the originals go to the store first, for undo
     #[arg(long, conflicts_with_all = ["output", "out_dir"], help_heading = OUTPUT)]
     in_place: bool,
+    /// Write a compacted copy of a session as a new session beside it; the original stays as it is
+    #[arg(long, conflicts_with_all = ["output", "out_dir", "in_place", "files_from"], help_heading = OUTPUT)]
+    fork: bool,
+    #[command(flatten)]
+    agent: AgentArgs,
     #[command(flatten)]
     policy: PolicyArgs,
     #[command(flatten)]
@@ -92,7 +100,9 @@ impl Compact {
         } = self.policy.resolve_with(self.shorthands.settings())?;
         let asked = self.reports.planned()?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
-        let options = self.options(context, &effective.policy, replies)?;
+        let paths = self.named(context)?;
+        let fork = self.forked(&paths)?;
+        let options = self.options(context, &effective.policy, replies, fork)?;
         let planned = self.planned_reports(asked);
         // Better said before hours of work than after.
         reports::check(&planned, options.overwrite)?;
@@ -103,7 +113,7 @@ impl Compact {
                 }
             }
         }
-        let found = self.find(context)?;
+        let found = batch::find(&paths, self.out_dir.as_deref())?;
         let bar = Bar::new(found.sources.len() as u64, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
@@ -133,16 +143,51 @@ impl Compact {
         let mut notices = Notices::of(report.files());
         passed_by(&found, &mut notices);
         context.notices(notices);
+        let next = match report.files() {
+            [one] if context.voice > Voice::Quiet && !self.dry_run => {
+                next(one, self.went(), &surroundings())
+            }
+            _ => None,
+        };
         let unwritten = self.write_reports(report, &planned, &found, options.overwrite);
         for error in faults.into_iter().chain(unwritten) {
             context.error(&error);
             exit = Exit::Partial;
         }
+        if let Some(line) = next {
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        }
         Ok(interrupted.unwrap_or(exit.code()))
     }
 
-    fn options(&self, context: &Context, policy: &Policy, replies: Replies) -> Result<Options> {
-        let destination = match (&self.output, &self.out_dir) {
+    fn went(&self) -> Went {
+        match (self.in_place, self.fork) {
+            (true, _) => Went::InPlace,
+            (false, true) => Went::Fork,
+            (false, false) => Went::Elsewhere,
+        }
+    }
+
+    /// The session that the output becomes with `--fork`.
+    fn forked(&self, paths: &[PathBuf]) -> Result<Option<Fork>> {
+        match paths {
+            _ if !self.fork => Ok(None),
+            [one] if one != Path::new("-") => Fork::of(one).map(Some),
+            _ => Err(Error::new(ErrorKind::Usage, "--fork takes one session")
+                .hint("name its id, its file, or latest; `ctxpack sessions` lists them")),
+        }
+    }
+
+    fn options(
+        &self,
+        context: &Context,
+        policy: &Policy,
+        replies: Replies,
+        fork: Option<Fork>,
+    ) -> Result<Options> {
+        let forked = fork.as_ref().map(|fork| fork.output.clone());
+        let output = forked.as_ref().or(self.output.as_ref());
+        let destination = match (output, &self.out_dir) {
             (Some(path), _) if path == Path::new("-") => Destination::Stdout,
             (Some(path), _) => Destination::File(path.clone()),
             (None, Some(folder)) => Destination::Folder(folder.clone()),
@@ -157,6 +202,7 @@ impl Compact {
         Ok(Options {
             server: self.server.server(policy, effect, &context.stop)?,
             destination,
+            fork,
             store: self.store.clone(),
             overwrite: if self.overwrite {
                 Overwrite::Any
@@ -174,12 +220,14 @@ impl Compact {
         })
     }
 
-    fn find(&self, context: &Context) -> Result<Found> {
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
+    /// The paths that the command line names.
+    fn named(&self, context: &Context) -> Result<Vec<PathBuf>> {
+        let named = self.agent.paths(context, &self.paths)?;
+        let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }
-        batch::find(&paths, self.out_dir.as_deref())
+        Ok(paths)
     }
 
     /// The reports on the run as a whole: where the user said, else at the top of the output folder.

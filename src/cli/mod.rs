@@ -10,6 +10,8 @@ mod gc;
 mod hooks;
 mod limits;
 mod manual;
+mod named;
+mod next;
 mod notices;
 mod parse;
 mod policy;
@@ -19,9 +21,12 @@ mod replay;
 mod reports;
 mod schema;
 mod server;
+mod sessions;
 mod shape;
 mod shorthand;
+mod since;
 mod stats;
+mod table;
 mod undo;
 mod verify;
 
@@ -77,6 +82,7 @@ const GLOBAL: &str = "Global options";
 enum Command {
     Compact(Box<compact::Compact>),
     Stats(stats::Stats),
+    Sessions(sessions::SessionsCommand),
     Replay(replay::Replay),
     Eval(eval::Eval),
     Verify(verify::Verify),
@@ -274,6 +280,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
             failed => failed,
         },
         Command::Stats(args) => args.run(&context),
+        Command::Sessions(args) => args.run(&context),
         Command::Replay(args) => args.run(&context),
         Command::Eval(args) => args.run(&context),
         Command::Verify(args) => args.run(&context),

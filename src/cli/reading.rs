@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::limits::{LimitArgs, threads};
+use super::named::AgentArgs;
 use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Found, Job, Over};
@@ -20,8 +21,10 @@ pub(super) const INPUT: &str = "Input";
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
 pub(super) struct Reading {
-    /// Transcripts, folders, patterns, or - for standard input
+    /// Transcripts, folders, patterns, ids of sessions, latest, or - for standard input
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    agent: AgentArgs,
     #[arg(long, value_name = "NAME", help = input_format_help(), help_heading = INPUT)]
     input_format: Option<String>,
     /// Threads; 0 = one per processor
@@ -52,7 +55,8 @@ impl Reading {
         look: impl FnOnce(&Over<'_>) -> Result<T>,
     ) -> Result<T> {
         let format = format_named(self.input_format.as_deref())?;
-        let mut paths = all_paths(&self.paths, self.files_from.as_deref(), &context.stop)?;
+        let named = self.agent.paths(context, &self.paths)?;
+        let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::named::AgentArgs;
 use super::{Context, Voice, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::atomic::{Existing, lost_of_the_file};
@@ -21,9 +22,11 @@ Examples:
   ctxpack undo in.compact.jsonl              in place
   ctxpack undo in.compact.jsonl -o in.jsonl  into another file")]
 pub(super) struct Undo {
-    /// Compacted files
+    /// Compacted files, ids of sessions, or latest
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    agent: AgentArgs,
     /// Write the original to FILE instead; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -47,9 +50,10 @@ impl Undo {
             )
             .hint("leave -o out to undo files in place"));
         }
+        let paths = self.agent.paths(context, &self.paths)?;
         let mut undo = undo::Undo::new(self.store.clone());
         let mut failed = false;
-        for path in &self.paths {
+        for path in &paths {
             match self.one(&mut undo, path) {
                 Ok(said) if context.voice > Voice::Quiet => {
                     let _ = writeln!(

@@ -1,0 +1,135 @@
+//! Sessions that a command line names by their ids, or as the latest: looked up in the folders of installed agents.
+//!
+//! The only place where the environment is read for agents. A path that exists is never looked up.
+
+use std::env;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Context, Voice};
+use crate::batch::{Session, Sessions, Wanted, sessions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::Format;
+use crate::format::agent::Surroundings;
+use crate::text::{nearest, printable, shown_path};
+
+/// The word for the session that was written last.
+const LATEST: &str = "latest";
+/// An id may be cut to so many characters.
+const FEWEST: usize = 4;
+/// An id has no more than so many.
+const MOST: usize = 36;
+
+/// Whose sessions are meant.
+#[derive(Debug, Args)]
+pub(super) struct AgentArgs {
+    #[arg(long, value_name = "NAME", help = agent_help())]
+    agent: Option<String>,
+}
+
+/// The names of agents, which are those of their formats.
+fn names() -> Vec<&'static str> {
+    Format::of_agents().into_iter().map(Format::name).collect()
+}
+
+fn agent_help() -> String {
+    format!(
+        "Look for sessions of this agent alone: {}",
+        names().join(", ")
+    )
+}
+
+/// The environment as agents see it.
+pub(super) fn surroundings() -> Surroundings {
+    Surroundings::of(|name| env::var_os(name))
+}
+
+impl AgentArgs {
+    /// The agent, if one was named.
+    pub(super) fn format(&self) -> Result<Option<Format>> {
+        let Some(name) = &self.agent else {
+            return Ok(None);
+        };
+        let mut formats = Format::of_agents().into_iter();
+        let format = formats.find(|format| format.name() == name);
+        format.map(Some).ok_or_else(|| {
+            let error = Error::new(ErrorKind::Usage, format!("there is no agent {name:?}"));
+            let known = names().join(", ");
+            match nearest(name, names()) {
+                Some(near) => error.hint(format!("did you mean {near:?}? known are {known}")),
+                None => error.hint(format!("known are {known}")),
+            }
+        })
+    }
+
+    /// The paths, with those of sessions in the place of ids; says which sessions these are.
+    pub(super) fn paths(&self, context: &Context, paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+        let format = self.format()?;
+        let mut found: Option<Sessions> = None;
+        let mut all = Vec::with_capacity(paths.len());
+        for path in paths {
+            let Some(wanted) = wanted(path) else {
+                all.push(path.clone());
+                continue;
+            };
+            let found = found.get_or_insert_with(|| sessions(&surroundings(), format));
+            let session = found.find(wanted, env::current_dir().ok().as_deref())?;
+            if context.voice > Voice::Quiet {
+                say(session);
+            }
+            all.push(session.path.clone());
+        }
+        if format.is_some() && found.is_none() {
+            let message = "--agent goes with the id of a session, or with latest";
+            return Err(Error::new(ErrorKind::Usage, message)
+                .hint("leave --agent out: files are known by their content"));
+        }
+        Ok(all)
+    }
+}
+
+/// Says which session was taken.
+fn say(session: &Session) {
+    let (agent, path) = (session.format.name(), shown_path(&session.path));
+    let _ = writeln!(
+        io::stderr().lock(),
+        "{agent} session {}: {}",
+        printable(&session.id),
+        printable(&path)
+    );
+}
+
+/// The session that an argument means, if it is no path.
+fn wanted(path: &Path) -> Option<Wanted<'_>> {
+    let word = path.to_str()?;
+    let is_id = (FEWEST..=MOST).contains(&word.len())
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && word.starts_with(|c: char| c.is_ascii_hexdigit());
+    let wanted = match word {
+        LATEST => Wanted::Latest,
+        id if is_id => Wanted::Id(id),
+        _ => return None,
+    };
+    // A broken link is a path, too.
+    path.symlink_metadata().is_err().then_some(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_latest_are_sessions_and_all_else_is_a_path() {
+        for word in ["5c03", "5c030e11-0000-4000-8000-000000000001", "ABCD"] {
+            assert_eq!(wanted(Path::new(word)), Some(Wanted::Id(word)));
+        }
+        assert_eq!(wanted(Path::new("latest")), Some(Wanted::Latest));
+        for word in ["5c0", "-abc", "./5c03", "5c03.jsonl", "newest", "src", "-"] {
+            assert_eq!(wanted(Path::new(word)), None, "{word}");
+        }
+    }
+}

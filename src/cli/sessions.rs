@@ -1,0 +1,259 @@
+//! `ctxpack sessions`: the sessions of installed agents, the newest first, with what takes their tokens.
+//!
+//! Only what is shown is read. Writes nothing but the list.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use clap::{Args, ValueEnum};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::config::PolicyArgs;
+use super::limits::threads;
+use super::named::{AgentArgs, surroundings};
+use super::progress::Bar;
+use super::reading::passed_by;
+use super::since::since;
+use super::table::{Aligned, Table};
+use super::{Context, flush, json_line, put};
+use crate::batch::{
+    self, BadLines, Contents, Found, Job, Limits, Over, PassedBy, Session, Sessions,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{Notices, path_text};
+use crate::stats::{Counting, Exact};
+use crate::text::{count, printable, shown_path, size, thousands};
+
+/// So many are shown without --all.
+const SHOWN: usize = 20;
+/// So many characters of an id are shown, or as many as it takes to tell it from all others.
+const ID: usize = 8;
+
+/// List the sessions of installed agents, the newest first.
+///
+/// Looks into the folders of Claude Code, Codex and pi. What an id names, other commands take in the place of a file: compact
+/// --in-place ID. Tokens are estimates, made as the policy says; recorded is what the provider counted last.
+#[derive(Debug, Args)]
+pub(super) struct SessionsCommand {
+    #[command(flatten)]
+    agent: AgentArgs,
+    /// Only those written since: 7d, 24h, 2026-11-01
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    since: Option<SystemTime>,
+    /// All of them; without it, the newest 20
+    #[arg(long)]
+    all: bool,
+    /// How the list is written to stdout
+    #[arg(long, value_enum, default_value_t = Shape::Table, value_name = "FORMAT")]
+    format: Shape,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Threads; 0 = one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    /// A table
+    Table,
+    /// One JSON object
+    Json,
+}
+
+impl SessionsCommand {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let effective = self.policy.resolve()?.effective;
+        let counting = Counting::new(&effective.policy, 0, Exact::No)?;
+        let mut sessions = batch::sessions(&surroundings(), self.agent.format()?);
+        let ids = short_ids(&sessions.list);
+        let since = self.since.unwrap_or(SystemTime::UNIX_EPOCH);
+        sessions.list.retain(|session| session.modified >= since);
+        let shown = if self.all { sessions.list.len() } else { SHOWN };
+        let more = sessions.list.len().saturating_sub(shown);
+        sessions.list.truncate(shown);
+
+        let unseen = std::mem::take(&mut sessions.unseen);
+        let passed = std::mem::take(&mut sessions.passed);
+        let contents = self.count(context, &sessions, &counting)?;
+        let rows: Vec<(&Session, Contents)> = sessions
+            .list
+            .iter()
+            .map(|session| {
+                (
+                    session,
+                    contents.get(&session.path).cloned().unwrap_or_default(),
+                )
+            })
+            .collect();
+        let mut out = BufWriter::new(io::stdout().lock());
+        if self.json || self.format == Shape::Json {
+            let line = json_line(&to_json(&rows, more, &sessions));
+            put(&mut out, line.as_bytes())?;
+            put(&mut out, b"\n")?;
+        } else {
+            put(&mut out, to_text(&rows, &ids, more, &sessions).as_bytes())?;
+        }
+        flush(&mut out)?;
+        drop(out);
+        Ok(say(context, (unseen, passed), &rows))
+    }
+
+    fn count(
+        &self,
+        context: &Context,
+        sessions: &Sessions,
+        counting: &Counting<'_>,
+    ) -> Result<BTreeMap<PathBuf, Contents>> {
+        let found = Sessions::inputs(&sessions.list);
+        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let over = Over {
+            found: &found,
+            format: None,
+            limits: Limits::default(),
+            bad_lines: BadLines::Pass,
+            job: Job::Once,
+            jobs: threads(self.jobs),
+            stop: &context.stop,
+            progress: &bar,
+        };
+        let counted = batch::count_sessions(&over, counting)?;
+        bar.finish();
+        Ok(counted)
+    }
+}
+
+/// Says what could not be read; gives the exit code.
+fn say(
+    context: &Context,
+    (unseen, passed): (Vec<Error>, Vec<(PathBuf, PassedBy)>),
+    rows: &[(&Session, Contents)],
+) -> u8 {
+    let unread = rows.iter().filter_map(|(session, contents)| {
+        let error = contents.error.as_ref()?;
+        Some(Error::new(ErrorKind::Io, error.clone()).at(&session.path))
+    });
+    let mut code = 0;
+    for error in unread.chain(unseen) {
+        context.error(&error);
+        code = 3;
+    }
+    let passed = passed.into_iter().collect();
+    let mut notices = Notices::default();
+    passed_by(
+        &Found {
+            passed,
+            ..Found::default()
+        },
+        &mut notices,
+    );
+    context.notices(notices);
+    code
+}
+
+/// The beginnings of ids that no other session shares.
+fn short_ids(list: &[Session]) -> BTreeMap<String, String> {
+    let mut all: Vec<&str> = list.iter().map(|session| session.id.as_str()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let short = |at: usize| {
+        let id = all[at];
+        let before = at
+            .checked_sub(1)
+            .map_or(0, |before| common(id, all[before]));
+        let after = all.get(at + 1).map_or(0, |after| common(id, after));
+        let length = (before.max(after) + 1).clamp(ID, id.len().max(ID));
+        (id.to_owned(), id.get(..length).unwrap_or(id).to_owned())
+    };
+    (0..all.len()).map(short).collect()
+}
+
+/// The second in which a file was written, in UTC.
+fn moment(time: SystemTime) -> Option<Timestamp> {
+    Timestamp::try_from(time).ok()
+}
+
+fn to_json(rows: &[(&Session, Contents)], more: usize, sessions: &Sessions) -> Value {
+    let row = |(session, contents): &(&Session, Contents)| {
+        let figures = contents.counts;
+        json!({
+            "agent": session.format.name(),
+            "id": session.id,
+            "path": path_text(&session.path),
+            "modified": moment(session.modified).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+            "project": contents.directory,
+            "turns": figures.map(|f| f.turns),
+            "live_tokens": figures.map(|f| f.tokens),
+            "recorded": figures.and_then(|f| f.recorded),
+            "dead_bytes": figures.map(|f| f.dead_bytes),
+            "error": contents.error,
+        })
+    };
+    let folders: Vec<String> = sessions
+        .folders
+        .iter()
+        .map(|folder| path_text(folder))
+        .collect();
+    json!({
+        "schema_version": 1,
+        "folders": folders,
+        "sessions": rows.iter().map(row).collect::<Vec<_>>(),
+        "more": more,
+    })
+}
+
+fn to_text(
+    rows: &[(&Session, Contents)],
+    ids: &BTreeMap<String, String>,
+    more: usize,
+    sessions: &Sessions,
+) -> String {
+    if rows.is_empty() {
+        return format!("no sessions in {}\n", printable(&sessions.looked_into()));
+    }
+    let mut table = Table::new(&[
+        ("agent", Aligned::Left),
+        ("written (UTC)", Aligned::Left),
+        ("id", Aligned::Left),
+        ("turns", Aligned::Right),
+        ("live tokens", Aligned::Right),
+        ("recorded", Aligned::Right),
+        ("dead", Aligned::Right),
+        ("project", Aligned::Left),
+    ]);
+    for (session, contents) in rows {
+        let time = moment(session.modified).map(|time| time.strftime("%Y-%m-%d %H:%M").to_string());
+        let figure = |figure: Option<u64>| figure.map_or_else(|| "–".to_owned(), thousands);
+        let figures = contents.counts;
+        // A session whose lines name no folder is found by its file.
+        let project = contents
+            .directory
+            .clone()
+            .unwrap_or_else(|| shown_path(&session.path));
+        table.row(vec![
+            session.format.name().to_owned(),
+            time.unwrap_or_default(),
+            ids.get(&session.id).unwrap_or(&session.id).clone(),
+            figure(figures.map(|f| f.turns)),
+            figure(figures.map(|f| f.tokens)),
+            figure(figures.and_then(|f| f.recorded)),
+            figures.map_or_else(|| "–".to_owned(), |f| size(f.dead_bytes)),
+            printable(&project).into_owned(),
+        ]);
+    }
+    let mut text = table.text();
+    if more > 0 {
+        text.push_str(&format!(
+            "{} more; --all shows them\n",
+            count(more as u64, "session")
+        ));
+    }
+    text
+}
