@@ -34,6 +34,7 @@ mod replay;
 
 mod reports;
 mod secrets;
+mod sessions;
 mod shares;
 mod signals;
 mod stats;
