@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,7 +14,7 @@ use super::over::Over;
 use super::walk::walk;
 use super::{FileSource, Found, PassedBy, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::agent::{Surroundings, directory_of};
+use crate::format::agent::{Naming, Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
 use crate::stats::{Counting, FileStats};
 use crate::store::open_transcript;
@@ -204,9 +204,34 @@ fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {
 /// The folder in which the agent of a session worked, by the beginning of its file.
 pub fn directory_of_head(format: Format, path: &Path) -> Option<String> {
     let (file, _) = open_transcript(path).ok()?;
+    let mut file = BufReader::new(file.take(HEAD));
     let mut head = Vec::new();
-    file.take(HEAD).read_to_end(&mut head).ok()?;
+    match format.agent()?.naming() {
+        Naming::Header => file.read_until(b'\n', &mut head),
+        Naming::EveryLine => file.read_to_end(&mut head),
+    }
+    .ok()?;
     directory(format, path, &head)
+}
+
+impl Session {
+    /// Whether its agent worked in this folder.
+    fn is_of(&self, here: &Path) -> bool {
+        // The folder's name spares the reading of most files.
+        let may_be = self.folder_belongs(&here.to_string_lossy());
+        may_be
+            && directory_of_head(self.format, &self.path)
+                .is_some_and(|directory| Path::new(&directory) == here)
+    }
+
+    /// Whether its agent, started in this directory, looks into the folder that the session is in.
+    pub fn folder_belongs(&self, directory: &str) -> bool {
+        let folder = self.path.parent().and_then(Path::file_name);
+        let folder = folder.and_then(|name| name.to_str()).unwrap_or_default();
+        self.format
+            .agent()
+            .is_some_and(|agent| agent.belongs(directory, folder))
+    }
 }
 
 impl Sessions {
@@ -266,12 +291,7 @@ impl Sessions {
     pub fn find(&self, wanted: Wanted<'_>, here: Option<&Path>) -> Result<&Session> {
         let begins = match wanted {
             Wanted::Latest => {
-                let is_here = |session: &&Session| {
-                    let directory = directory_of_head(session.format, &session.path);
-                    directory.is_some_and(|directory| {
-                        here.is_some_and(|here| Path::new(&directory) == here)
-                    })
-                };
+                let is_here = |session: &&Session| here.is_some_and(|here| session.is_of(here));
                 let latest = self.list.iter().find(is_here).or_else(|| self.list.first());
                 return latest.ok_or_else(|| self.none("there is no session"));
             }

@@ -48,7 +48,14 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
             .iter()
             .map(|word| quoted(&shown_path(Path::new(word))).into_owned());
         let words: Vec<String> = words.collect();
-        Some(match directory_of_head(format, file) {
+        let directory = directory_of_head(format, file);
+        // Its agent would look into another folder from there.
+        let finds = |directory: &String| {
+            session
+                .as_ref()
+                .is_none_or(|session| session.folder_belongs(directory))
+        };
+        Some(match directory.filter(finds) {
             Some(directory) => format!("{} && {}", change_to(&directory), words.join(" ")),
             None => words.join(" "),
         })
