@@ -5,7 +5,9 @@ use super::*;
 const ID: &str = "5c030e11-0000-4000-8000-000000000001";
 const OTHER: &str = "5c030e11-0000-4000-8000-00000000ffff";
 
-fn around(variables: &[(&str, &str)]) -> Surroundings {
+type Variables<'v> = &'v [(&'v str, &'v str)];
+
+fn around(variables: Variables<'_>) -> Surroundings {
     Surroundings::of(|name| {
         let value = variables.iter().find(|(known, _)| *known == name);
         value.map(|(_, value)| OsString::from(value))
@@ -16,14 +18,14 @@ fn agent(name: &str) -> &'static dyn Agent {
     Format::named(name).and_then(Format::agent).unwrap()
 }
 
-fn folders(name: &str, variables: &[(&str, &str)]) -> Vec<PathBuf> {
+fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
     agent(name).folders(&around(variables))
 }
 
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, &[(&str, &str)], &str); 8] = [
+    let cases: [(&str, Variables<'_>, &str); 8] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",

@@ -39,7 +39,7 @@ impl Bench {
             original,
             archive: match original {
                 Original::Archive => Some(store.put_archive(input.1.as_bytes()).unwrap().name),
-                Original::Input => None,
+                Original::Input | Original::Fork => None,
             },
             offloads: Vec::new(),
             cleaned: Vec::new(),
@@ -54,7 +54,7 @@ impl Bench {
     fn compact(&self, output: (&str, &str), input: (&str, &str), original: Original) {
         let store = self.store();
         store.record(&self.record(output, input, original)).unwrap();
-        if original == Original::Input {
+        if original != Original::Archive {
             fs::write(self.path(input.0), input.1).unwrap();
         }
         fs::write(self.path(output.0), output.1).unwrap();
@@ -123,6 +123,19 @@ fn an_untouched_input_is_the_original_of_its_sibling() {
     let dest = Dest::Writer(&mut bytes);
     b.undo("s.compact", dest, Appended::Refuse).unwrap();
     assert_eq!(bytes, b"the original");
+}
+
+#[test]
+fn a_fork_has_nothing_to_undo() {
+    let b = Bench::new();
+    b.compact(("fork", "small"), ("s", "the original"), Original::Fork);
+    b.append("fork", " and more");
+    for appended in [Appended::Refuse, Appended::Discard] {
+        let error = b.undo("fork", Dest::InPlace, appended).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Usage);
+        assert!(error.message.contains("a fork of s,"), "{}", error.message);
+    }
+    assert_eq!(b.read("fork"), "small and more");
 }
 
 #[test]
