@@ -1,9 +1,9 @@
 """What the README tells people to type, typed: a session is compacted by its id, and continued by the printed command.
 
 The agent is on the PATH by its own name, in a HOME of its own, and its session is where it keeps sessions. `ctxpack
-sessions` must list it, `compact --in-place latest` and `compact --fork ID` must end with a command; that command is given to
-a shell in a terminal, from another folder, and the agent is asked something. What it sends must hold the summary and every
-kept message. `undo` must give the original back, and a fork must leave it as it was.
+sessions` must list it, `compact --in-place latest` and `compact --fork ID` must end with a command; that command is
+given to a shell in a terminal, from another folder, and the agent is asked something. What it sends must hold the
+summary and every kept message. `undo` must give the original back, and a fork must leave it as it was.
 """
 
 import json
@@ -48,9 +48,11 @@ def typed(case, kind, binary, endpoint):
     room = replace(room, file=file, env=with_agent(case, kind, room))
 
     def ctxpack(*words):
-        done = subprocess.run([str(binary), *words], cwd=room.cwd, env=room.env, capture_output=True, text=True, timeout=300)
+        done = subprocess.run([str(binary), *words], cwd=room.cwd, env=room.env, capture_output=True, text=True,
+                              timeout=300)
         if done.returncode != 0:
-            raise sessions.CannotCompact(f"ctxpack {' '.join(words)}: exit {done.returncode}: {done.stderr.strip()[-300:]}")
+            why = f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
+            raise sessions.CannotCompact(f"ctxpack {' '.join(words)}: {why}")
         return done
 
     listed = [one["id"] for one in json.loads(ctxpack("sessions", "--json").stdout)["sessions"]]
