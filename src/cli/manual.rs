@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::{Cli, flush, put};
+use super::{Cli, flush, help, put};
 use crate::error::{Error, Result};
 
 /// Print completions for a shell.
@@ -27,7 +27,7 @@ pub(super) struct Completions {
 impl Completions {
     pub(super) fn run(&self) -> Result<u8> {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "ctxpack", &mut text);
+        clap_complete::generate(self.shell, &mut help::with_names(), "ctxpack", &mut text);
         let mut out = io::stdout().lock();
         put(&mut out, &text)?;
         flush(&mut out)?;

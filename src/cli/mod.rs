@@ -7,6 +7,7 @@ mod compact;
 mod config;
 mod eval;
 mod gc;
+mod help;
 mod hooks;
 mod limits;
 mod manual;
@@ -27,6 +28,7 @@ mod shorthand;
 mod since;
 mod stats;
 mod table;
+mod topics;
 mod undo;
 mod verify;
 
@@ -55,7 +57,8 @@ use crate::text::{printable, printable_json};
     version,
     max_term_width = 100,
     disable_help_flag = true,
-    after_help = "Run `ctxpack compact in.jsonl` to begin with."
+    disable_help_subcommand = true,
+    after_help = topics::closing()
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -94,6 +97,7 @@ enum Command {
     Schema(schema::SchemaCommand),
     Completions(manual::Completions),
     Man(manual::Man),
+    Help(help::Help),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -292,6 +296,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Schema(args) => args.run(),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),
+        Command::Help(args) => args.run(),
     };
     let code = match result {
         Ok(code) => code,
