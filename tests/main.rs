@@ -18,3 +18,5 @@ mod json;
 mod layering;
 // What the README says, as far as it can be run.
 mod readme;
+// What the topics of `ctxpack help` say, as far as it can be compared with the code.
+mod topics;

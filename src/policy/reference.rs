@@ -110,7 +110,11 @@ mod tests {
         for key in keys::all() {
             let doc = key.doc().collect::<Vec<_>>().join(" ");
             let doc = doc.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(text.contains(&format!("- `{}` (", key.name)), "{}", key.name);
+            assert!(
+                text.contains(&format!("- `{}` (", key.name)),
+                "{}",
+                key.name
+            );
             assert!(words.contains(&doc), "{}: {doc}", key.name);
         }
         let entries = text.lines().filter(|line| line.starts_with("- `"));

@@ -351,7 +351,7 @@ fn an_invalid_setting_says_what_its_key_accepts() {
         (
             "nonsense",
             "1",
-            "unknown policy key nonsense (from flag)\nhint: a key is written like clear.keep; the README shows what a policy holds",
+            "unknown policy key nonsense (from flag)\nhint: a key is written like clear.keep; `ctxpack help keys` lists them",
         ),
         (
             "clear.keep",
@@ -513,7 +513,7 @@ fn the_first_invalid_line_of_a_file_is_reported() {
         ),
         (
             "[claer]\n",
-            "1: unknown policy key claer\nhint: a key is written like clear.keep; the README shows what a policy holds",
+            "1: unknown policy key claer\nhint: a key is written like clear.keep; `ctxpack help keys` lists them",
         ),
         (
             "clear = 5\n",
