@@ -50,6 +50,8 @@
 //!
 //! Each of these is a property test.
 //!
+//! The program's manual (formats, policy keys, fields of a report, exit codes) is printed by `ctxpack help TOPIC`.
+//!
 //! # Features
 //!
 //! Both are on by default; `default-features = false` leaves the library alone.
