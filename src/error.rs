@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::text::shown_path;
 
@@ -14,7 +14,7 @@ use crate::text::shown_path;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kinds of errors. Their names are stable: scripts branch on them (`--error-format json`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {

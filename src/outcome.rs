@@ -6,8 +6,8 @@
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path};
 
-use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind};
 use crate::text::shown_path;
@@ -40,7 +40,7 @@ mod totals;
 ///
 /// If an input was read but not changed, every "after" is equal to its "before". If it was not read, all are 0 and add nothing
 /// to the totals.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {
     /// The input's path as given, with `/`; `-` for stdin.
@@ -250,7 +250,7 @@ impl Serialize for Outcome {
 }
 
 /// The status of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
@@ -275,7 +275,7 @@ impl fmt::Display for Status {
 }
 
 /// Why an input failed, was rejected or was skipped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OutcomeError {
     /// The stable name that scripts branch on.
@@ -307,7 +307,7 @@ impl OutcomeError {
 }
 
 /// The names that `error.kind` can take: those of [`ErrorKind`], and the reasons for a rejection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -324,7 +324,7 @@ impl fmt::Display for FaultKind {
 }
 
 /// Why a result was rejected before it was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Rejection {
@@ -337,7 +337,7 @@ pub enum Rejection {
 }
 
 /// Where the original bytes are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Original {
     /// The untouched input, or a copy of it.
@@ -347,7 +347,7 @@ pub struct Original {
 }
 
 /// What holds the original bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OriginalKind {

@@ -19,6 +19,7 @@ mod policy;
 mod progress;
 mod reading;
 mod replay;
+mod report;
 mod reports;
 mod schema;
 mod server;
@@ -88,6 +89,7 @@ enum Command {
     Sessions(sessions::SessionsCommand),
     Replay(replay::Replay),
     Eval(eval::Eval),
+    Report(report::ReportCommand),
     Verify(verify::Verify),
     Undo(undo::Undo),
     Check(check::Check),
@@ -287,6 +289,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Sessions(args) => args.run(&context),
         Command::Replay(args) => args.run(&context),
         Command::Eval(args) => args.run(&context),
+        Command::Report(args) => args.run(&context),
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),

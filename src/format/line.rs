@@ -11,7 +11,8 @@ use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine};
 use crate::transcript::LineKind;
 
 /// What was odd about a line; the names are those of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WarningKind {
     /// The file begins with a byte order mark.
     Bom,

@@ -4,13 +4,13 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::{Layer, TargetKind};
 use crate::tokens::Usage;
 
 /// What happened to one conversation of a transcript. Tokens and messages are those of its live window.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ConversationOutcome {
     /// `main`, a sidechain's id, or `line:7`.
@@ -88,7 +88,7 @@ impl ConversationOutcome {
 }
 
 /// The target of a conversation in live tokens, and whether the result is within it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TargetOutcome {
     /// The target, in tokens.
@@ -106,7 +106,7 @@ pub struct TargetOutcome {
 }
 
 /// Why an aim was missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Missed {
@@ -193,7 +193,7 @@ impl TargetOutcome {
 }
 
 /// One edit, with its reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Action {
     /// What was done.
@@ -214,7 +214,7 @@ pub struct Action {
 }
 
 /// What an edit does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ActionKind {
@@ -263,7 +263,7 @@ impl std::fmt::Display for ActionKind {
 }
 
 /// How a summary came about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SummaryOutcome {
     /// The name of the summariser that the policy asks for.
@@ -296,7 +296,7 @@ pub struct SummaryOutcome {
 }
 
 /// What requests to a server cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spent {
     /// Requests that were sent.
@@ -319,7 +319,7 @@ impl AddAssign for Spent {
 }
 
 /// A file whose content was restored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Restored {
     /// Its path as the transcript names it.
@@ -331,7 +331,7 @@ pub struct Restored {
 }
 
 /// Where a restored file's content came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RestoredFrom {

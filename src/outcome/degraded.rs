@@ -2,12 +2,12 @@
 //!
 //! Each kind says here whether the end of a run shows it without `-v`. Others decide when one applies.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::format;
 
 /// Something that was asked for and failed, although the input was processed. The exit code is 3.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Degraded {
     /// Its kind.
@@ -17,7 +17,8 @@ pub struct Degraded {
 }
 
 /// The names that `degraded[].kind` can take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DegradedKind {
     /// The summariser that the policy names wrote no summary.
@@ -51,7 +52,7 @@ impl Serialize for DegradedKind {
 }
 
 /// Something about the input or the result that is worth knowing but not a failure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Warning {
     /// Its kind.
@@ -63,11 +64,10 @@ pub struct Warning {
 }
 
 /// The names that `warnings[].kind` can take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WarningKind {
-    /// A line is odd, and passed through.
-    Line(format::WarningKind),
     /// The file is left as it is, because something in it is not supported.
     Unsupported,
     /// Typed messages are not kept in full.
@@ -90,6 +90,9 @@ pub enum WarningKind {
     AttributesLost,
     /// An oversize result was not moved to the store, because there is none.
     NotDemoted,
+    /// A line is odd, and passed through. Its names are those of the line's oddities.
+    #[serde(untagged)]
+    Line(format::WarningKind),
 }
 
 impl WarningKind {

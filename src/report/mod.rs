@@ -3,10 +3,11 @@
 //! Writes only to the writer that it is given. Never holds a time or a host's name; what is made for a terminal,
 //! a spreadsheet or a web page shows text from a transcript as text only.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -22,6 +23,7 @@ mod json;
 pub mod jsonl;
 mod markdown;
 mod page;
+pub mod read;
 mod replay;
 mod rows;
 mod stats;
@@ -86,6 +88,13 @@ impl Report {
         }
     }
 
+    /// The same report as made by that version of the program.
+    #[must_use]
+    fn by_version(mut self, version: String) -> Self {
+        self.head.version = version.into();
+        self
+    }
+
     /// What it says about the run as a whole.
     pub fn head(&self) -> &Head {
         &self.head
@@ -106,7 +115,8 @@ impl Report {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Head {
     schema_version: u32,
-    version: &'static str,
+    /// The version of the program that made it.
+    version: Cow<'static, str>,
     policy: PolicyRef,
     totals: Totals,
 }
@@ -116,7 +126,7 @@ impl Head {
     pub fn new(policy: PolicyRef, totals: Totals) -> Self {
         Head {
             schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION"),
+            version: env!("CARGO_PKG_VERSION").into(),
             policy,
             totals,
         }
@@ -134,7 +144,7 @@ impl Head {
 }
 
 /// Which policy was in force, exactly enough to repeat the run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PolicyRef {
     /// The preset's name, or the file's own.
     pub name: String,
@@ -145,7 +155,7 @@ pub struct PolicyRef {
 }
 
 /// A key that was set from outside the policy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverrideRef {
     /// The key's full name, such as `clear.keep`.
     pub key: String,

@@ -7,14 +7,14 @@
 //!
 //! For reports only: recorded usage is out of date after the first edit, so nothing is decided by it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Size, Sizes};
 use crate::format::Format;
 use crate::transcript::{Conversation, Role, Transcript};
 
 /// How a provider's count relates to the estimate: `recorded` ≈ `overhead` + `factor` × content.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Usage {
     /// Tokens that the provider counted last.

@@ -271,3 +271,39 @@ fn commands_that_only_read_write_reports_too() {
         assert_eq!(place.text("mine.html"), "<p>mine");
     }
 }
+
+#[test]
+fn reports_are_rendered_again_and_added_up() {
+    let place = mixed();
+    let args = "compact in -n --report r.json --report r.jsonl --report r.html --report r.csv --report r.md";
+    place.run(args).exits(3);
+    for from in ["r.json", "r.jsonl"] {
+        for form in ["json", "jsonl", "csv", "md", "html"] {
+            place
+                .run(&format!("report {from} --report again/r.{form}"))
+                .exits(0);
+            let again = place.text(&format!("again/r.{form}"));
+            assert_eq!(again, place.text(&format!("r.{form}")), "{from} {form}");
+        }
+    }
+    let table = place.run("report r.json").exits(0).text();
+    assert!(table.contains("4 compacted"), "{table}");
+    place
+        .run("report merge r.json r.jsonl --report both.json")
+        .exits(0);
+    let (one, both) = (place.json("r.json"), place.json("both.json"));
+    for key in ["files", "failed", "tokens_before", "bytes_after"] {
+        let twice = one["totals"][key].as_u64().unwrap() * 2;
+        assert_eq!(both["totals"][key], twice, "{key}");
+    }
+    place.write("bad.jsonl", "{\"input\":1}\n{\"schema_version\":1}\n");
+    place
+        .run("report merge r.json bad.jsonl")
+        .exits(2)
+        .says(&["bad.jsonl:2: it is not a report on `compact`: missing field `version`"]);
+    place
+        .run("report r.csv")
+        .exits(2)
+        .says(&["only .json and .jsonl"]);
+    place.run("report").exits(2);
+}

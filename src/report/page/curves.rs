@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::charts::{legend, percent};
+use super::parts::{legend, percent};
 use super::safe::{escaped, figure};
 use super::{Axis, Curves, Line, Unit};
 

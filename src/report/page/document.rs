@@ -4,6 +4,7 @@
 
 use std::io::{self, Write};
 
+use super::parts::picture;
 use super::safe::{amount, escaped, figure, unbroken};
 use super::{Cell, ColumnKind, Fact, List, Page, Table, charts, data};
 use crate::report::PolicyRef;
@@ -34,7 +35,7 @@ pub(in crate::report) fn write(page: &Page<'_>, out: &mut dyn Write) -> io::Resu
     if let Some(parts) = &page.bar {
         let whole = parts.iter().map(|(_, size)| size).sum();
         write!(out, "<div class=\"whole\">")?;
-        charts::picture(parts, whole, &page.headline, out)?;
+        picture(parts, whole, &page.headline, out)?;
         writeln!(out, "</div>")?;
     }
     writeln!(out, "</header>\n<main>")?;

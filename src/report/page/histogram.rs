@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::Histogram;
-use super::charts::percent;
+use super::parts::percent;
 use super::safe::{amount_of, escaped, figure};
 
 /// The share of the height that the tallest column takes; above it stands its count.

@@ -9,6 +9,7 @@ mod curves;
 mod data;
 mod document;
 mod histogram;
+mod parts;
 mod safe;
 #[cfg(test)]
 mod tests;

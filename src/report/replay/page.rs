@@ -144,7 +144,7 @@ fn curves(path: &str, session: &SessionReplay) -> Chart {
     Chart::Curves(Curves {
         title: "Context over requests",
         about: format!(
-            "{path}, {}; as each policy counts. A dot is a compaction.",
+            "{path}, {}; as each policy counts. A large dot is a compaction.",
             session.id
         ),
         x: Axis {

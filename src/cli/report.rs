@@ -1,0 +1,79 @@
+//! `ctxpack report`: a report of `compact` in another form, without another run; and several reports in one.
+//!
+//! Reads reports only, never transcripts.
+
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+
+use super::compact::width;
+use super::reports::{ReportArgs, write_all};
+use super::{Context, flush, stdout_failed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::report::{Report, read, write_table};
+use crate::store::read_regular;
+
+/// A larger report is refused.
+const MOST: u64 = 4 << 30;
+
+/// Render a report of compact again, or add several up.
+///
+/// FILE is a .json or .jsonl report. Without --report, the table is printed.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(super) struct ReportCommand {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// The report
+    #[arg(required = true, value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    reports: ReportArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Add up several reports: all their inputs, with new totals
+    Merge {
+        /// The reports
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        reports: ReportArgs,
+    },
+}
+
+impl ReportCommand {
+    pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        match (&self.verb, &self.file) {
+            (Some(Verb::Merge { files, reports }), _) => {
+                let planned = reports.checked()?;
+                let files = files.iter().map(|file| load(file));
+                let merged = read::merge(files.collect::<Result<_>>()?);
+                tell(context, &planned, &merged)
+            }
+            (None, Some(file)) => tell(context, &self.reports.checked()?, &load(file)?),
+            (None, None) => Err(Error::new(ErrorKind::Usage, "no report is named")),
+        }
+    }
+}
+
+fn load(path: &Path) -> Result<Report> {
+    read::read(path, &read_regular(path, MOST)?)
+}
+
+/// Writes what was asked for, or else the table to stdout.
+fn tell(context: &Context, planned: &[super::reports::Planned], report: &Report) -> Result<u8> {
+    if planned.is_empty() {
+        let mut out = BufWriter::new(io::stdout().lock());
+        write_table(report, width(), &mut out).map_err(|e| stdout_failed(&e))?;
+        flush(&mut out)?;
+        return Ok(0);
+    }
+    Ok(if write_all(context, planned, report) {
+        0
+    } else {
+        2
+    })
+}
