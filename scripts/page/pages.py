@@ -1,7 +1,6 @@
 """The pages that are checked: of one file, of a folder, of many rows, and of hostile text. Made with the real program."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +67,7 @@ def thousand(root, ctxpack, room):
     corpus(root, folder, 970, "12MB")
     for n in range(30):
         (folder / f"broken-{n}.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00broken" + bytes([n]))
-    run(ctxpack, room, "compact", "thousand", "-n", "--report", "thousand.html")
+    run(ctxpack, room, "compact", "thousand", "-n", "--report", "thousand.html", "--report", "thousand.jsonl")
     return room / "thousand.html"
 
 
@@ -84,27 +83,21 @@ def others(root, ctxpack, room):
     return pages
 
 
-def many(page, room, rows):
-    """A page whose rows are those of `page`, again and again under other names."""
-    text = page.read_text()
-    block = re.compile(r'(<script type="application/json" id="(rows|details)">)(.*?)(</script>)', re.S)
-    blocks = {found[2]: found[3] for found in block.finditer(text)}
-    head, *lines = blocks["rows"].strip("\n").split("\n")
-    lines = [json.loads(line.rstrip(",")) for line in lines[:-1]]
-    details = blocks["details"].split("\n")[1:-1]
-    assert len(lines) == len(details), (len(lines), len(details))
-    out, below = [], []
-    for n in range(rows):
-        row = list(lines[n % len(lines)])
-        row[0] = f"archive/{n // 1000:03}/{n:06}-{row[0].rsplit('/', 1)[-1]}"
-        # Figures that differ, so that sorting has work to do.
-        row = [v + n * 7919 % 1000 if isinstance(v, int) and v > 1000 else v for v in row]
-        out.append(json.dumps(row))
-        below.append(details[n % len(details)])
-    new = {"rows": head + "\n" + ",\n".join(out) + "\n]}", "details": "\n" + "\n".join(below) + "\n"}
-    path = room / "many.html"
-    path.write_text(block.sub(lambda found: found[1] + new[found[2]] + found[4], text))
-    return path
+def many(ctxpack, room, rows):
+    """The report on a thousand files, again and again under other names, as the program renders it."""
+    *files, last = (room / "thousand.jsonl").read_text().splitlines()
+    files = [json.loads(line) for line in files]
+    with (room / "many.jsonl").open("w") as out:
+        for n in range(rows):
+            file = dict(files[n % len(files)])
+            file["input"] = f"archive/{n // 1000:03}/{n:06}-{file['input'].rsplit('/', 1)[-1]}"
+            # Figures that differ, so that sorting has work to do.
+            file["conversations"] = [c | {k: c[k] + n * 7919 % 1000 for k in ["tokens_before", "tokens_after"]}
+                                     for c in file["conversations"]]
+            out.write(json.dumps(file) + "\n")
+        out.write(last + "\n")
+    run(ctxpack, room, "report", "many.jsonl", "--report", "many.html")
+    return room / "many.html"
 
 
 def hostile(ctxpack, room):
