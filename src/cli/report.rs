@@ -19,7 +19,7 @@ const MOST: u64 = 4 << 30;
 
 /// Render a report of compact again, or add several up.
 ///
-/// FILE is a .json or .jsonl report. Without --report, the table is printed.
+/// FILE is a .json or .jsonl report. Without -o, the table is printed.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct ReportCommand {
@@ -29,7 +29,21 @@ pub(super) struct ReportCommand {
     #[arg(required = true, value_name = "FILE")]
     file: Option<PathBuf>,
     #[command(flatten)]
-    reports: ReportArgs,
+    out: Out,
+}
+
+/// Where it goes: here alone `-o` is a report.
+#[derive(Debug, Args)]
+struct Out {
+    /// Write it to OUT; .json, .jsonl, .csv, .md or .html; can be given again
+    #[arg(short, long = "report", value_name = "OUT")]
+    out: Vec<PathBuf>,
+}
+
+impl Out {
+    fn reports(&self) -> ReportArgs {
+        ReportArgs::to(self.out.clone())
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -40,20 +54,20 @@ enum Verb {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
-        reports: ReportArgs,
+        out: Out,
     },
 }
 
 impl ReportCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         match (&self.verb, &self.file) {
-            (Some(Verb::Merge { files, reports }), _) => {
-                let planned = reports.checked()?;
+            (Some(Verb::Merge { files, out }), _) => {
+                let planned = out.reports().checked()?;
                 let files = files.iter().map(|file| load(file));
                 let merged = read::merge(files.collect::<Result<_>>()?);
                 tell(context, &planned, &merged)
             }
-            (None, Some(file)) => tell(context, &self.reports.checked()?, &load(file)?),
+            (None, Some(file)) => tell(context, &self.out.reports().checked()?, &load(file)?),
             (None, None) => Err(Error::new(ErrorKind::Usage, "no report is named")),
         }
     }

@@ -31,6 +31,11 @@ pub(super) struct ReportArgs {
 pub(super) type Planned = (PathBuf, ReportFormat);
 
 impl ReportArgs {
+    /// Reports to these files.
+    pub(super) fn to(reports: Vec<PathBuf>) -> Self {
+        ReportArgs { reports }
+    }
+
     /// The reports that were asked for; an extension that names no format is a usage error.
     pub(super) fn planned(&self) -> Result<Vec<Planned>> {
         let reports = self.reports.iter();

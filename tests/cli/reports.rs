@@ -289,7 +289,7 @@ fn reports_are_rendered_again_and_added_up() {
     let table = place.run("report r.json").exits(0).text();
     assert!(table.contains("4 compacted"), "{table}");
     place
-        .run("report merge r.json r.jsonl --report both.json")
+        .run("report merge r.json r.jsonl -o both.json")
         .exits(0);
     let (one, both) = (place.json("r.json"), place.json("both.json"));
     for key in ["files", "failed", "tokens_before", "bytes_after"] {

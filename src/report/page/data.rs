@@ -89,7 +89,7 @@ struct ShownTable<'d> {
     /// Each heading, and 1 if its column is of numbers.
     head: Vec<(&'d str, u8)>,
     rows: Vec<Vec<std::borrow::Cow<'d, str>>>,
-    note: &'d str,
+    note: std::borrow::Cow<'d, str>,
 }
 
 impl<'d> ShownTable<'d> {
@@ -105,7 +105,7 @@ impl<'d> ShownTable<'d> {
             rows: rows
                 .map(|row| row.iter().map(|cell| printable(cell)).collect())
                 .collect(),
-            note: &table.note,
+            note: printable(&table.note),
         }
     }
 }

@@ -27,7 +27,7 @@ impl Rows for One {
                 title: HOSTILE.to_owned(),
                 headings: &[("why", Align::Left)],
                 rows: vec![vec![HOSTILE.to_owned()]],
-                note: String::new(),
+                note: HOSTILE.to_owned(),
             }],
         })
     }
