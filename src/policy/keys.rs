@@ -39,9 +39,7 @@ pub(super) fn unknown(name: &str) -> Error {
     }
     match nearest(name, all().map(|key| key.name)) {
         Some(near) => error.hint(format!("did you mean {near}?")),
-        None => {
-            error.hint("a key is written like clear.keep; `ctxpack help keys` lists them")
-        }
+        None => error.hint("a key is written like clear.keep; `ctxpack help keys` lists them"),
     }
 }
 
