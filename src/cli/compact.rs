@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::config::{Chosen, PolicyArgs};
 use super::hooks::HookArgs;
-use super::limits::{LimitArgs, threads};
+use super::limits::{INPUT, LimitArgs, threads};
 use super::named::{AgentArgs, surroundings};
 use super::next::{Went, next};
 use super::progress::Bar;
-use super::reading::{INPUT, passed_by};
+use super::reading::passed_by;
 use super::reports::{self, OUTPUT, Planned, ReportArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;

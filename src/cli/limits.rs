@@ -4,17 +4,20 @@ use clap::Args;
 
 use crate::batch::{BadLines, Limits};
 
+/// The heading of flags on inputs.
+pub(super) const INPUT: &str = "Input";
+
 /// What is taken from inputs.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
     /// The largest input, unpacked, such as 500M; larger files fail on their own [default: what fits into memory]
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = super::reading::INPUT)]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = INPUT)]
     max_file_bytes: Option<u64>,
     /// The longest line; a file with a longer one fails on its own
-    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M", help_heading = super::reading::INPUT)]
+    #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64M", help_heading = INPUT)]
     max_line_bytes: u64,
     /// Fail a file if one of its lines cannot be read
-    #[arg(long, help_heading = super::reading::INPUT)]
+    #[arg(long, help_heading = INPUT)]
     strict: bool,
 }
 

@@ -7,16 +7,13 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::json;
 
-use super::limits::{LimitArgs, threads};
+use super::limits::{INPUT, LimitArgs, threads};
 use super::named::AgentArgs;
 use super::progress::Bar;
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Found, Job, Over};
 use crate::error::Result;
 use crate::outcome::{FileRecord, NoticeLevel, Notices, path_text};
-
-/// The heading of flags on inputs.
-pub(super) const INPUT: &str = "Input";
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
