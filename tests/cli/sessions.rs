@@ -15,6 +15,11 @@ fn claude_file(id: &str) -> String {
     format!("home/.claude/projects/-srv-tide/{id}.jsonl")
 }
 
+/// How Claude Code names the folder of a project.
+fn slug(cwd: &str) -> String {
+    cwd.replace(|c: char| !c.is_ascii_alphanumeric(), "-")
+}
+
 fn codex_file() -> String {
     format!("home/.codex/sessions/2026/11/20/rollout-2026-11-20T10-00-00-{CODEX}.jsonl")
 }
@@ -257,8 +262,9 @@ fn the_latest_is_that_of_this_folder() {
         .says(&[&format!("pi session {PI}")]);
     let here = fs::canonicalize(place.path("")).unwrap();
     let id = "77777777-0000-4000-8000-000000000001";
-    let file = format!("home/.claude/projects/-here/{id}.jsonl");
-    place.write(&file, claude(id, here.to_str().unwrap()));
+    let here = here.to_str().unwrap();
+    let file = format!("home/.claude/projects/{}/{id}.jsonl", slug(here));
+    place.write(&file, claude(id, here));
     aged(&place, &file, 24 * 90);
     run(&place, "stats latest")
         .exits(0)
@@ -358,10 +364,12 @@ fn a_copy_is_said_to_be_one() {
 fn what_a_transcript_says_of_its_folder_runs_nothing() {
     let place = home();
     let hostile = "/srv/$(touch x);it's\u{1b}[2J";
-    place.write(&claude_file(CLAUDE), claude(CLAUDE, hostile));
-    let ran = run(&place, "compact --in-place 5c03").exits(0);
+    let id = "66666666-0000-4000-8000-000000000001";
+    let file = format!("home/.claude/projects/{}/{id}.jsonl", slug(hostile));
+    place.write(&file, claude(id, hostile));
+    let ran = run(&place, "compact --in-place 6666").exits(0);
     let line =
-        format!(r"continue: cd '/srv/$(touch x);it'\''s\u{{1b}}[2J' && claude --resume {CLAUDE}");
+        format!(r"continue: cd '/srv/$(touch x);it'\''s\u{{1b}}[2J' && claude --resume {id}");
     assert!(ran.err.contains(&line), "{}", ran.err);
     assert!(!run(&place, "sessions").exits(0).text().contains('\u{1b}'));
 }
