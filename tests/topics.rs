@@ -341,7 +341,7 @@ fn the_fields_of_a_report_are_those_that_it_has() {
     let summaries = conversations.iter().map(|one| one["summary"].clone());
     let summaries = summaries.filter(|summary| !summary.is_null()).collect();
 
-    let text = topic("report");
+    let text = topic("reports");
     let parts: [(&str, Vec<Value>, &[&str]); 7] = [
         (
             "Top level",

@@ -20,7 +20,7 @@ pub(super) enum Topic {
     /// Which files are read, and what is written where.
     Files,
     /// The fields of a report.
-    Report,
+    Reports,
     /// Exit codes.
     ExitCodes,
     /// Kinds of errors and warnings.
@@ -48,7 +48,7 @@ impl Topic {
         Topic::Keys,
         Topic::Formats,
         Topic::Files,
-        Topic::Report,
+        Topic::Reports,
         Topic::ExitCodes,
         Topic::Errors,
         Topic::Summaries,
@@ -72,7 +72,7 @@ impl Topic {
             Topic::Keys => "keys",
             Topic::Formats => "formats",
             Topic::Files => "files",
-            Topic::Report => "report",
+            Topic::Reports => "reports",
             Topic::ExitCodes => "exit-codes",
             Topic::Errors => "errors",
             Topic::Summaries => "summaries",
@@ -92,7 +92,7 @@ impl Topic {
             Topic::Keys => include_str!("topics/keys.md"),
             Topic::Formats => include_str!("topics/formats.md"),
             Topic::Files => include_str!("topics/files.md"),
-            Topic::Report => include_str!("topics/report.md"),
+            Topic::Reports => include_str!("topics/reports.md"),
             Topic::ExitCodes => include_str!("topics/exit-codes.md"),
             Topic::Errors => include_str!("topics/errors.md"),
             Topic::Summaries => include_str!("topics/summaries.md"),
@@ -121,7 +121,7 @@ impl Topic {
             Topic::Policies
             | Topic::Formats
             | Topic::Files
-            | Topic::Report
+            | Topic::Reports
             | Topic::ExitCodes
             | Topic::Errors
             | Topic::Summaries
