@@ -58,7 +58,8 @@ fn help_lists_and_prints_every_topic() {
     for name in list {
         let (code, printed) = help(&[&name]);
         assert_eq!(code, 0, "{name}");
-        assert!(printed.starts_with(&topic(&name)), "{name}: {printed}");
+        // After the help of a command, if one has the same name.
+        assert!(printed.contains(&topic(&name)), "{name}: {printed}");
     }
     // The keys follow their introduction.
     let keys = help(&["keys"]).1;
@@ -373,4 +374,27 @@ fn the_fields_of_a_report_are_those_that_it_has() {
             assert!(section.contains(&format!("`{key}`")), "{heading}: {key}");
         }
     }
+}
+
+/// Policy files that are shown are policies.
+#[test]
+fn every_policy_that_is_shown_is_one() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("own.toml");
+    let mut seen = 0;
+    for text in names().iter().map(|name| topic(name)).chain([readme()]) {
+        for block in blocks(&text, "toml") {
+            fs::write(&file, &block).unwrap();
+            let output = Command::new(PROGRAM)
+                .args(["policy", "show"])
+                .arg(&file)
+                .env_clear()
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{block}\n{said}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 2);
 }
