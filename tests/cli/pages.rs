@@ -9,7 +9,7 @@ use std::{env, fs};
 use super::harness::Place;
 
 /// The commands that have commands of their own.
-const GROUPS: [&str; 3] = ["policy", "config", "schema"];
+const GROUPS: [&str; 4] = ["policy", "config", "report", "schema"];
 
 /// The names in the list of commands of a page.
 fn commands(page: &str) -> Vec<String> {
