@@ -69,16 +69,15 @@ impl<T: Copy> LaterReads<T> {
 
     /// The newest read that covers an earlier one.
     pub fn newest_covering(&mut self, transcript: &Transcript<'_>, shown: Shown) -> Option<T> {
-        if shown.known_by == KnownBy::Asking {
-            self.index_words(transcript, shown);
-        }
         let earlier = EarlierRead::new(transcript, shown);
-        let covers = |number: &usize| self.reads[*number].0.covers(transcript, &earlier);
         let number = match shown.known_by {
             KnownBy::Numbers => self.numbered.newest_holding(shown.within),
             KnownBy::Asking => {
-                let mut unnumbered = self.with_text(transcript, shown).iter();
-                let unnumbered = unnumbered.find(|number| covers(number)).copied();
+                let text = said(transcript, transcript.block(shown.block));
+                let text = cut_off(&text).0;
+                self.index_words(transcript, text);
+                let covers = |number: &&usize| self.reads[**number].0.covers(transcript, &earlier);
+                let unnumbered = self.with_text(text).iter().find(covers).copied();
                 [self.whole, unnumbered].into_iter().flatten().min()
             }
         };
@@ -86,9 +85,8 @@ impl<T: Copy> LaterReads<T> {
     }
 
     /// Indexes the words of all reads so far, if a text cannot be found by its lines.
-    fn index_words(&mut self, transcript: &Transcript<'_>, shown: Shown) {
-        let text = said(transcript, transcript.block(shown.block));
-        if inner_lines(cut_off(&text).0).next().is_some() {
+    fn index_words(&mut self, transcript: &Transcript<'_>, text: &str) {
+        if inner_lines(text).next().is_some() {
             return;
         }
         for number in self.unnumbered.iter().skip(self.worded) {
@@ -100,9 +98,7 @@ impl<T: Copy> LaterReads<T> {
     }
 
     /// The reads without line numbers that may show a text: those that show its rarest whole line, or word.
-    fn with_text(&self, transcript: &Transcript<'_>, shown: Shown) -> &[usize] {
-        let text = said(transcript, transcript.block(shown.block));
-        let text = cut_off(&text).0;
+    fn with_text(&self, text: &str) -> &[usize] {
         let by_line = fewest(&self.by_line, inner_lines(text));
         by_line
             .or_else(|| fewest(&self.by_word, inner_words(text)))
