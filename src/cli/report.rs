@@ -35,7 +35,7 @@ pub(super) struct ReportCommand {
 /// Where it goes: here alone `-o` is a report.
 #[derive(Debug, Args)]
 struct Out {
-    /// Write it to OUT; .json, .jsonl, .csv, .md or .html; can be given again
+    /// Write it to OUT as .json, .jsonl, .csv, .md or .html; repeatable
     #[arg(short, long = "report", value_name = "OUT")]
     out: Vec<PathBuf>,
 }

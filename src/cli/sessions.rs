@@ -46,13 +46,13 @@ pub(super) struct SessionsCommand {
     /// All of them; without it, the newest 20
     #[arg(long)]
     all: bool,
-    /// How the list is written to stdout
+    /// Output format
     #[arg(long, value_enum, default_value_t = Shape::Table, value_name = "FORMAT")]
     format: Shape,
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Threads; 0 = one for each processor
+    /// Threads; 0 = one per processor
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     jobs: usize,
     #[command(flatten)]
