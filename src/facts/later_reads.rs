@@ -193,9 +193,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::{exchanges, reads};
-    use crate::format::{Format, Warnings};
-    use crate::policy::preset;
 
     fn lines() -> impl Strategy<Value = Lines> {
         (0u64..12, proptest::option::of(0u64..12)).prop_map(|(first, more)| Lines {
@@ -204,45 +201,7 @@ mod tests {
         })
     }
 
-    /// A session in which a command prints the same file again and again.
-    fn session(texts: &[String]) -> Vec<u8> {
-        let line = |role: &str, content: String| {
-            format!("{{\"role\":\"{role}\",\"content\":[{content}]}}\n")
-        };
-        let both = texts.iter().enumerate().map(|(n, text)| {
-            let call = format!(
-                r#"{{"type":"tool_use","id":"t{n}","name":"Bash","input":{{"command":"cat a"}}}}"#
-            );
-            let text = serde_json::to_string(text).unwrap();
-            let result =
-                format!(r#"{{"type":"tool_result","tool_use_id":"t{n}","content":{text}}}"#);
-            line("assistant", call) + &line("user", result)
-        });
-        both.collect::<String>().into_bytes()
-    }
-
     proptest! {
-        #[test]
-        fn the_newest_read_that_covers_is_found(texts in proptest::collection::vec("[ab \n]{0,6}", 1..12)) {
-            let bytes = session(&texts);
-            let transcript = Format::Anthropic.read(&bytes, 1, &mut Warnings::default());
-            let tools = preset("auto").unwrap().tools;
-            let exchanges = exchanges(&transcript, &transcript.conversations[0], &tools);
-            let mut later: LaterReads<usize> = LaterReads::default();
-            let mut added: Vec<Shown> = Vec::new();
-            let shown = reads(&transcript, &exchanges).into_iter().filter_map(|read| {
-                let text = said(&transcript, transcript.block(read.result.block)).into_owned();
-                read.shown(&text)
-            });
-            for shown in shown.collect::<Vec<_>>().into_iter().rev() {
-                let earlier = EarlierRead::new(&transcript, shown);
-                let expected = added.iter().position(|later| later.covers(&transcript, &earlier));
-                prop_assert_eq!(later.newest_covering(&transcript, shown), expected);
-                later.add(&transcript, shown, added.len());
-                added.push(shown);
-            }
-        }
-
         #[test]
         fn the_first_added_range_that_holds_another_is_found(
             added in proptest::collection::vec(lines(), 0..20),
