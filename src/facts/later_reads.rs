@@ -3,10 +3,7 @@
 //! Reads with line numbers are found by their lines; those without, by a line of text that few of them show, or by a word where
 //! a text is too short to have a whole line.
 
-use std::hash::BuildHasher;
-
-use foldhash::fast::FixedState;
-
+use super::postings::Postings;
 use super::reads::{EarlierRead, KnownBy, Shown, cut_off};
 use super::{Lines, said};
 use crate::ids::IdMap;
@@ -21,16 +18,13 @@ pub struct LaterReads<T> {
     whole: Option<usize>,
     /// The reads without line numbers.
     unnumbered: Vec<usize>,
-    /// Of each line of text, the reads without line numbers that show it.
-    by_line: ByHash,
-    /// Of each word, the same; made when a text is looked for that has no whole line.
-    by_word: ByHash,
+    /// Which of `unnumbered` show a line of text.
+    by_line: Postings,
+    /// The same of words; made when a text is looked for that has no whole line.
+    by_word: Postings,
     /// How many of `unnumbered` are in `by_word`.
     worded: usize,
 }
-
-/// The reads that show a text, by its hash.
-type ByHash = IdMap<u64, Vec<usize>>;
 
 impl<T> Default for LaterReads<T> {
     fn default() -> Self {
@@ -39,8 +33,8 @@ impl<T> Default for LaterReads<T> {
             numbered: Ranges::default(),
             whole: None,
             unnumbered: Vec::new(),
-            by_line: IdMap::default(),
-            by_word: IdMap::default(),
+            by_line: Postings::default(),
+            by_word: Postings::default(),
             worded: 0,
         }
     }
@@ -60,9 +54,10 @@ impl<T: Copy> LaterReads<T> {
                 }
             }
             (Some(_), KnownBy::Asking) => {
-                self.unnumbered.push(number);
                 let text = said(transcript, transcript.block(shown.block));
-                index(&mut self.by_line, cut_off(&text).0.split('\n'), number);
+                let place = self.unnumbered.len() as u32;
+                self.by_line.add(cut_off(&text).0.split('\n'), place);
+                self.unnumbered.push(number);
             }
         }
     }
@@ -76,8 +71,8 @@ impl<T: Copy> LaterReads<T> {
                 let text = said(transcript, transcript.block(shown.block));
                 let text = cut_off(&text).0;
                 self.index_words(transcript, text);
-                let covers = |number: &&usize| self.reads[**number].0.covers(transcript, &earlier);
-                let unnumbered = self.with_text(text).iter().find(covers).copied();
+                let covers = |number: &usize| self.reads[*number].0.covers(transcript, &earlier);
+                let unnumbered = self.may_hold(text).find(covers);
                 [self.whole, unnumbered].into_iter().flatten().min()
             }
         };
@@ -89,37 +84,26 @@ impl<T: Copy> LaterReads<T> {
         if inner_lines(text).next().is_some() {
             return;
         }
-        for number in self.unnumbered.iter().skip(self.worded) {
+        let all = (0..).zip(&self.unnumbered);
+        for (place, number) in all.skip(self.worded) {
             let block = self.reads[*number].0.block;
             let text = said(transcript, transcript.block(block));
-            index(&mut self.by_word, words(cut_off(&text).0), *number);
+            self.by_word.add(words(cut_off(&text).0), place);
         }
         self.worded = self.unnumbered.len();
     }
 
-    /// The reads without line numbers that may show a text: those that show its rarest whole line, or word.
-    fn with_text(&self, text: &str) -> &[usize] {
-        let by_line = fewest(&self.by_line, inner_lines(text));
-        by_line
-            .or_else(|| fewest(&self.by_word, inner_words(text)))
-            .unwrap_or(&self.unnumbered)
+    /// The reads without line numbers that may show a text: those that show a rare whole line of it, or a rare word.
+    fn may_hold(&self, text: &str) -> impl Iterator<Item = usize> {
+        let by_line = self.by_line.holding_a_rare(inner_lines(text));
+        let holding = by_line.or_else(|| self.by_word.holding_a_rare(inner_words(text)));
+        let all = match holding {
+            Some(_) => 0..0,
+            None => 0..self.unnumbered.len(),
+        };
+        let places = holding.into_iter().flatten().map(|place| place as usize);
+        places.chain(all).map(|place| self.unnumbered[place])
     }
-}
-
-/// Adds a read to the lists of what it shows.
-fn index<'t>(reads: &mut ByHash, shows: impl Iterator<Item = &'t str>, number: usize) {
-    for text in shows {
-        let reads = reads.entry(hash(text)).or_default();
-        if reads.last() != Some(&number) {
-            reads.push(number);
-        }
-    }
-}
-
-/// The shortest of the lists of these texts; `None` without a text.
-fn fewest<'l, 't>(reads: &'l ByHash, texts: impl Iterator<Item = &'t str>) -> Option<&'l [usize]> {
-    let lists = texts.map(|text| reads.get(&hash(text)).map_or(&[][..], Vec::as_slice));
-    lists.min_by_key(|list| list.len())
 }
 
 /// The lines that are whole wherever the text occurs: the first and the last one may go on there.
@@ -141,10 +125,6 @@ fn inner<'t>(mut parts: impl DoubleEndedIterator<Item = &'t str>) -> impl Iterat
     parts.next();
     parts.next_back();
     parts
-}
-
-fn hash(line: &str) -> u64 {
-    FixedState::default().hash_one(line)
 }
 
 /// Ranges of lines, with a search in logarithmic time for the first added range that contains a given one.
@@ -193,6 +173,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::facts::reads;
+    use crate::facts::tests::{Said, anthropic, in_main};
+
+    /// What the reads of one file may say: texts without numbers, of a few words and lines, some with pi's hint, and numbered lines.
+    fn said_by_reads() -> impl Strategy<Value = Vec<String>> {
+        let line = "(a|bc|\"|é|a bc|x-a|)";
+        let text = proptest::collection::vec(line, 1..6).prop_map(|lines| lines.join("\n"));
+        let hinted = text
+            .clone()
+            .prop_map(|text| text + "\n\n[7 more lines in file. Use offset=9 to continue.]");
+        let numbered = (1u32..4, 1u32..5).prop_map(|(first, lines)| {
+            let lines = (first..first + lines).map(|n| format!("{n:6}\ta"));
+            lines.collect::<Vec<_>>().join("\n")
+        });
+        let said = prop_oneof![6 => text, 1 => hinted, 1 => numbered];
+        proptest::collection::vec(said, 1..9)
+    }
 
     fn lines() -> impl Strategy<Value = Lines> {
         (0u64..12, proptest::option::of(0u64..12)).prop_map(|(first, more)| Lines {
@@ -202,6 +199,29 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_newest_read_that_covers_an_earlier_one_is_found(said_by_reads in said_by_reads()) {
+            let calls: Vec<_> = said_by_reads
+                .iter()
+                .map(|said| ("Read", r#"{"file_path":"/a"}"#, Said::Fine(said)))
+                .collect();
+            let transcript = anthropic(&calls);
+            let shown: Vec<Shown> = in_main(&transcript, reads)
+                .iter()
+                .filter_map(|read| read.shown(&said(&transcript, transcript.block(read.result.block))))
+                .rev()
+                .collect();
+            prop_assert!(!shown.is_empty());
+            let mut later = LaterReads::default();
+            for (number, shows) in shown.iter().enumerate() {
+                let earlier = EarlierRead::new(&transcript, *shows);
+                let covers = |later: &Shown| later.covers(&transcript, &earlier);
+                let expected = shown[..number].iter().position(covers);
+                prop_assert_eq!(later.newest_covering(&transcript, *shows), expected);
+                later.add(&transcript, *shows, number);
+            }
+        }
+
         #[test]
         fn the_first_added_range_that_holds_another_is_found(
             added in proptest::collection::vec(lines(), 0..20),

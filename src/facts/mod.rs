@@ -19,6 +19,7 @@ mod operation;
 mod patch;
 mod path;
 mod pictures;
+mod postings;
 mod reads;
 mod refused;
 mod shell;
