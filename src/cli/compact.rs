@@ -21,12 +21,12 @@ use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, s
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, Ran};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Exit, Notices, Outcome, path_text};
+use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
-use crate::report::{OverrideRef, PolicyRef, Report, ReportFormat, write_table};
+use crate::report::{Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
-use crate::text::{count, printable};
+use crate::text::count;
 
 /// Make transcripts smaller.
 ///
@@ -138,7 +138,12 @@ impl Compact {
                 let _ = writeln!(err, "dry run: nothing was written");
             }
             // A table that cannot be shown is no reason to fail.
-            let _ = write_table(&report, width(), &mut err).and_then(|()| err.flush());
+            let screen = context.color.screen(&io::stderr());
+            let depth = match context.voice {
+                Voice::Loud => Depth::Reasons,
+                Voice::Quiet | Voice::Normal => Depth::Sums,
+            };
+            let _ = write_table(&report, depth, screen, &mut err).and_then(|()| err.flush());
         }
         let mut notices = Notices::of(report.files());
         passed_by(&found, &mut notices);
@@ -334,28 +339,18 @@ fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
             });
         }
         if context.voice == Voice::Loud {
-            let mut err = io::stderr().lock();
+            let mut notices = Notices::default();
             for warning in &outcome.warnings {
-                let line = warning
-                    .line
-                    .map(|line| format!("{line}:"))
-                    .unwrap_or_default();
-                let _ = writeln!(
-                    err,
-                    "{}:{line} warning: {}",
-                    printable(&outcome.input),
-                    printable(&warning.message)
+                let place = (outcome.input.as_str(), warning.line);
+                notices.add(
+                    NoticeLevel::Warning,
+                    warning.kind.name(),
+                    &warning.message,
+                    None,
+                    place,
                 );
             }
+            context.notices(notices);
         }
     }
-}
-
-/// Columns of the terminal, or 100 without one. `COLUMNS` overrides it.
-pub(super) fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok();
-    let columns = columns.and_then(|columns| columns.parse().ok());
-    let of_terminal = || Some(usize::from(terminal_size::terminal_size()?.0.0));
-    let columns = columns.or_else(of_terminal);
-    columns.filter(|columns| *columns >= 40).unwrap_or(100)
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use clap::Args;
 use serde_json::json;
 
-use super::compact::{policy_ref, width};
+use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say};
 use super::replay::asking_nobody;
@@ -113,7 +113,9 @@ impl Eval {
         let written = match self.shape.shape() {
             TableShape::Json => write_eval_json(&evals, &mut out),
             TableShape::Csv => write_eval_csv(&evals, rows, &mut out),
-            TableShape::Text => write_eval_table(&evals, rows, width(), &mut out),
+            TableShape::Text => {
+                write_eval_table(&evals, rows, context.color.screen(&io::stdout()), &mut out)
+            }
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;

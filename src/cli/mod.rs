@@ -22,6 +22,7 @@ mod replay;
 mod report;
 mod reports;
 mod schema;
+mod screen;
 mod server;
 mod sessions;
 mod shape;
@@ -43,6 +44,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
+use self::screen::Color;
 use crate::artifacts::Replies;
 use crate::batch::Stdin;
 use crate::error::{Error, ErrorKind, Result};
@@ -74,8 +76,12 @@ pub struct Cli {
     /// Print more to stderr: reasons, and warnings one by one
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL, display_order = 1002)]
     verbose: u8,
+    /// Draw tables with colours and bars
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    #[arg(help_heading = GLOBAL, display_order = 1003)]
+    color: Color,
     /// Print help; --help says more than -h
-    #[arg(short, long, global = true, action = clap::ArgAction::Help, help_heading = GLOBAL, display_order = 1003)]
+    #[arg(short, long, global = true, action = clap::ArgAction::Help, help_heading = GLOBAL, display_order = 1004)]
     help: Option<bool>,
 }
 
@@ -194,6 +200,7 @@ enum Voice {
 #[derive(Debug)]
 struct Context {
     voice: Voice,
+    color: Color,
     error_format: ErrorFormat,
     /// The signal that ends the run; 0 = none yet.
     stop: Arc<AtomicUsize>,
@@ -276,6 +283,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
     };
     let context = Context {
         voice,
+        color: cli.color,
         error_format: cli.error_format,
         stop,
     };

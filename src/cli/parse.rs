@@ -10,6 +10,7 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use serde_json::json;
 
+use super::screen::Color;
 use super::{Cli, Context, ErrorFormat, Voice, json_line};
 use crate::error::{Error, ErrorKind};
 use crate::text::printable;
@@ -67,6 +68,7 @@ fn path_as_command(error: &clap::Error) -> Option<String> {
 fn say_compact(path: &str, error_format: ErrorFormat) {
     let context = Context {
         voice: Voice::Normal,
+        color: Color::Auto,
         error_format,
         stop: Arc::default(),
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::compact::{policy_ref, width};
+use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say};
 use super::reports::{ReportArgs, write_all};
@@ -74,7 +74,12 @@ impl Replay {
         };
         let written = match self.shape.shape() {
             Shape::Json => write_replay_json(&replays, &mut out),
-            Shape::Text => write_replay_table(&replays, detail, width(), &mut out),
+            Shape::Text => write_replay_table(
+                &replays,
+                detail,
+                context.color.screen(&io::stdout()),
+                &mut out,
+            ),
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;

@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::compact::width;
 use super::reports::{ReportArgs, write_all};
 use super::{Context, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::report::{Report, read, write_table};
+use crate::report::{Depth, Report, read, write_table};
 use crate::store::read_regular;
 
 /// A larger report is refused.
@@ -81,7 +80,13 @@ fn load(path: &Path) -> Result<Report> {
 fn tell(context: &Context, planned: &[super::reports::Planned], report: &Report) -> Result<u8> {
     if planned.is_empty() {
         let mut out = BufWriter::new(io::stdout().lock());
-        write_table(report, width(), &mut out).map_err(|e| stdout_failed(&e))?;
+        write_table(
+            report,
+            Depth::Sums,
+            context.color.screen(&io::stdout()),
+            &mut out,
+        )
+        .map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
         return Ok(0);
     }

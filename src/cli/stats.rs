@@ -4,7 +4,7 @@ use std::io::{self, BufWriter};
 
 use clap::Args;
 
-use super::compact::{policy_ref, width};
+use super::compact::policy_ref;
 use super::config::PolicyArgs;
 use super::reading::{Reading, say};
 use super::reports::{ReportArgs, write_all};
@@ -62,7 +62,7 @@ impl Stats {
         let failed = !write_all(context, &planned, &report) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let view = View {
-            width: width(),
+            screen: context.color.screen(&io::stdout()),
             top: self.top,
             turns: match context.voice {
                 Voice::Loud => Turns::All,

@@ -24,8 +24,10 @@ pub mod jsonl;
 mod markdown;
 mod page;
 pub mod read;
+mod reasons;
 mod replay;
 mod rows;
+mod screen;
 mod stats;
 mod table;
 #[cfg(test)]
@@ -33,8 +35,9 @@ mod tests;
 
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
 pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
+pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_json, write_stats_table};
-pub use table::write as write_table;
+pub use table::{Depth, write as write_table};
 
 /// Whether `bytes` begin and end as a report of that format by some version of the program does.
 pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {

@@ -1,14 +1,20 @@
-//! Rows of cells, aligned by character count; without colour.
+//! Rows of cells, aligned by character count.
+//!
+//! Colours and bars are for screens that have them; they never say what the text does not.
 
 use std::io::{self, Write};
 
 use super::markdown::quoted;
+use super::screen::{Ink, Screen, Tint, bar};
 
 /// The first column is never narrower than this, if a cell needs that much.
 const NAME_MIN: usize = 16;
 
 /// The longest cell of words in Markdown, in characters.
 const MARKDOWN_MAX: usize = 120;
+
+/// The length of a bar, in characters.
+const BAR: usize = 8;
 
 /// Rows under a header: words on the left, numbers on the right. A text that is too long for the first column has a line of its
 /// own: cut, it could be mistaken for another one.
@@ -21,8 +27,23 @@ pub(super) struct Table {
     pub(super) rows: Vec<Vec<String>>,
     /// Texts before rows of these numbers (from 0), of any length.
     pub(super) remarks: Vec<(usize, String)>,
+    /// Of each row, the share that its bar shows, in thousandths; none if the list is empty.
+    pub(super) bars: Vec<u16>,
+    /// Tints of cells, by row and column.
+    pub(super) tints: Vec<(usize, usize, Tint)>,
+    /// Whether the last row is the sum of the others.
+    pub(super) foot: Foot,
     /// The text below if rows were left out.
     pub(super) note: Option<String>,
+}
+
+/// What the last row of a table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Foot {
+    /// One like the others.
+    Row,
+    /// Their sum.
+    Sum,
 }
 
 impl Table {
@@ -34,6 +55,9 @@ impl Table {
             joined: Vec::new(),
             rows: Vec::new(),
             remarks: Vec::new(),
+            bars: Vec::new(),
+            tints: Vec::new(),
+            foot: Foot::Row,
             note: None,
         }
     }
@@ -109,36 +133,63 @@ impl Table {
         self.others(&self.widths()) + NAME_MIN <= width
     }
 
-    pub(super) fn write(&self, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn write(&self, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+        let Screen { width, ink } = screen;
         let mut widths = self.widths();
         let others = self.others(&widths);
         widths[0] = widths[0].min(width.saturating_sub(others).max(NAME_MIN));
-        let write_row = |row: &[String], out: &mut dyn Write| {
+        let is_room = widths[0].saturating_add(others) + "  ".len() + BAR <= width;
+        let line = |row: &[String], tint: &dyn Fn(usize) -> Option<Tint>| {
             let mut line = String::new();
             for (i, (cell, &width)) in row.iter().zip(&widths).enumerate() {
                 line.push_str(self.gap(i));
-                if i == 0 && cell.chars().count() > width {
-                    writeln!(out, "{cell}")?;
-                    line.push_str(&" ".repeat(width));
+                let aligned = if i == 0 && cell.chars().count() > width {
+                    line.push_str(&ink.paint(cell, tint(i)));
+                    format!("\n{}", " ".repeat(width))
                 } else if self.words.contains(&i) {
-                    line.push_str(&format!("{cell:<width$}"));
+                    format!("{cell:<width$}")
                 } else {
-                    line.push_str(&format!("{cell:>width$}"));
-                }
+                    format!("{cell:>width$}")
+                };
+                line.push_str(&ink.paint(&aligned, tint(i)));
             }
-            writeln!(out, "{}", line.trim_end())
+            line
         };
-        write_row(&self.header, out)?;
+        writeln!(
+            out,
+            "{}",
+            line(&self.header, &|_| Some(Tint::Strong)).trim_end()
+        )?;
         let mut remarks = self.remarks.iter().peekable();
         for (number, row) in self.rows.iter().enumerate() {
             while let Some((_, remark)) = remarks.next_if(|(next, _)| *next == number) {
-                writeln!(out, "{remark}")?;
+                writeln!(out, "{}", ink.paint(remark, Some(Tint::Faint)))?;
             }
-            write_row(row, out)?;
+            let mut text = line(row, &|column| self.tint(number, column));
+            match (ink, self.bars.get(number)) {
+                (Ink::Colour, Some(share)) if is_room => {
+                    text.push_str("  ");
+                    text.push_str(&bar(*share, BAR));
+                }
+                (Ink::Colour | Ink::Plain, _) => {}
+            }
+            writeln!(out, "{}", text.trim_end())?;
         }
-        self.note
-            .iter()
-            .try_for_each(|note| writeln!(out, "{note}"))
+        if let Some(note) = &self.note {
+            writeln!(out, "{}", ink.paint(note, Some(Tint::Faint)))?;
+        }
+        Ok(())
+    }
+
+    fn tint(&self, row: usize, column: usize) -> Option<Tint> {
+        match self.foot {
+            Foot::Sum if row + 1 == self.rows.len() => Some(Tint::Strong),
+            Foot::Sum | Foot::Row => {
+                let mut tints = self.tints.iter();
+                let (_, _, tint) = tints.find(|(r, c, _)| (*r, *c) == (row, column))?;
+                Some(*tint)
+            }
+        }
     }
 }
 
@@ -162,9 +213,19 @@ pub(super) fn common_folder<'n>(names: impl IntoIterator<Item = &'n str>) -> &'n
 
 /// A part of a whole, as `66.5%`.
 pub(super) fn percent(part: u64, whole: u64) -> String {
-    let whole = u128::from(whole.max(1));
-    let permille = (u128::from(part) * 2000 + whole) / (whole * 2);
+    let permille = thousandths(part, whole);
     format!("{}.{}%", permille / 10, permille % 10)
+}
+
+/// A part of a whole in thousandths, rounded.
+fn thousandths(part: u64, whole: u64) -> u128 {
+    let whole = u128::from(whole.max(1));
+    (u128::from(part) * 2000 + whole) / (whole * 2)
+}
+
+/// A part of a whole in thousandths, at most all of it.
+pub(super) fn share(part: u64, whole: u64) -> u16 {
+    thousandths(part, whole).min(1000) as u16
 }
 
 #[cfg(test)]
@@ -193,7 +254,11 @@ mod tests {
             vec!["short".to_owned(), "12".to_owned()],
         ];
         let mut out = Vec::new();
-        table.write(24, &mut out).unwrap();
+        let screen = Screen {
+            width: 24,
+            ink: Ink::Plain,
+        };
+        table.write(screen, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let expected = "file              tokens\na-name-of-thirty-characters-xx\n                       7\nshort                 12\n";
         assert_eq!(text, expected);

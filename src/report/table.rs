@@ -1,22 +1,33 @@
 //! The short table that a person sees on a terminal after a run.
 //!
-//! Aligned by character count; without colour. Never lets text from a transcript steer the terminal, and never
+//! Aligned by character count. Never lets text from a transcript steer the terminal, and never
 //! grows with the batch: of a long one, it shows what went wrong and the largest savings.
 
 use std::io::{self, Write};
 
-use super::Report;
 use super::cells::{has_sizes, hidden_note, select, statuses, trouble};
 use super::columns::{self, Column};
 use super::done::{done, recorded};
-use super::rows::{Table, common_folder};
-use crate::outcome::{Outcome, Spent};
+use super::reasons::reasons;
+use super::rows::{Foot, Table, common_folder, share};
+use super::screen::Tint;
+use super::{Report, Screen};
+use crate::outcome::{Outcome, Spent, Status};
 use crate::text::{count, printable, thousands};
 
-/// Writes the table with rows of at most `width` characters; messages about an input may be longer.
+/// How much is said of each input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// What was done, by kind.
+    Sums,
+    /// The reasons, too.
+    Reasons,
+}
+
+/// Writes the table for this screen; messages about an input may be longer than its width.
 ///
 /// Errors are the writer's.
-pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     let columns = columns::shown();
     let (shown, _) = select(report.files());
     let folder = common_folder(shown.iter().map(|outcome| outcome.input.as_str()));
@@ -25,13 +36,13 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
     }
     // A narrow terminal gets fewer columns.
     let mut most = columns.len();
-    let with_columns = |columns| table(report, &shown, folder, columns);
+    let with_columns = |columns| table(report, depth, &shown, folder, columns);
     let mut table = with_columns(&columns[..]);
-    while most > 1 && !table.fits(width) {
+    while most > 1 && !table.fits(screen.width) {
         most -= 1;
         table = with_columns(&columns[..most]);
     }
-    table.write(width, out)?;
+    table.write(screen, out)?;
     let totals = report.head().totals();
     if totals.files > 0 {
         writeln!(out, "{}", statuses(totals))?;
@@ -43,7 +54,13 @@ pub fn write(report: &Report, width: usize, out: &mut dyn Write) -> io::Result<(
 }
 
 /// The rows of the inputs that are shown, and the totals.
-fn table(report: &Report, shown: &[&Outcome], folder: &str, columns: &[&Column]) -> Table {
+fn table(
+    report: &Report,
+    depth: Depth,
+    shown: &[&Outcome],
+    folder: &str,
+    columns: &[&Column],
+) -> Table {
     let mut header = vec!["file", "status"];
     let mut joined = Vec::new();
     for column in columns {
@@ -56,7 +73,10 @@ fn table(report: &Report, shown: &[&Outcome], folder: &str, columns: &[&Column])
     let mut table = Table::new(header);
     table.words = &[0, 1];
     table.joined = joined;
-    for outcome in shown {
+    for (number, outcome) in shown.iter().enumerate() {
+        table.tints.push((number, 1, tint(outcome.status)));
+        let [before, after] = [outcome.tokens_before(), outcome.tokens_after()];
+        table.bars.push(share(before.saturating_sub(after), before));
         let mut row = vec![
             printable(&outcome.input[folder.len()..]).into_owned(),
             outcome.status.to_string(),
@@ -72,7 +92,12 @@ fn table(report: &Report, shown: &[&Outcome], folder: &str, columns: &[&Column])
             trouble(outcome),
         ];
         let next = table.rows.len();
-        let remarks = remarks.into_iter().flatten();
+        let why = match depth {
+            Depth::Sums => Vec::new(),
+            Depth::Reasons => reasons(outcome),
+        };
+        let why = why.into_iter().map(|why| format!("  {why}"));
+        let remarks = remarks.into_iter().flatten().chain(why);
         let remarks = remarks.map(|remark| (next, format!("  {}", printable(&remark))));
         table.remarks.extend(remarks);
     }
@@ -85,7 +110,18 @@ fn table(report: &Report, shown: &[&Outcome], folder: &str, columns: &[&Column])
     let mut foot = vec!["total".to_owned(), count(totals.files, "file")];
     foot.extend(figures(columns, &all));
     table.rows.push(foot);
+    table.foot = Foot::Sum;
     table
+}
+
+/// How a status looks.
+fn tint(status: Status) -> Tint {
+    match status {
+        Status::Compacted => Tint::Good,
+        Status::Unchanged | Status::Skipped => Tint::Faint,
+        Status::Unsupported => Tint::Odd,
+        Status::Failed | Status::Rejected => Tint::Bad,
+    }
 }
 
 fn figures(columns: &[&Column], outcomes: &[&Outcome]) -> Vec<String> {

@@ -5,20 +5,21 @@ use std::io::{self, Write};
 use super::{Evals, Rows};
 use crate::eval::{MethodScores, Metric, Skipped, Totals};
 use crate::outcome::FileStatus;
+use crate::report::Screen;
 use crate::report::rows::Table;
 use crate::text::{count, printable, thousands};
 
-/// Writes the tables with rows of at most `width` characters.
+/// Writes the tables for this screen.
 ///
 /// Errors are the writer's.
-pub fn write(evals: &Evals, rows: Rows, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(evals: &Evals, rows: Rows, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for table in budgets(evals) {
-        table.write(width, out)?;
+        table.write(screen, out)?;
         writeln!(out)?;
     }
     match rows {
         Rows::Totals => {}
-        Rows::Sessions => sessions(evals, width, out)?,
+        Rows::Sessions => sessions(evals, screen, out)?,
     }
     writeln!(out, "{}", note(&evals.totals))
 }
@@ -32,7 +33,7 @@ pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
     budgets.collect()
 }
 
-fn sessions(evals: &Evals, width: usize, out: &mut dyn Write) -> io::Result<()> {
+fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for file in &evals.files {
         let path = printable(&file.path);
         match file.status {
@@ -60,7 +61,7 @@ fn sessions(evals: &Evals, width: usize, out: &mut dyn Write) -> io::Result<()> 
             )?;
             for budget in &evals.budgets {
                 let scores = of_budget(&session.scores, *budget);
-                table(format!("budget {budget}%"), &scores).write(width, out)?;
+                table(format!("budget {budget}%"), &scores).write(screen, out)?;
             }
             writeln!(out)?;
         }

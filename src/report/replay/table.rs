@@ -8,25 +8,26 @@ use std::io::{self, Write};
 use super::{Detail, Replays};
 use crate::outcome::{FileRecord, FileStatus};
 use crate::replay::{Event, FileReplay, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
-use crate::report::rows::{Table, percent};
+use crate::report::Screen;
+use crate::report::rows::{Table, percent, share};
 use crate::text::{count, printable, thousands};
 
 /// A batch of up to this many inputs is shown whole; of a longer one, this many with the highest costs.
 const FILES_SHOWN: usize = 20;
 
-/// Writes the tables with rows of at most `width` characters.
+/// Writes the tables for this screen.
 ///
 /// Errors are the writer's.
 pub fn write(
     replays: &Replays,
     detail: Detail,
-    width: usize,
+    screen: Screen,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    policies(replays).write(width, out)?;
+    policies(replays).write(screen, out)?;
     if replays.files.len() > 1 {
         writeln!(out)?;
-        files(replays).write(width, out)?;
+        files(replays).write(screen, out)?;
     }
     match detail {
         Detail::Totals => Ok(()),
@@ -35,7 +36,7 @@ pub fn write(
                 for session in &file.found.sessions {
                     for policy in &session.policies {
                         writeln!(out)?;
-                        timeline(file, session, policy).write(width, out)?;
+                        timeline(file, session, policy).write(screen, out)?;
                     }
                 }
             }
@@ -67,6 +68,7 @@ pub(super) fn policies(replays: &Replays) -> Table {
         row.push(percent(tokens.sent, totals.whole.sent));
         row.extend([tokens.cache_lost, tokens.peak, tokens.last].map(thousands));
         table.rows.push(row);
+        table.bars.push(share(tokens.sent, totals.whole.sent));
     }
     let mut note = format!(
         "{} in {}; tokens by {}, whole: {} sent",

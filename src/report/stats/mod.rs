@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::json::write_pretty;
-use super::{PolicyRef, SCHEMA_VERSION};
+use super::{PolicyRef, SCHEMA_VERSION, Screen};
 use crate::outcome::FileRecord;
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
@@ -39,8 +39,8 @@ pub struct Stats {
 /// How much of the counts is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// The longest row, in characters.
-    pub width: usize,
+    /// Where.
+    pub screen: Screen,
     /// The most tools, paths, consumers and conversations.
     pub top: usize,
     /// Which turns.

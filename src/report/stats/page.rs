@@ -179,7 +179,7 @@ fn growth(stats: &Stats) -> Option<Chart> {
     for (number, (file, conversation)) in largest.iter().enumerate() {
         let points = conversation.timeline.iter();
         lines.push(Line {
-            name: name_of(file, conversation),
+            name: name_of(file, conversation, ""),
             tone: Tone::Nth(number),
             points: points.map(|t| (t.turn as f64, t.context as f64)).collect(),
             marks: Vec::new(),

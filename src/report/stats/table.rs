@@ -8,24 +8,26 @@ use std::io::{self, Write};
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
 use crate::outcome::{FileRecord, FileStatus};
-use crate::report::cells::elide;
-use crate::report::rows::{Table, percent};
+use crate::report::rows::{Foot, Table, common_folder, percent, share};
+use crate::report::screen::Tint;
 use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, size, thousands};
 use crate::transcript::BlockKind;
 
 /// A batch of up to this many inputs is shown whole; of a longer one, this many of the largest.
 const FILES_SHOWN: usize = 20;
-/// The longest place of a consumer, in characters.
-const PLACE_MAX: usize = 40;
 
 /// Writes the tables.
 ///
 /// Errors are the writer's.
 pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
+    let folder = folder(stats);
+    if !folder.is_empty() {
+        writeln!(out, "in {}", printable(folder))?;
+    }
     let [files, others] = parts(stats, view);
     for table in files {
-        table.write(view.width, out)?;
+        table.write(view.screen, out)?;
     }
     if stats.totals.counted == 0 {
         return Ok(());
@@ -33,7 +35,7 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", whereabouts(&stats.totals.counts))?;
     for table in others {
         writeln!(out)?;
-        table.write(view.width, out)?;
+        table.write(view.screen, out)?;
     }
     Ok(())
 }
@@ -53,14 +55,15 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
         return [inputs, Vec::new()];
     }
     let whole = counts.live.tokens;
-    let share = |tokens: u64| vec![thousands(tokens), percent(tokens, whole)];
+    let weight = |tokens: u64| vec![thousands(tokens), percent(tokens, whole)];
+    let folder = folder(stats);
     let mut tables = Vec::new();
     for (name, shares) in [("role", &counts.roles), ("block", &counts.blocks)] {
         tables.push(ranked(
             [name, "blocks", "tokens", "share"],
             shares,
-            usize::MAX,
-            |s| [vec![thousands(s.blocks)], share(s.tokens)].concat(),
+            (usize::MAX, whole),
+            |s| [vec![thousands(s.blocks)], weight(s.tokens)].concat(),
         ));
     }
     tables.push(ranked(
@@ -73,7 +76,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
             "share",
         ],
         &counts.tools,
-        top,
+        (top, whole),
         |t: &ToolCount| {
             let numbers = [t.calls, t.failed, t.call_tokens, t.result_tokens];
             let mut cells: Vec<String> = numbers.into_iter().map(thousands).collect();
@@ -84,13 +87,13 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
     tables.push(ranked(
         ["path", "reads", "edits", "tokens", "share"],
         &counts.paths,
-        top,
+        (top, whole),
         |p: &PathCount| {
             let numbers = vec![thousands(p.reads), thousands(p.edits)];
-            [numbers, share(p.weight())].concat()
+            [numbers, weight(p.weight())].concat()
         },
     ));
-    tables.push(largest(&counts.largest, stats.files.len()));
+    tables.push(largest(&counts.largest, folder));
     tables.extend(growth(stats, view));
     tables.push(thresholds(stats));
     tables.push(presets(stats));
@@ -100,6 +103,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
 }
 
 fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
+    let folder = folder(stats);
     let mut table = Table::new([
         "file",
         "format",
@@ -117,19 +121,24 @@ fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
     };
     for file in shown {
         let format = file.format.as_deref().unwrap_or_default();
-        let mut row = vec![printable(&file.path).into_owned()];
+        let mut row = vec![printable(&file.path[folder.len()..]).into_owned()];
+        let number = table.rows.len();
         match file.status {
             FileStatus::Examined => {
                 row.extend([format.to_owned(), size(file.found.counts.bytes)]);
                 row.extend(numbers(&file.found.counts));
             }
             FileStatus::Unsupported(_) => {
+                table.tints.push((number, 1, Tint::Odd));
                 row.extend([
                     format!("unsupported: {format}"),
                     size(file.found.counts.bytes),
                 ]);
             }
-            FileStatus::Failed => row.push("failed".to_owned()),
+            FileStatus::Failed => {
+                row.push("failed".to_owned());
+                table.tints.push((number, 1, Tint::Bad));
+            }
         }
         table.rows.push(row);
     }
@@ -144,6 +153,7 @@ fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
         row.push(size(stats.totals.counts.bytes));
         row.extend(numbers(&stats.totals.counts));
         table.rows.push(row);
+        table.foot = Foot::Sum;
     }
     table
 }
@@ -171,7 +181,7 @@ fn whereabouts(counts: &Counts) -> String {
 fn ranked<T: Weigh + Default>(
     header: impl IntoIterator<Item = &'static str>,
     by: &By<T>,
-    top: usize,
+    (top, whole): (usize, u64),
     cells: impl Fn(&T) -> Vec<String>,
 ) -> Table {
     let mut table = Table::new(header);
@@ -180,14 +190,21 @@ fn ranked<T: Weigh + Default>(
         let mut row = vec![printable(name).into_owned()];
         row.extend(cells(counted));
         table.rows.push(row);
+        table.bars.push(share(counted.weight(), whole));
     }
     let hidden = all.len().saturating_sub(top) as u64;
     table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
     table
 }
 
-fn largest(consumers: &[Consumer], files: usize) -> Table {
-    let mut table = Table::new(["largest", "line", "message", "tokens"]);
+/// The folder that all inputs are in, with its `/` at the end; "" for a single one.
+pub(super) fn folder(stats: &Stats) -> &str {
+    common_folder(stats.files.iter().map(|file| file.path.as_str()))
+}
+
+fn largest(consumers: &[Consumer], folder: &str) -> Table {
+    let mut table = Table::new(["largest", "tokens", "message", "line"]);
+    table.words = &[0, 3];
     for consumer in consumers {
         let what = match &consumer.tool {
             Some(tool) => match consumer.kind {
@@ -201,17 +218,16 @@ fn largest(consumers: &[Consumer], files: usize) -> Table {
         let hint = consumer.hint.as_ref().map(|hint| format!(": {hint}"));
         let what = what + &hint.unwrap_or_default();
         let place = match &consumer.path {
-            Some(path) if files > 1 => {
-                let path = printable(path);
-                format!("{}:{}", elide(&path, PLACE_MAX), consumer.line)
+            Some(path) if !folder.is_empty() => {
+                format!("{}:{}", printable(&path[folder.len()..]), consumer.line)
             }
             Some(_) | None => consumer.line.to_string(),
         };
         table.rows.push(vec![
             printable(&what).into_owned(),
-            place,
-            thousands(consumer.message),
             thousands(consumer.tokens),
+            thousands(consumer.message),
+            place,
         ]);
     }
     table

@@ -5,10 +5,11 @@
 
 use std::cmp::Reverse;
 
+use super::table::folder;
 use super::{Stats, Turns, View};
 use crate::outcome::FileRecord;
 use crate::policy::Compare;
-use crate::report::rows::Table;
+use crate::report::rows::{Foot, Table};
 use crate::stats::{ConversationStats, FileStats, Results, Standing, Thresholds, Turn, Window};
 use crate::text::{count, printable, thousands};
 
@@ -30,6 +31,7 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
     if let [(_, conversation)] = largest[..] {
         return vec![turns("context over turns".to_owned(), conversation, view)];
     }
+    let folder = folder(stats);
     // Stable, so that equal ones come in path order.
     largest.sort_by_key(|(_, conversation)| Reverse(conversation.tokens));
     let hidden = largest.len().saturating_sub(view.top) as u64;
@@ -42,7 +44,7 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
     table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
     let mut tables = Vec::new();
     for (file, conversation) in largest {
-        let name = name_of(file, conversation);
+        let name = name_of(file, conversation, folder);
         let mut row = vec![
             name.clone(),
             thousands(conversation.turns),
@@ -59,11 +61,16 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
     tables
 }
 
-/// A conversation's file, and its id where there are several in it.
-pub(super) fn name_of(file: &FileRecord<FileStats>, conversation: &ConversationStats) -> String {
+/// A conversation's file, without the folder of all, and its id where there are several in it.
+pub(super) fn name_of(
+    file: &FileRecord<FileStats>,
+    conversation: &ConversationStats,
+    folder: &str,
+) -> String {
+    let path = &file.path[folder.len()..];
     let name = match file.found.conversations.len() {
-        1 => file.path.clone(),
-        _ => format!("{} {}", file.path, conversation.id),
+        1 => path.to_owned(),
+        _ => format!("{path} {}", conversation.id),
     };
     printable(&name).into_owned()
 }
@@ -261,11 +268,15 @@ pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Tabl
         let name = [printable(name).into_owned()];
         name.into_iter().chain(cells).collect::<Vec<_>>()
     };
+    let folder = folder(stats);
     for file in shown
         .iter()
         .filter(|file| !file.found.conversations.is_empty())
     {
-        let mut row = row(&file.path, file.found.counts.estimates.named());
+        let mut row = row(
+            &file.path[folder.len()..],
+            file.found.counts.estimates.named(),
+        );
         if let Some(usage) = file.found.usage() {
             row.push(thousands(usage.recorded));
             row.push(thousands(usage.overhead));
@@ -275,6 +286,7 @@ pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Tabl
     }
     if stats.files.len() > 1 {
         table.rows.push(row("total", totals));
+        table.foot = Foot::Sum;
     }
     table
 }

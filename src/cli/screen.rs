@@ -1,0 +1,45 @@
+//! What a stream shows tables on: its width, and whether it has colours.
+//!
+//! Never writes.
+
+use anstream::AutoStream;
+use anstream::stream::RawStream;
+use clap::ValueEnum;
+
+use crate::report::{Ink, Screen};
+
+/// When tables are drawn with colours and bars.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Everywhere
+    Always,
+    /// Nowhere
+    Never,
+}
+
+impl Color {
+    /// Of this stream. The usual variables count: NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM.
+    pub(super) fn screen(self, stream: &impl RawStream) -> Screen {
+        let is_coloured = match self {
+            Color::Auto => AutoStream::choice(stream) != anstream::ColorChoice::Never,
+            Color::Always => true,
+            Color::Never => false,
+        };
+        let ink = if is_coloured { Ink::Colour } else { Ink::Plain };
+        Screen {
+            width: width(),
+            ink,
+        }
+    }
+}
+
+/// Columns of the terminal, or 100 without one. `COLUMNS` overrides it.
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS").ok();
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    let of_terminal = || Some(usize::from(terminal_size::terminal_size()?.0.0));
+    let columns = columns.or_else(of_terminal);
+    columns.filter(|columns| *columns >= 40).unwrap_or(100)
+}

@@ -1,0 +1,135 @@
+//! Why each thing was done to an input, for who asks: equal reasons are one line, the largest savings first.
+//!
+//! Says nothing that the outcome does not contain. Text from a transcript is not escaped here.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::outcome::{ActionKind, Outcome};
+use crate::text::{count, thousands};
+
+/// The most conversations of an input, and the most reasons, that are listed.
+const MOST: usize = 12;
+
+/// Equal actions together.
+#[derive(Default)]
+struct Group {
+    number: u64,
+    before: u64,
+    after: u64,
+    tools: BTreeMap<String, u64>,
+}
+
+/// One line for each conversation, if there are several, and for each reason.
+pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let [_, _, ..] = outcome.conversations[..] {
+        let conversations = outcome.conversations.iter();
+        let told = conversations.filter(|conversation| !conversation.reason.is_empty());
+        lines.extend(told.map(|told| format!("{}: {}", told.id, told.reason)));
+        shorten(&mut lines, "conversation");
+    }
+    let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
+    for action in outcome.conversations.iter().flat_map(|c| &c.actions) {
+        let group = groups
+            .entry((verb(action.kind), &action.reason))
+            .or_default();
+        group.number += 1;
+        group.before += action.tokens_before;
+        group.after += action.tokens_after;
+        if let Some(tool) = &action.tool {
+            *group.tools.entry(tool.clone()).or_default() += 1;
+        }
+    }
+    let mut groups: Vec<_> = groups.into_iter().collect();
+    // Stable, so that equal ones come in the order of their names.
+    groups.sort_by_key(|(_, group)| Reverse(group.before.saturating_sub(group.after)));
+    let mut why: Vec<String> = groups.iter().map(|(of, group)| line(*of, group)).collect();
+    shorten(&mut why, "reason");
+    lines.extend(why);
+    lines
+}
+
+/// `cleared Bash ×12, Read: 9 120 → 84 tokens: not among the 5 newest results`
+fn line((verb, reason): (&str, &str), group: &Group) -> String {
+    let times = |number: u64| match number {
+        1 => String::new(),
+        n => format!(" ×{}", thousands(n)),
+    };
+    let tools: Vec<String> = group
+        .tools
+        .iter()
+        .map(|(tool, number)| format!("{tool}{}", times(*number)))
+        .collect();
+    let what = match tools.is_empty() {
+        true => times(group.number),
+        false => format!(" {}", tools.join(", ")),
+    };
+    let tokens = match (group.before, group.after) {
+        (0, 0) => String::new(),
+        (before, after) => format!(": {} → {} tokens", thousands(before), thousands(after)),
+    };
+    format!("{verb}{what}{tokens}: {reason}")
+}
+
+fn verb(kind: ActionKind) -> &'static str {
+    match kind {
+        ActionKind::Drop => "dropped",
+        ActionKind::Demote => "moved to the store",
+        ActionKind::Clear => "cleared",
+        ActionKind::Offload => "offloaded",
+        ActionKind::Summarize => "summarised",
+        ActionKind::Restore => "restored",
+        ActionKind::Prune => "removed",
+    }
+}
+
+fn shorten(lines: &mut Vec<String>, noun: &str) {
+    let hidden = lines.len().saturating_sub(MOST) as u64;
+    if hidden > 0 {
+        lines.truncate(MOST);
+        lines.push(format!("and {}", count(hidden, &format!("more {noun}"))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::outcome::{Action, ConversationOutcome};
+
+    #[test]
+    fn equal_reasons_are_one_line() {
+        let mut outcome = Outcome::unchanged(Path::new("a"), 1, "blake3:00");
+        let mut conversation = ConversationOutcome::unchanged("main", "classes", 9_000, 9);
+        let action = |tool: Option<&str>, kind, tokens_before, reason: &str| Action {
+            kind,
+            line: 1,
+            message: 1,
+            tool: tool.map(str::to_owned),
+            reason: reason.to_owned(),
+            tokens_before,
+            tokens_after: tokens_before / 10,
+        };
+        conversation.actions = vec![
+            action(Some("Bash"), ActionKind::Clear, 1_000, "old"),
+            action(Some("Read"), ActionKind::Clear, 2_000, "old"),
+            action(Some("Bash"), ActionKind::Clear, 500, "old"),
+            action(None, ActionKind::Drop, 0, "dead"),
+            action(None, ActionKind::Summarize, 50_000, "over 20 000"),
+        ];
+        outcome.conversations.push(conversation);
+        let expected = [
+            "summarised: 50 000 → 5 000 tokens: over 20 000",
+            "cleared Bash ×2, Read: 3 500 → 350 tokens: old",
+            "dropped: dead",
+        ];
+        assert_eq!(reasons(&outcome), expected);
+        outcome.conversations.push(ConversationOutcome {
+            reason: "nothing to compact".to_owned(),
+            ..ConversationOutcome::unchanged("line:7", "classes", 90, 2)
+        });
+        assert_eq!(reasons(&outcome)[0], "line:7: nothing to compact");
+    }
+}
