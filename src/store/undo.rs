@@ -1,25 +1,25 @@
-//! Restores the bytes that an output was made from, or says exactly what is missing.
+//! Finds what an output was made from, or says exactly what is missing.
 //!
-//! Relies on the stores' records alone. Nothing is written to a file before the whole original has been hashed and found to be
-//! the recorded one.
+//! Relies on the stores' records alone. Writes nothing; `restore` does.
+
+mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use super::atomic::{Existing, Mode, Replace, Rights, Stamp, Written, sweep_beside};
+use super::atomic::{Rights, Stamp, Written};
 use super::folder::Durability;
-use super::manifest::{Cleaned, Ledger, Original, Record, newest};
-use super::spot::{Missing, Spot};
-use super::{COPY_BYTES, FOLDER, Store, hash_text, open_transcript, pour, resolved};
+use super::manifest::{Ledger, Original, Record, newest};
+use super::spot::Spot;
+use super::{COPY_BYTES, FOLDER, Store, hash_text, pour, resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
 
-/// No tool output is larger. (The unpacked size of a cleaned-up offload is not recorded.)
-const MOST_CLEANED: u64 = 1 << 30;
+use restore::Swept;
+
+pub use restore::{Appended, Dest, Found, State, Undone};
 
 /// Finds where files came from. Caches the records that it reads, so that many files take one reading of a store.
 #[derive(Debug)]
@@ -27,78 +27,6 @@ pub struct Undo {
     store: Option<PathBuf>,
     ledgers: BTreeMap<PathBuf, Ledger>,
     swept: Swept,
-}
-
-/// The folders in which nothing that a killed run has left is any more: each is listed once, however many files it has.
-#[derive(Debug, Clone, Default)]
-struct Swept(Arc<Mutex<BTreeSet<PathBuf>>>);
-
-impl Swept {
-    fn sweep_beside(&self, spot: &Spot) {
-        let folder = spot.path().parent().unwrap_or(Path::new("")).to_owned();
-        let mut swept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if swept.insert(folder) {
-            sweep_beside(spot);
-        }
-    }
-}
-
-/// A file and its recorded original.
-#[derive(Debug, Clone)]
-pub struct Found {
-    file: PathBuf,
-    /// The target, if a link was named.
-    spot: Spot,
-    stamp: Stamp,
-    rights: Rights,
-    root: PathBuf,
-    /// Records of the same original, the most likely first.
-    records: Vec<Record>,
-    state: State,
-    swept: Swept,
-}
-
-/// How a file compares with its record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// It is as it was written.
-    Compacted,
-    /// It is as it was written, with this many bytes appended since.
-    Grown(u64),
-    /// It is the original of another file: there is nothing to undo.
-    AlreadyOriginal(Written),
-}
-
-/// Where the original bytes go.
-pub enum Dest<'a> {
-    /// Into the compacted file itself, which keeps its mode; nothing is done if it is the original already.
-    InPlace,
-    /// Into another file.
-    Path(&'a Path, Existing),
-    /// Into a stream.
-    Writer(&'a mut dyn Write),
-}
-
-/// What to do with bytes that were appended to the output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
-    /// Refuse to lose them.
-    Refuse,
-    /// Discard them.
-    Discard,
-}
-
-/// What an undo did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
-    /// How the file compared with its record.
-    pub state: State,
-    /// The original's hash.
-    pub hash: String,
-    /// The original's length in bytes.
-    pub bytes: u64,
-    /// The attributes that the file lost.
-    pub lost: Vec<String>,
 }
 
 impl Undo {
@@ -225,195 +153,6 @@ impl Undo {
             .filter(|root| root.symlink_metadata().is_ok())
             .collect()
     }
-}
-
-impl fmt::Debug for Dest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Dest::InPlace => f.write_str("InPlace"),
-            Dest::Path(path, existing) => {
-                f.debug_tuple("Path").field(path).field(existing).finish()
-            }
-            Dest::Writer(_) => f.write_str("Writer"),
-        }
-    }
-}
-
-impl Found {
-    /// How the file compares with its record.
-    pub fn state(&self) -> &State {
-        &self.state
-    }
-
-    /// Writes the original bytes to `dest`. They are read and hashed before anything is written, and again while writing.
-    ///
-    /// # Errors
-    ///
-    /// [`ErrorKind::Changed`] when bytes were appended and are not to be discarded, when the file changed
-    /// since it was found, or when the original is no longer what was recorded; [`ErrorKind::NotFound`] when
-    /// the original is gone; [`ErrorKind::Store`] when its archive is missing or damaged;
-    /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
-    pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
-        if let Some(fork) = self
-            .records
-            .iter()
-            .find(|record| record.original == Original::Fork)
-        {
-            let message = format!(
-                "this is a fork of {}, which is as it was: there is nothing to undo",
-                fork.input
-            );
-            return Err(Error::new(ErrorKind::Usage, message)
-                .at(&self.file)
-                .hint("remove the fork if it is not wanted"));
-        }
-        let (source, original) = match &self.state {
-            State::Grown(bytes) if appended == Appended::Refuse => {
-                return Err(Error::new(
-                    ErrorKind::Changed,
-                    format!(
-                        "the file has grown since it was compacted, by {}",
-                        count(*bytes, "byte")
-                    ),
-                )
-                .at(&self.file)
-                .hint("`--discard-appended` gives the original without them"));
-            }
-            State::AlreadyOriginal(written) => (Source::File, written.clone()),
-            State::Compacted | State::Grown(_) => self.source()?,
-        };
-        let done = Undone {
-            state: self.state.clone(),
-            hash: original.hash.clone(),
-            bytes: original.bytes,
-            lost: Vec::new(),
-        };
-        let mode = Mode::Like(self.rights.clone());
-        let mut file = match dest {
-            Dest::InPlace => {
-                // A run that was killed may have left its file where there is nothing to undo any more.
-                self.swept.sweep_beside(&self.spot);
-                if matches!(self.state, State::AlreadyOriginal(_)) {
-                    return Ok(done);
-                }
-                let existing = Existing::IfUnchanged(self.stamp.clone());
-                let spot = self.spot.clone();
-                let mut file = Replace::create(spot, existing, mode, Durability::Durable)?;
-                file.keep_time();
-                file
-            }
-            Dest::Path(path, existing) => {
-                let spot = Spot::named(path, Missing::Refuse)?;
-                self.swept.sweep_beside(&spot);
-                Replace::create(spot, existing, mode, Durability::Durable)?
-            }
-            Dest::Writer(to) => {
-                self.pour(source, &original, to)?;
-                return Ok(done);
-            }
-        };
-        self.put_back_offloads()?;
-        self.pour(source, &original, &mut file).map_err(|e| {
-            if e.path.is_none() {
-                e.at(file.path())
-            } else {
-                e
-            }
-        })?;
-        let lost = file.commit()?.lost;
-        Ok(Undone { lost, ..done })
-    }
-
-    /// Restores the offloads that the original refers to and that a later clean-up has moved into the archive.
-    fn put_back_offloads(&self) -> Result<()> {
-        let store = Store::new(&self.root, Durability::Durable);
-        for Cleaned { name, archive } in self.records.iter().flat_map(|record| &record.cleaned) {
-            if store.read_offload(name).is_err() {
-                // Nothing is written before it is known to be right.
-                store.read_archive(archive, MOST_CLEANED, &mut io::sink())?;
-                store.put_offload_as(name, |out| {
-                    let copied = store.read_archive(archive, MOST_CLEANED, out);
-                    copied.map(drop).map_err(io::Error::other)
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The first of the recorded places that has the complete original.
-    fn source(&self) -> Result<(Source<'_>, Written)> {
-        let mut first_error = None;
-        for record in &self.records {
-            let original = Written {
-                hash: record.input_hash.clone(),
-                bytes: record.input_bytes,
-            };
-            let source = match (record.original, &record.archive) {
-                (Original::Archive, Some(archive)) => Source::Archive(archive),
-                (Original::Input | Original::Fork, _) | (Original::Archive, None) => {
-                    Source::Input(&record.input)
-                }
-            };
-            match self.pour(source, &original, &mut io::sink()) {
-                Ok(()) => return Ok((source, original)),
-                Err(e) => first_error = first_error.or(Some(e)),
-            }
-        }
-        Err(first_error
-            .unwrap_or_else(|| Error::new(ErrorKind::Internal, "a find without records")))
-    }
-
-    /// Copies the original from `source` and checks its hash.
-    fn pour(&self, source: Source<'_>, original: &Written, to: &mut dyn Write) -> Result<()> {
-        let store = Store::new(&self.root, Durability::Lazy);
-        let (path, written) = match source {
-            Source::Archive(name) => (
-                self.root.join(name),
-                store.read_archive(name, original.bytes, to)?,
-            ),
-            Source::Input(name) => {
-                let path = store.path_of(name);
-                let (file, metadata) =
-                    open_transcript(&path).map_err(|e| gone(e, &path, original))?;
-                if metadata.len() > original.bytes {
-                    return Err(grown_since(&path, original, metadata.len()));
-                }
-                let written = pour(&mut &file, to, |e| Error::io(&path, "read", e))?;
-                (path, written)
-            }
-            Source::File => {
-                let path = &self.file;
-                let written = pour(&mut &self.spot.read()?, to, |e| Error::io(path, "read", e))?;
-                (path.clone(), written)
-            }
-        };
-        if written == *original {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Changed,
-            format!(
-                "the original has changed: it was {} ({}), it is {} ({})",
-                original.hash,
-                count(original.bytes, "byte"),
-                written.hash,
-                count(written.bytes, "byte"),
-            ),
-        )
-        .at(path)
-        .hint("put the recorded bytes back, from a backup or a version control system"))
-    }
-}
-
-/// Where original bytes are read from.
-#[derive(Debug, Clone, Copy)]
-enum Source<'a> {
-    /// By the name in a record.
-    Input(&'a str),
-    /// By the name in a record.
-    Archive(&'a str),
-    /// The file itself.
-    File,
 }
 
 /// The records of the one original that `records` agree on; empty if there are none.
@@ -544,37 +283,6 @@ fn prefix_hashes(spot: &Spot, lengths: &BTreeSet<u64>) -> Result<Vec<(u64, Strin
 fn check_transcript(path: &Path) -> Result<()> {
     let seen = fs::metadata(path).map_err(|e| Error::io(path, "open", e))?;
     super::check_regular(path, &seen)
-}
-
-/// An original that is longer now is not read to its end: how long it is depends on who wrote the record.
-fn grown_since(path: &Path, original: &Written, bytes: u64) -> Error {
-    Error::new(
-        ErrorKind::Changed,
-        format!(
-            "the original has changed: it was {} ({}), it has {} now",
-            original.hash,
-            count(original.bytes, "byte"),
-            count(bytes, "byte"),
-        ),
-    )
-    .at(path)
-    .hint("put the recorded bytes back, from a backup or a version control system")
-}
-
-fn gone(error: Error, path: &Path, original: &Written) -> Error {
-    if error.kind != ErrorKind::NotFound {
-        return error;
-    }
-    Error {
-        message: format!(
-            "the original is gone: it was {} ({})",
-            original.hash,
-            count(original.bytes, "byte")
-        ),
-        ..error
-    }
-    .at(path)
-    .hint("put it back there, from a backup or a version control system")
 }
 
 fn unknown(file: &Path, stores: &[(&PathBuf, &Ledger, Option<String>)]) -> Error {

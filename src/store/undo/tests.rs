@@ -1,10 +1,12 @@
 //! Every way back to an original, and every reason not to take it.
 
 use std::fs;
+use std::io::Write;
 
 use tempfile::{TempDir, tempdir};
 
 use super::*;
+use crate::store::atomic::Existing;
 use crate::store::hash;
 
 /// A folder with a store, and outputs as a run would have left them.
