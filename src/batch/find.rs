@@ -79,7 +79,7 @@ const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
 pub(super) const COMPACT: &str = ".compact";
 
 /// The name of a transcript without its ending, and the ending.
-pub(super) fn split_ending(name: &str) -> (&str, &str) {
+pub fn split_ending(name: &str) -> (&str, &str) {
     let ending = ENDINGS
         .into_iter()
         .rev()
@@ -88,14 +88,36 @@ pub(super) fn split_ending(name: &str) -> (&str, &str) {
     name.split_at(name.len() - ending.len())
 }
 
+/// What is looked for in folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Transcripts but for our own outputs.
+    Transcripts,
+    /// Every file: any of them may be an output of ours.
+    Outputs,
+}
+
 /// Finds what `paths` name. Folders are walked without following links; the folder `skip` is left out.
 ///
 /// # Errors
 /// [`ErrorKind::NoInput`] if nothing at all was found.
 pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
+    search(paths, skip, Wanted::Transcripts)
+}
+
+/// Finds the files among which outputs of ours are: those that are named, and all below folders and of patterns, with the folder
+/// that was walked. Whether a file is an output is not asked here.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_outputs(paths: &[PathBuf]) -> Result<Found> {
+    search(paths, None, Wanted::Outputs)
+}
+
+fn search(paths: &[PathBuf], skip: Option<&Path>, wanted: Wanted) -> Result<Found> {
     let mut named = Named::default();
     for path in paths {
-        named.add(path, skip);
+        named.add(path, skip, wanted);
     }
     let Named {
         sources,
@@ -155,22 +177,33 @@ struct Named {
 }
 
 impl Named {
-    fn add(&mut self, path: &Path, skip: Option<&Path>) {
+    fn add(&mut self, path: &Path, skip: Option<&Path>, what: Wanted) {
         if path == Path::new("-") {
             self.sources.insert(Source::Stdin);
         } else if path.is_dir() {
-            let walked = walk(path, skip, |_, name| is_transcript(name));
-            let nothing = || {
-                Error::new(ErrorKind::NoInput, "no transcript below this folder")
-                    .at(path)
-                    .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst")
+            let walked = walk(path, skip, |path, name| match what {
+                Wanted::Transcripts => is_transcript(name),
+                // An output can have any name; what is no file, or a link, is of interest only if it looks like one.
+                Wanted::Outputs => {
+                    has_ending(name) || path.symlink_metadata().is_ok_and(|seen| seen.is_file())
+                }
+            });
+            let nothing = || match what {
+                Wanted::Transcripts => {
+                    Error::new(ErrorKind::NoInput, "no transcript below this folder")
+                        .at(path)
+                        .hint("transcripts are files that end in .jsonl, .jsonl.gz or .jsonl.zst")
+                }
+                Wanted::Outputs => {
+                    Error::new(ErrorKind::NoInput, "no file below this folder").at(path)
+                }
             };
             self.walked(walked, Some(path), nothing);
         } else if path.exists() {
             self.file(path.to_owned(), None);
         } else if let Some((folder, matcher)) = pattern(path) {
             // Our own outputs are only found if they are named.
-            let ours = path.to_string_lossy().contains(COMPACT);
+            let ours = what == Wanted::Outputs || path.to_string_lossy().contains(COMPACT);
             let wanted =
                 |path: &Path, name: &str| matcher.is_match(path) && (ours || !is_output(name));
             // If the folder does not exist, nothing matches.
@@ -183,7 +216,11 @@ impl Named {
                     .at(path)
                     .hint("* stops at folders; ** goes through them")
             };
-            self.walked(walked, None, nothing);
+            let base = match what {
+                Wanted::Transcripts => None,
+                Wanted::Outputs => Some(folder.as_path()),
+            };
+            self.walked(walked, base, nothing);
         } else {
             self.missing.push(not_there(path));
         }
@@ -224,9 +261,14 @@ fn not_there(path: &Path) -> Error {
     }
 }
 
+/// Whether a name ends as those of transcripts do.
+pub fn has_ending(name: &str) -> bool {
+    !split_ending(name).1.is_empty()
+}
+
 /// Whether a file of that name in a folder is a transcript, and not one of our outputs.
 fn is_transcript(name: &str) -> bool {
-    !split_ending(name).1.is_empty() && !is_output(name)
+    has_ending(name) && !is_output(name)
 }
 
 fn is_output(name: &str) -> bool {
@@ -279,107 +321,4 @@ fn near(path: &Path) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn tree(files: &[&str]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        for file in files {
-            let path = folder.path().join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "{}").unwrap();
-        }
-        folder
-    }
-
-    fn names(folder: &Path, paths: &[&str], skip: Option<&str>) -> Vec<String> {
-        let paths: Vec<PathBuf> = paths.iter().map(|p| folder.join(p)).collect();
-        let skip = skip.map(|s| folder.join(s));
-        let name = |source: Source| match source {
-            Source::Stdin => "-".to_owned(),
-            Source::File(file) => file
-                .path
-                .strip_prefix(folder)
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .to_owned(),
-        };
-        find(&paths, skip.as_deref())
-            .unwrap()
-            .sources
-            .into_iter()
-            .map(name)
-            .collect()
-    }
-
-    #[test]
-    fn folders_give_their_transcripts_and_not_our_outputs() {
-        let tree = tree(&[
-            "b.jsonl",
-            "a/.hidden/c.jsonl.gz",
-            "a/d.jsonl.zst",
-            "a/e.json",
-            "b.compact.jsonl",
-            ".ctxpack/x.jsonl",
-            "out/f.jsonl",
-            ".ctxpack-AbC123.tmp",
-        ]);
-        assert_eq!(
-            names(tree.path(), &[""], Some("out")),
-            ["a/.hidden/c.jsonl.gz", "a/d.jsonl.zst", "b.jsonl"]
-        );
-    }
-
-    #[test]
-    fn a_named_file_is_taken_whatever_its_name_and_once() {
-        let tree = tree(&["a.txt", "b.compact.jsonl"]);
-        assert_eq!(
-            names(tree.path(), &["b.compact.jsonl", "a.txt", "a.txt"], None),
-            ["a.txt", "b.compact.jsonl"]
-        );
-        assert_eq!(names(tree.path(), &["a.txt", "./a.txt"], None).len(), 1);
-    }
-
-    #[test]
-    fn patterns_match_below_their_folder() {
-        let tree = tree(&["x/a.jsonl", "x/a.compact.jsonl", "x/y/b.jsonl", "x/c.txt"]);
-        assert_eq!(names(tree.path(), &["x/*.jsonl"], None), ["x/a.jsonl"]);
-        assert_eq!(
-            names(tree.path(), &["x/**/*.jsonl"], None),
-            ["x/a.jsonl", "x/y/b.jsonl"]
-        );
-        assert_eq!(
-            names(tree.path(), &["x/*.compact.jsonl"], None),
-            ["x/a.compact.jsonl"]
-        );
-    }
-
-    #[test]
-    fn what_is_missing_is_said_with_what_is_near() {
-        let tree = tree(&["session.jsonl"]);
-        let error = find(&[tree.path().join("sesion.jsonl")], None).unwrap_err();
-        assert_eq!(error.kind, ErrorKind::NotFound);
-        assert_eq!(
-            error.hint.as_deref(),
-            Some("there is a \"session.jsonl\" beside it")
-        );
-        let empty = tempfile::tempdir().unwrap();
-        assert_eq!(
-            find(&[empty.path().to_owned()], None).unwrap_err().kind,
-            ErrorKind::NoInput
-        );
-        assert_eq!(find(&[], None).unwrap_err().kind, ErrorKind::NoInput);
-    }
-
-    #[test]
-    fn one_missing_input_does_not_hide_the_others() {
-        let tree = tree(&["a.jsonl"]);
-        let found = find(
-            &[tree.path().join("a.jsonl"), tree.path().join("gone.jsonl")],
-            None,
-        )
-        .unwrap();
-        assert_eq!((found.sources.len(), found.missing.len()), (1, 1));
-    }
-}
+mod tests;

@@ -43,7 +43,7 @@ use budget::{Budget, Share};
 use hooks::Verdict;
 
 pub use examine::{eval, replay, replay_bytes, stats, verify};
-pub use find::{FileSource, Found, Source, find};
+pub use find::{FileSource, Found, Source, find, find_outputs, has_ending, split_ending};
 pub use fork::Fork;
 pub use hooks::{Hooks, Words};
 pub use inspect::compact_bytes;

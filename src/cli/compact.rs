@@ -17,6 +17,7 @@ use super::reading::passed_by;
 use super::reports::{self, OUTPUT, Planned, ReportArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
+use super::stale::stats_beside;
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, Ran};
@@ -292,15 +293,6 @@ impl Compact {
             })
             .collect()
     }
-}
-
-/// `in.compact.jsonl` → `in.compact.stats.json`
-fn stats_beside(output: &str) -> PathBuf {
-    let stem = [".jsonl.gz", ".jsonl.zst", ".jsonl"]
-        .iter()
-        .find_map(|ending| output.strip_suffix(ending))
-        .unwrap_or(output);
-    PathBuf::from(format!("{stem}.stats.json"))
 }
 
 pub(super) fn policy_ref(effective: &Effective) -> PolicyRef {

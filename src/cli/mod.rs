@@ -28,6 +28,7 @@ mod sessions;
 mod shape;
 mod shorthand;
 mod since;
+mod stale;
 mod stats;
 mod table;
 mod topics;

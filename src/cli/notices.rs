@@ -38,7 +38,7 @@ impl Context {
 /// before.
 fn sentence(notice: &Notice) -> String {
     let weight = match notice.weight {
-        NoticeLevel::Failed => "",
+        NoticeLevel::Failed | NoticeLevel::Note => "",
         NoticeLevel::Warning => "warning: ",
     };
     let message = &notice.message;

@@ -1,32 +1,44 @@
 //! `ctxpack undo`: the original bytes of compacted files.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::named::AgentArgs;
+use super::progress::Bar;
+use super::reading::passed_by;
+use super::stale::{Stale, take_back};
 use super::{Context, Voice, stdout_failed};
+use crate::batch::{FileSource, Progress, Source, find_outputs, has_ending};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::{NoticeLevel, Notices, path_text};
 use crate::store::atomic::{Existing, lost_of_the_file};
-use crate::store::undo::{self, Appended, Dest, State};
+use crate::store::undo::{self, Appended, Dest, Found, State, Undone};
 use crate::text::{count, printable, shown_path};
 
 /// Restore the original bytes of compacted files.
 ///
 /// In place, or into another file with -o. The store's records name the original; its hash is checked before anything is
-/// replaced.
+/// replaced. Of a folder or a pattern, every output of ctxpack is restored, and other files stay as they are. The report beside a
+/// file that is restored in place is deleted.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   ctxpack undo in.compact.jsonl              in place
-  ctxpack undo in.compact.jsonl -o in.jsonl  into another file")]
+  ctxpack undo in.compact.jsonl -o in.jsonl  into another file
+  ctxpack undo sessions/                     every output below a folder
+  ctxpack undo --all                         every output below the current folder")]
 pub(super) struct Undo {
-    /// Compacted files, ids of sessions, or latest
-    #[arg(required = true)]
+    /// Compacted files, folders, patterns, ids of sessions, or latest
+    #[arg(required_unless_present = "all")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     agent: AgentArgs,
+    /// All outputs below the current folder, or below the folders that are named
+    #[arg(long, conflicts_with = "output")]
+    all: bool,
     /// Write the original to FILE instead; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -41,6 +53,18 @@ pub(super) struct Undo {
     discard_appended: bool,
 }
 
+/// What has been done so far.
+#[derive(Default)]
+struct Tally {
+    /// Files below folders that were restored, and the bytes of their originals.
+    restored: u64,
+    bytes: u64,
+    failed: bool,
+    notices: Notices,
+    /// Errors about other files (a store) are said once, however many files they concern.
+    said: BTreeSet<String>,
+}
+
 impl Undo {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         if self.output.is_some() && self.paths.len() > 1 {
@@ -50,35 +74,145 @@ impl Undo {
             )
             .hint("leave -o out to undo files in place"));
         }
-        let paths = self.agent.paths(context, &self.paths)?;
+        let mut paths = self.agent.paths(context, &self.paths)?;
+        if paths.is_empty() {
+            paths.push(PathBuf::from("."));
+        }
+        let found = find_outputs(&paths)?;
+        let is_walked = |source: &Source| source.folder().is_some();
+        if self.output.is_some() && found.sources.iter().any(is_walked) {
+            return Err(Error::new(
+                ErrorKind::Usage,
+                "-o takes one file, not a folder or a pattern",
+            )
+            .hint("leave -o out to undo files in place"));
+        }
+        let is_one = matches!(found.sources.as_slice(), [Source::File(one)] if one.folder.is_none())
+            && found.missing.is_empty();
         let mut undo = undo::Undo::new(self.store.clone());
-        let mut failed = false;
-        for path in &paths {
-            match self.one(&mut undo, path) {
-                Ok(said) if context.voice > Voice::Quiet => {
-                    let _ = writeln!(
-                        io::stderr().lock(),
-                        "{}: {said}",
-                        printable(&shown_path(path))
-                    );
-                }
-                Ok(_) => {}
+        let mut tally = Tally::default();
+        for error in &found.missing {
+            tally.failed = true;
+            context.error(error);
+        }
+        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        for source in &found.sources {
+            if context.interrupted().is_some() {
+                break;
+            }
+            let done = match source {
+                Source::Stdin => Err(Error::new(
+                    ErrorKind::Usage,
+                    "standard input has no record of where it came from",
+                )
+                .hint("name the compacted file")),
+                Source::File(FileSource { path, folder: None }) => undo
+                    .find(path)
+                    .and_then(|found| self.named(context, path, &found, &mut tally)),
+                Source::File(FileSource {
+                    path,
+                    folder: Some(folder),
+                }) => self.below(context, (path, folder), &mut undo, &mut tally),
+            };
+            bar.done(0);
+            match done {
+                Ok(()) => {}
                 Err(error) if error.kind == ErrorKind::ClosedPipe => return Err(error),
                 Err(error) => {
-                    failed = true;
-                    context.error(&error);
+                    tally.failed = true;
+                    if error.path.as_deref() == Some(source.path())
+                        || tally.said.insert(error.to_string())
+                    {
+                        context.error(&error);
+                    }
                 }
             }
         }
-        Ok(match (failed, self.paths.len()) {
+        bar.finish();
+        passed_by(&found, &mut tally.notices);
+        context.notices(tally.notices);
+        if found.sources.iter().any(is_walked) && context.voice > Voice::Quiet {
+            let restored = match tally.restored {
+                0 => "nothing was restored".to_owned(),
+                n => format!(
+                    "{} restored, {}",
+                    count(n, "file"),
+                    count(tally.bytes, "byte")
+                ),
+            };
+            let _ = writeln!(io::stderr().lock(), "{restored}");
+        }
+        Ok(match (tally.failed, is_one) {
             (false, _) => 0,
-            (true, 1) => 2,
-            (true, _) => 3,
+            (true, true) => 2,
+            (true, false) => 3,
         })
     }
 
-    fn one(&self, undo: &mut undo::Undo, path: &Path) -> Result<String> {
-        let found = undo.find(path)?;
+    /// Restores a file that was named.
+    fn named(
+        &self,
+        context: &Context,
+        path: &Path,
+        found: &Found,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let done = self.restore(found)?;
+        if context.voice > Voice::Quiet {
+            say(path, &done);
+        }
+        match self.output {
+            None => take_report_back((path, None), found, tally),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Restores a file below a folder, if it is an output.
+    fn below(
+        &self,
+        context: &Context,
+        (path, folder): (&Path, &Path),
+        undo: &mut undo::Undo,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !has_ending(&name) && !undo.names(path) {
+            return Ok(());
+        }
+        let mut left = |message| {
+            let place = (&*path_text(path), None);
+            tally
+                .notices
+                .add(NoticeLevel::Note, "not_undone", message, None, place);
+        };
+        let found = match undo.find_below(path, folder)? {
+            Some(found) if found.is_fork() => {
+                left("a fork, whose original is as it was; left as it is");
+                return Ok(());
+            }
+            Some(found) => found,
+            None => {
+                left("not an output of ctxpack; left as it is");
+                return Ok(());
+            }
+        };
+        let done = self.restore(&found)?;
+        if matches!(done.state, State::AlreadyOriginal(_)) {
+            return Ok(());
+        }
+        tally.restored += 1;
+        tally.bytes += done.bytes;
+        // What is lost is said of each file.
+        if context.voice == Voice::Loud
+            || context.voice > Voice::Quiet
+                && !matches!((&done.state, &done.lost[..]), (State::Compacted, []))
+        {
+            say(path, &done);
+        }
+        take_report_back((path, Some(folder)), &found, tally)
+    }
+
+    fn restore(&self, found: &Found) -> Result<Undone> {
         let appended = if self.discard_appended {
             Appended::Discard
         } else {
@@ -98,27 +232,58 @@ impl Undo {
             ),
         };
         let to_stdout = matches!(dest, Dest::Writer(_));
-        let done = found.restore(dest, appended).map_err(|error| {
+        found.restore(dest, appended).map_err(|error| {
             match &error.source {
                 // A fault without a path is the stream's, not the original's.
                 Some(source) if to_stdout && error.path.is_none() => stdout_failed(source),
                 Some(_) | None => error,
             }
-        })?;
-        let bytes = count(done.bytes, "byte");
-        let lost = if done.lost.is_empty() {
-            String::new()
-        } else {
-            format!("; warning: {}", lost_of_the_file(&done.lost))
-        };
-        let said = match done.state {
-            State::AlreadyOriginal(_) => format!("is the original already ({bytes})"),
-            State::Compacted => format!("{bytes} given back"),
-            State::Grown(lost) => format!(
-                "{bytes} given back, {} appended later lost",
-                count(lost, "byte")
-            ),
-        };
-        Ok(printable(&(said + &lost)).into_owned())
+        })
     }
+}
+
+/// Deletes the report on what was undone in place, or notes why it stays.
+fn take_report_back(
+    (path, folder): (&Path, Option<&Path>),
+    found: &Found,
+    tally: &mut Tally,
+) -> Result<()> {
+    let Some(hash) = found.output_hash() else {
+        return Ok(());
+    };
+    let message = match take_back((path, folder), hash)? {
+        Stale::Nothing | Stale::Removed => return Ok(()),
+        Stale::OfOthers => "the report beside it stays: it is about other files, too",
+        Stale::OfAnother => "the report beside it stays: it is about another result",
+    };
+    let place = (&*path_text(path), None);
+    tally
+        .notices
+        .add(NoticeLevel::Note, "report_stays", message, None, place);
+    Ok(())
+}
+
+/// Says what was done with a file.
+fn say(path: &Path, done: &Undone) {
+    let bytes = count(done.bytes, "byte");
+    let lost = if done.lost.is_empty() {
+        String::new()
+    } else {
+        format!("; warning: {}", lost_of_the_file(&done.lost))
+    };
+    let said = match &done.state {
+        State::AlreadyOriginal(_) => format!("is the original already ({bytes})"),
+        State::Compacted => format!("{bytes} given back"),
+        State::Grown(lost) => format!(
+            "{bytes} given back, {} appended later lost",
+            count(*lost, "byte")
+        ),
+    };
+    let said = said + &lost;
+    let _ = writeln!(
+        io::stderr().lock(),
+        "{}: {}",
+        printable(&shown_path(path)),
+        printable(&said)
+    );
 }

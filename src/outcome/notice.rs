@@ -14,6 +14,8 @@ pub enum NoticeLevel {
     Failed,
     /// A warning.
     Warning,
+    /// Nothing is wrong, but it is worth knowing what was left out.
+    Note,
 }
 
 /// One reason, with the inputs concerned.

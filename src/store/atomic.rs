@@ -321,6 +321,16 @@ pub fn sweep(folder: &Folder) {
     }
 }
 
+/// Removes the file that was opened at `spot`, if it is still there; whether it was.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`] when the system refuses.
+pub fn remove(spot: &Spot, opened: &File) -> Result<bool> {
+    let removed = remove_opened(&spot.folder, &spot.name, opened);
+    removed.map_err(|e| Error::io(spot.path(), "remove", e))
+}
+
 /// Removes the file that was opened by this name, if the name is still that file's; returns whether it did.
 pub(super) fn remove_opened(folder: &Folder, name: &OsStr, file: &File) -> io::Result<bool> {
     let Some(seen) = folder.look(name)? else {

@@ -123,6 +123,7 @@ pub(super) struct Journal {
 pub struct Ledger {
     records: Vec<Record>,
     by_output_hash: HashMap<String, Vec<usize>>,
+    by_output: HashMap<String, Vec<usize>>,
     input_hashes: HashSet<String>,
     damaged: u64,
     first_damaged: Option<(PathBuf, u64)>,
@@ -363,15 +364,20 @@ impl Ledger {
             .map(|&i| &self.records[i])
     }
 
+    /// The records of outputs of this name (by [`Store::name_of`]).
+    pub fn of_output(&self, output: &str) -> impl Iterator<Item = &Record> + use<'_> {
+        let records = self.by_output.get(output).into_iter().flatten();
+        records.map(|&i| &self.records[i])
+    }
+
     /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so that it
     /// may be replaced.
     pub fn wrote(&self, output: &str, hash: &str) -> bool {
         self.with_output(hash).any(|record| record.output == output)
             || self.is_original(hash)
                 && self
-                    .records
-                    .iter()
-                    .any(|record| record.output == output && record.input_hash == hash)
+                    .of_output(output)
+                    .any(|record| record.input_hash == hash)
     }
 
     /// Whether the newest record of this output is the same except for its turn.
@@ -451,6 +457,10 @@ impl Ledger {
     fn push(&mut self, record: Record) {
         self.by_output_hash
             .entry(record.output_hash.clone())
+            .or_default()
+            .push(self.records.len());
+        self.by_output
+            .entry(record.output.clone())
             .or_default()
             .push(self.records.len());
         self.input_hashes.insert(record.input_hash.clone());

@@ -2,6 +2,7 @@
 //!
 //! Relies on the stores' records alone. Writes nothing; `restore` does.
 
+mod original;
 mod restore;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,12 +12,13 @@ use std::path::{Path, PathBuf};
 
 use super::atomic::{Rights, Stamp, Written};
 use super::folder::Durability;
-use super::manifest::{Ledger, Original, Record, newest};
+use super::manifest::{Ledger, Record};
 use super::spot::Spot;
 use super::{COPY_BYTES, FOLDER, Store, hash_text, pour, resolved};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::count;
 
+use original::one_original;
 use restore::Swept;
 
 pub use restore::{Appended, Dest, Found, State, Undone};
@@ -50,8 +52,42 @@ impl Undo {
     /// originals; [`ErrorKind::Changed`] when a store knows the path, but with other bytes;
     /// [`ErrorKind::NotFound`] or [`ErrorKind::Io`] when something cannot be read.
     pub fn find(&mut self, file: &Path) -> Result<Found> {
+        match self.search(file, Reach::Everywhere)? {
+            Sought::Found(found) => Ok(*found),
+            Sought::Unknown(error) => Err(error),
+        }
+    }
+
+    /// Finds what `file`, which was found below the folder `base`, was made from; `None` if it is no output: no record knows it,
+    /// or it is a recorded original to which something was appended.
+    ///
+    /// As [`Undo::find`], but a file with something appended is known only by its path. So the work is proportional to the number
+    /// of files, whatever the number of records.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Undo::find`], but for a file that no store knows.
+    pub fn find_below(&mut self, file: &Path, base: &Path) -> Result<Option<Found>> {
+        match self.search(file, Reach::Below(base))? {
+            Sought::Found(found) => Ok(Some(*found)),
+            Sought::Unknown(_) => Ok(None),
+        }
+    }
+
+    /// Whether a record names this path as an output, whatever its bytes are now.
+    pub fn names(&mut self, file: &Path) -> bool {
+        let (roots, _) = self.load(file);
+        let stores = self.stores(&roots, file);
+        stores.iter().any(|store| store.records().next().is_some())
+    }
+
+    fn search(&mut self, file: &Path, reach: Reach<'_>) -> Result<Sought> {
         check_transcript(file)?;
-        let spot = Spot::resolved(file, None)?;
+        let base = match reach {
+            Reach::Everywhere => None,
+            Reach::Below(base) => Some(base),
+        };
+        let spot = Spot::resolved(file, base)?;
         let handle = spot.read()?;
         let metadata = handle
             .metadata()
@@ -60,46 +96,23 @@ impl Undo {
         let written = pour(&mut &handle, &mut io::sink(), |e| {
             Error::io(file, "read", e)
         })?;
-        let mut roots = self.roots(file);
-        // Stop at a store that cannot be read: it may know the file.
-        let mut unreadable = None;
-        for (i, root) in roots.iter().enumerate() {
-            if self.ledgers.contains_key(root) {
-                continue;
-            }
-            match Store::new(root, Durability::Lazy).ledger() {
-                Ok(ledger) => drop(self.ledgers.insert(root.clone(), ledger)),
-                Err(error) => {
-                    unreadable = Some(error);
-                    roots.truncate(i);
-                    break;
-                }
-            }
-        }
-        // From the nearest store upward, each with the file's name as that store would record it.
-        let stores: Vec<(&PathBuf, &Ledger, Option<String>)> = roots
-            .iter()
-            .filter_map(|root| Some((root, self.ledgers.get(root)?)))
-            .map(|(root, ledger)| {
-                // Records name what a link points to.
-                let name = Store::new(root, Durability::Lazy).name_of(&resolved(file));
-                let name = name.ok();
-                (root, ledger, name)
-            })
-            .collect();
+        let (roots, unreadable) = self.load(file);
+        let stores = self.stores(&roots, file);
         let is_link = fs::symlink_metadata(file).is_ok_and(|seen| seen.is_symlink());
-        let found = |root: &Path, records, state| Found {
-            file: file.to_owned(),
-            spot: spot.clone(),
-            stamp: Stamp::of(&metadata),
-            rights: rights.clone(),
-            root: root.to_owned(),
-            records,
-            state,
-            swept: self.swept.clone(),
+        let found = |root: &Path, records, state| {
+            Sought::Found(Box::new(Found {
+                file: file.to_owned(),
+                spot: spot.clone(),
+                stamp: Stamp::of(&metadata),
+                rights: rights.clone(),
+                root: root.to_owned(),
+                records,
+                state,
+                swept: self.swept.clone(),
+            }))
         };
 
-        for (root, ledger, name) in &stores {
+        for Known { root, ledger, name } in &stores {
             let mut records: Vec<&Record> = ledger.with_output(&written.hash).collect();
             if is_link {
                 // A moved file is found by its bytes; but whoever made a link may have made the record too.
@@ -117,9 +130,9 @@ impl Undo {
         }
         let original = stores
             .iter()
-            .find(|(_, ledger, _)| ledger.is_original(&written.hash));
-        for (root, ledger, name) in &stores {
-            let grown = match grown(&spot, &written, ledger, name.as_deref()) {
+            .find(|store| store.ledger.is_original(&written.hash));
+        for store @ Known { root, name, .. } in &stores {
+            let grown = match grown(&spot, &written, store, reach) {
                 Err(_) if original.is_some() => continue,
                 grown => grown?,
             };
@@ -136,10 +149,58 @@ impl Undo {
             }
         }
         match (original, unreadable) {
-            (Some((root, ..)), _) => Ok(found(root, Vec::new(), State::AlreadyOriginal(written))),
+            (Some(store), _) => Ok(found(
+                store.root,
+                Vec::new(),
+                State::AlreadyOriginal(written),
+            )),
             (None, Some(error)) => Err(error),
-            (None, None) => Err(unknown(file, &stores)),
+            (None, None) if stores.iter().all(|store| store.records().next().is_none()) => {
+                Ok(Sought::Unknown(unknown(file, &stores)))
+            }
+            (None, None) => {
+                let error = changed_since(file);
+                match reach {
+                    Reach::Below(_) if is_continued(&spot, &written, &stores)? => {
+                        Ok(Sought::Unknown(error))
+                    }
+                    Reach::Everywhere | Reach::Below(_) => Err(error),
+                }
+            }
         }
+    }
+
+    /// Reads the records of the stores that may know `file`: gives the stores, and why the next one cannot be read. The search
+    /// ends there, because it may know the file.
+    fn load(&mut self, file: &Path) -> (Vec<PathBuf>, Option<Error>) {
+        let mut roots = self.roots(file);
+        for (i, root) in roots.iter().enumerate() {
+            if self.ledgers.contains_key(root) {
+                continue;
+            }
+            match Store::new(root, Durability::Lazy).ledger() {
+                Ok(ledger) => drop(self.ledgers.insert(root.clone(), ledger)),
+                Err(error) => {
+                    roots.truncate(i);
+                    return (roots, Some(error));
+                }
+            }
+        }
+        (roots, None)
+    }
+
+    /// From the nearest store upward, each with the file's name as that store would record it.
+    fn stores<'u>(&'u self, roots: &'u [PathBuf], file: &Path) -> Vec<Known<'u>> {
+        // Records name what a link points to.
+        let path = resolved(file);
+        let known = |root: &'u PathBuf| {
+            Some(Known {
+                root,
+                ledger: self.ledgers.get(root)?,
+                name: Store::new(root, Durability::Lazy).name_of(&path).ok(),
+            })
+        };
+        roots.iter().filter_map(known).collect()
     }
 
     fn roots(&self, file: &Path) -> Vec<PathBuf> {
@@ -155,66 +216,38 @@ impl Undo {
     }
 }
 
-/// The records of the one original that `records` agree on; empty if there are none.
-///
-/// Records of this path take precedence, because two inputs can give the same output; of several, the last one.
-fn one_original(
-    file: &Path,
-    records: &[&Record],
-    name: Option<&str>,
-) -> Result<Option<Vec<Record>>> {
-    let is_here = |record: &Record| Some(record.output.as_str()) == name;
-    let here: Vec<&Record> = records.iter().copied().filter(|r| is_here(r)).collect();
-    let chosen = match (records, here.as_slice()) {
-        ([], _) => return Ok(None),
-        ([first, rest @ ..], []) => {
-            let is_other = |record: &&Record| record.input_hash != first.input_hash;
-            if rest.iter().any(is_other) {
-                return Err(several(
-                    file,
-                    "these bytes came from several different originals",
-                    records,
-                    "move the file back to where it was written, then its own original is known",
-                ));
-            }
-            first
-        }
-        (_, here) => newest(here).ok_or_else(|| {
-            several(
-                file,
-                "this file was made from several different originals, and the records do not say which came last",
-                here,
-                "take the right one out of the store's archive by its name, or use the input that is named",
-            )
-        })?,
-    };
-    let all = records.iter().copied();
-    let mut same: Vec<Record> = all
-        .filter(|record| record.input_hash == chosen.input_hash)
-        .cloned()
-        .collect();
-    same.sort_by_key(|record| !is_here(record));
-    Ok(Some(same))
+/// How far the origin of a file is searched.
+#[derive(Debug, Clone, Copy)]
+enum Reach<'r> {
+    /// By its bytes and its beginnings, in all records.
+    Everywhere,
+    /// By its bytes in all records, by its beginnings in those of its path; no link leads out of this folder.
+    Below(&'r Path),
 }
 
-/// The different originals of `records`.
-fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error {
-    let originals: BTreeSet<String> = records
-        .iter()
-        .map(|record| match (record.original, &record.archive) {
-            (Original::Archive, Some(archive)) => format!("{} ({archive})", record.input),
-            (Original::Input | Original::Fork, _) | (Original::Archive, None) => {
-                record.input.clone()
-            }
-        })
-        .collect();
-    let originals: Vec<String> = originals.into_iter().collect();
-    Error::new(
-        ErrorKind::Store,
-        format!("{message}: {}", originals.join(", ")),
-    )
-    .at(file)
-    .hint(hint)
+/// What a search gave.
+enum Sought {
+    Found(Box<Found>),
+    /// No record knows the file, or there is nothing to undo; as an error for a file that was named.
+    Unknown(Error),
+}
+
+/// A store that may know a file, with the file's name as it would record it.
+struct Known<'u> {
+    root: &'u Path,
+    ledger: &'u Ledger,
+    name: Option<String>,
+}
+
+impl<'u> Known<'u> {
+    /// The records of outputs at the file's path.
+    fn records(&self) -> impl Iterator<Item = &'u Record> + use<'u> {
+        let ledger = self.ledger;
+        let name = self.name.as_deref();
+        name.map(|name| ledger.of_output(name))
+            .into_iter()
+            .flatten()
+    }
 }
 
 /// The longest recorded output that `file` begins with, and its records.
@@ -224,24 +257,28 @@ fn several(file: &Path, message: &str, records: &[&Record], hint: &str) -> Error
 fn grown(
     file: &Spot,
     now: &Written,
-    ledger: &Ledger,
-    name: Option<&str>,
+    store: &Known<'_>,
+    reach: Reach<'_>,
 ) -> Result<Option<(u64, Vec<Record>)>> {
+    let name = store.name.as_deref();
     let counts = |record: &&Record| {
         record.input_hash != now.hash
             && (record.output_hash != record.input_hash || Some(record.output.as_str()) == name)
     };
-    let lengths: BTreeSet<u64> = ledger
-        .records()
-        .iter()
+    let all: Vec<&Record> = match reach {
+        Reach::Everywhere => store.ledger.records().iter().collect(),
+        Reach::Below(_) => store.records().collect(),
+    };
+    let lengths: BTreeSet<u64> = all
+        .into_iter()
         .filter(counts)
         .map(|record| record.output_bytes)
         .filter(|&length| 0 < length && length < now.bytes)
         .collect();
     let mut longest = None;
     for (length, hash) in prefix_hashes(file, &lengths)? {
-        let records: Vec<&Record> = ledger
-            .with_output(&hash)
+        let known = store.ledger.with_output(&hash);
+        let records: Vec<&Record> = known
             .filter(|record| record.output_bytes == length)
             .filter(counts)
             .collect();
@@ -285,22 +322,28 @@ fn check_transcript(path: &Path) -> Result<()> {
     super::check_regular(path, &seen)
 }
 
-fn unknown(file: &Path, stores: &[(&PathBuf, &Ledger, Option<String>)]) -> Error {
-    let path_known = stores.iter().any(|(_, ledger, name)| {
-        ledger
-            .records()
-            .iter()
-            .any(|record| Some(&record.output) == name.as_ref())
-    });
-    if path_known {
-        return Error::new(
-            ErrorKind::Changed,
-            "the file was changed since ctxpack wrote it, so its original is not certain",
-        )
-        .at(file)
-        .hint("the store's manifests name the originals of this path");
-    }
-    let damaged: u64 = stores.iter().map(|(_, ledger, _)| ledger.damaged()).sum();
+/// Whether the file is what was recorded as the original of its path, with something appended: its agent went on after an undo.
+fn is_continued(file: &Spot, now: &Written, stores: &[Known<'_>]) -> Result<bool> {
+    let records = || stores.iter().flat_map(Known::records);
+    let lengths = records().map(|record| record.input_bytes);
+    let lengths = lengths.filter(|&length| 0 < length && length < now.bytes);
+    let beginnings = prefix_hashes(file, &lengths.collect())?;
+    Ok(beginnings
+        .iter()
+        .any(|(_, hash)| records().any(|record| record.input_hash == *hash)))
+}
+
+fn changed_since(file: &Path) -> Error {
+    Error::new(
+        ErrorKind::Changed,
+        "the file was changed since ctxpack wrote it, so its original is not certain",
+    )
+    .at(file)
+    .hint("the store's manifests name the originals of this path")
+}
+
+fn unknown(file: &Path, stores: &[Known<'_>]) -> Error {
+    let damaged: u64 = stores.iter().map(|store| store.ledger.damaged()).sum();
     let message = if stores.is_empty() {
         "no store is beside this file or above it".to_owned()
     } else if damaged > 0 {

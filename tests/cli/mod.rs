@@ -42,6 +42,8 @@ mod streams;
 mod summaries;
 mod systems;
 mod undo;
+#[cfg(target_os = "linux")]
+mod undo_folders;
 mod verify;
 #[cfg(target_os = "linux")]
 mod walk;

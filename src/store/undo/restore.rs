@@ -110,6 +110,27 @@ impl Found {
         &self.state
     }
 
+    /// The hash of the output, as it was written; `None` if the file is an original.
+    pub fn output_hash(&self) -> Option<&str> {
+        match self.state {
+            State::Compacted | State::Grown(_) => self
+                .records
+                .first()
+                .map(|record| record.output_hash.as_str()),
+            State::AlreadyOriginal(_) => None,
+        }
+    }
+
+    /// Whether the file is a session of its own, whose original is as it was.
+    pub fn is_fork(&self) -> bool {
+        self.fork().is_some()
+    }
+
+    fn fork(&self) -> Option<&Record> {
+        let mut records = self.records.iter();
+        records.find(|record| record.original == Original::Fork)
+    }
+
     /// Writes the original bytes to `dest`. They are read and hashed before anything is written, and again while writing.
     ///
     /// # Errors
@@ -119,11 +140,7 @@ impl Found {
     /// the original is gone; [`ErrorKind::Store`] when its archive is missing or damaged;
     /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
     pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
-        if let Some(fork) = self
-            .records
-            .iter()
-            .find(|record| record.original == Original::Fork)
-        {
+        if let Some(fork) = self.fork() {
             let message = format!(
                 "this is a fork of {}, which is as it was: there is nothing to undo",
                 fork.input

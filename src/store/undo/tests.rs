@@ -8,6 +8,7 @@ use tempfile::{TempDir, tempdir};
 use super::*;
 use crate::store::atomic::Existing;
 use crate::store::hash;
+use crate::store::manifest::Original;
 
 /// A folder with a store, and outputs as a run would have left them.
 struct Bench {
@@ -656,4 +657,44 @@ mod unix {
             assert_eq!(error.kind, ErrorKind::Io);
         }
     }
+}
+
+#[test]
+fn below_a_folder_what_no_record_knows_is_no_error() {
+    let b = Bench::new();
+    b.compact(("s", "small"), ("s", "the original"), Original::Archive);
+    b.compact(
+        ("t.compact", "smaller"),
+        ("t", "another original"),
+        Original::Input,
+    );
+    fs::write(b.path("other"), "other").unwrap();
+    let mut undo = Undo::new(None);
+    let mut state = |name: &str| {
+        let found = undo.find_below(&b.path(name), b.dir.path());
+        found.map(|found| found.map(|found| found.state().clone()))
+    };
+    assert_eq!(state("s").unwrap(), Some(State::Compacted));
+    assert_eq!(state("t.compact").unwrap(), Some(State::Compacted));
+    assert!(matches!(
+        state("t").unwrap(),
+        Some(State::AlreadyOriginal(_))
+    ));
+    assert_eq!(state("other").unwrap(), None);
+
+    b.append("s", " and more");
+    assert_eq!(state("s").unwrap(), Some(State::Grown(9)));
+    // Its beginning is only asked of records of its own path.
+    fs::rename(b.path("s"), b.path("moved")).unwrap();
+    assert_eq!(state("moved").unwrap(), None);
+    assert_eq!(*b.find("moved").unwrap().state(), State::Grown(9));
+
+    // The agent went on after an undo.
+    fs::write(b.path("s"), "the original and more").unwrap();
+    assert_eq!(state("s").unwrap(), None);
+    fs::write(b.path("s"), "edited").unwrap();
+    assert_eq!(state("s").unwrap_err().kind, ErrorKind::Changed);
+
+    assert!(undo.names(&b.path("t.compact")));
+    assert!(!undo.names(&b.path("t")) && !undo.names(&b.path("other")));
 }

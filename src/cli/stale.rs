@@ -1,0 +1,83 @@
+//! The report beside an output: where it is, and what becomes of it when the output is undone.
+//!
+//! Deletes nothing but a report of ours on exactly that output.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::batch::split_ending;
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::path_text;
+use crate::report::read::read;
+use crate::report::{ReportFormat, is_report};
+use crate::store::atomic::remove;
+use crate::store::{Missing, Spot};
+
+/// Larger reports are on more than one file.
+const MOST: u64 = 256 << 20;
+
+/// What became of the report on an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stale {
+    /// There is none of ours.
+    Nothing,
+    /// It was deleted.
+    Removed,
+    /// It is about other files, too, and stays.
+    OfOthers,
+    /// It is about other bytes than those that were undone, and stays.
+    OfAnother,
+}
+
+/// `in.compact.jsonl` → `in.compact.stats.json`; `output` is named as in a report.
+pub(super) fn stats_beside(output: &str) -> PathBuf {
+    let (stem, _) = split_ending(output);
+    PathBuf::from(format!("{stem}.stats.json"))
+}
+
+/// Deletes the report beside an output that was undone, if it is about that output alone, which had this hash. Below `folder`, no
+/// link is followed.
+pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) -> Result<Stale> {
+    let path = stats_beside(&path_text(output));
+    let spot = match folder {
+        Some(folder) => Spot::below(folder, &path, Missing::Refuse),
+        None => Spot::named(&path, Missing::Refuse),
+    };
+    let opened = spot.and_then(|spot| Ok((spot.read()?, spot)));
+    let (file, spot) = match opened {
+        // A link, a folder or nothing at all: no report of ours.
+        Err(error) if is_no_report(&error) => return Ok(Stale::Nothing),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    let read_all = (&file).take(MOST + 1).read_to_end(&mut bytes);
+    read_all.map_err(|e| Error::io(&path, "read", e))?;
+    if !is_report(&bytes, ReportFormat::Json) {
+        return Ok(Stale::Nothing);
+    }
+    if bytes.len() as u64 > MOST {
+        return Ok(Stale::OfOthers);
+    }
+    // Of another command, or of a later version.
+    let Ok(report) = read(&path, &bytes) else {
+        return Ok(Stale::Nothing);
+    };
+    let [one] = report.files() else {
+        return Ok(Stale::OfOthers);
+    };
+    let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    let is_its = one.output.as_deref().and_then(name) == name(&path_text(output));
+    if !is_its || one.hash_after.as_deref() != Some(hash) {
+        return Ok(Stale::OfAnother);
+    }
+    Ok(match remove(&spot, &file)? {
+        true => Stale::Removed,
+        false => Stale::OfAnother,
+    })
+}
+
+/// Whether there is nothing that can be read as a file.
+fn is_no_report(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Exists)
+        || error.kind == ErrorKind::Io && error.source.is_none()
+}
