@@ -8,7 +8,9 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::walk::{PassedBy, Walked, walk};
+use super::exclude::Exclude;
+use super::passed::PassedBy;
+use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::nearest;
 
@@ -28,6 +30,17 @@ pub struct FileSource {
     pub path: PathBuf,
     /// The folder argument that it was found below.
     pub folder: Option<PathBuf>,
+    /// How it came to be an input.
+    pub origin: Origin,
+}
+
+/// How a file came to be an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// Somebody named it.
+    Named,
+    /// It was found below a folder, or by a pattern.
+    Walked,
 }
 
 impl Source {
@@ -77,15 +90,18 @@ pub struct Found {
 const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
 /// The ending of our outputs beside their inputs.
 pub(super) const COMPACT: &str = ".compact";
+/// The ending of reports beside outputs, and of the one at the top of an output folder.
+const STATS: &str = ".stats.json";
 
-/// The name of a transcript without its ending, and the ending.
+/// The name of a transcript without its ending, and the ending, whatever the case of its letters.
 pub fn split_ending(name: &str) -> (&str, &str) {
-    let ending = ENDINGS
-        .into_iter()
-        .rev()
-        .find(|ending| name.ends_with(ending))
-        .unwrap_or_default();
-    name.split_at(name.len() - ending.len())
+    let begins = |ending: &str| {
+        let begins = name.len().checked_sub(ending.len())?;
+        let end = name.get(begins..)?;
+        end.eq_ignore_ascii_case(ending).then_some(begins)
+    };
+    let begins = ENDINGS.into_iter().rev().find_map(begins);
+    name.split_at(begins.unwrap_or(name.len()))
 }
 
 /// What is looked for in folders.
@@ -97,12 +113,12 @@ enum Wanted {
     Outputs,
 }
 
-/// Finds what `paths` name. Folders are walked without following links; the folder `skip` is left out.
+/// Finds what `paths` name. Folders are walked without following links; the folder `skip` and what is excluded are left out there.
 ///
 /// # Errors
 /// [`ErrorKind::NoInput`] if nothing at all was found.
-pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
-    search(paths, skip, Wanted::Transcripts)
+pub fn find(paths: &[PathBuf], skip: Option<&Path>, exclude: &Exclude) -> Result<Found> {
+    search(paths, Leave { skip, exclude }, Wanted::Transcripts)
 }
 
 /// Finds the files among which outputs of ours are: those that are named, and all below folders and of patterns, with the folder
@@ -110,14 +126,18 @@ pub fn find(paths: &[PathBuf], skip: Option<&Path>) -> Result<Found> {
 ///
 /// # Errors
 /// As [`find`].
-pub fn find_outputs(paths: &[PathBuf]) -> Result<Found> {
-    search(paths, None, Wanted::Outputs)
+pub fn find_outputs(paths: &[PathBuf], exclude: &Exclude) -> Result<Found> {
+    let leave = Leave {
+        skip: None,
+        exclude,
+    };
+    search(paths, leave, Wanted::Outputs)
 }
 
-fn search(paths: &[PathBuf], skip: Option<&Path>, wanted: Wanted) -> Result<Found> {
+fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> {
     let mut named = Named::default();
     for path in paths {
-        named.add(path, skip, wanted);
+        named.add(path, leave, wanted);
     }
     let Named {
         sources,
@@ -127,7 +147,9 @@ fn search(paths: &[PathBuf], skip: Option<&Path>, wanted: Wanted) -> Result<Foun
     // Two arguments may name one folder.
     let mut said = BTreeSet::new();
     missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
-    if sources.is_empty() {
+    // Where the user left out all of it, that is no fault.
+    let is_left_out = passed.iter().any(|(_, why)| why.is_asked_for());
+    if sources.is_empty() && !(is_left_out && missing.is_empty()) {
         return Err(nothing(missing));
     }
     let mut sources: Vec<Source> = sources.into_iter().collect();
@@ -177,15 +199,19 @@ struct Named {
 }
 
 impl Named {
-    fn add(&mut self, path: &Path, skip: Option<&Path>, what: Wanted) {
+    fn add(&mut self, path: &Path, leave: Leave<'_>, what: Wanted) {
         if path == Path::new("-") {
             self.sources.insert(Source::Stdin);
         } else if path.is_dir() {
-            let walked = walk(path, skip, |path, name| match what {
-                Wanted::Transcripts => is_transcript(name),
+            let walked = walk(path, leave, |path, name| match what {
+                Wanted::Transcripts => interest(name),
                 // An output can have any name; what is no file, or a link, is of interest only if it looks like one.
                 Wanted::Outputs => {
-                    has_ending(name) || path.symlink_metadata().is_ok_and(|seen| seen.is_file())
+                    let is_file = || path.symlink_metadata().is_ok_and(|seen| seen.is_file());
+                    match has_ending(name) || is_file() {
+                        true => Interest::Wanted,
+                        false => Interest::Nobody,
+                    }
                 }
             });
             let nothing = || match what {
@@ -200,15 +226,19 @@ impl Named {
             };
             self.walked(walked, Some(path), nothing);
         } else if path.exists() {
-            self.file(path.to_owned(), None);
+            self.file(path.to_owned(), None, Origin::Named);
         } else if let Some((folder, matcher)) = pattern(path) {
             // Our own outputs are only found if they are named.
             let ours = what == Wanted::Outputs || path.to_string_lossy().contains(COMPACT);
-            let wanted =
-                |path: &Path, name: &str| matcher.is_match(path) && (ours || !is_output(name));
+            let wanted = |path: &Path, name: &str| match matcher.is_match(path)
+                && (ours || !is_output(name))
+            {
+                true => Interest::Wanted,
+                false => Interest::Nobody,
+            };
             // If the folder does not exist, nothing matches.
             let walked = match folder.as_os_str().is_empty() || folder.exists() {
-                true => walk(&folder, skip, wanted),
+                true => walk(&folder, leave, wanted),
                 false => Walked::default(),
             };
             let nothing = || {
@@ -226,18 +256,22 @@ impl Named {
         }
     }
 
-    fn file(&mut self, path: PathBuf, folder: Option<&Path>) {
+    fn file(&mut self, path: PathBuf, folder: Option<&Path>, origin: Origin) {
         let folder = folder.map(Path::to_owned);
-        self.sources
-            .insert(Source::File(FileSource { path, folder }));
+        self.sources.insert(Source::File(FileSource {
+            path,
+            folder,
+            origin,
+        }));
     }
 
     fn walked(&mut self, walked: Walked, folder: Option<&Path>, nothing: impl Fn() -> Error) {
-        if walked.files.is_empty() && walked.unseen.is_empty() {
+        let is_left_out = walked.passed.iter().any(|(_, why)| why.is_asked_for());
+        if walked.files.is_empty() && walked.unseen.is_empty() && !is_left_out {
             self.missing.push(nothing());
         }
         for path in walked.files {
-            self.file(path, folder);
+            self.file(path, folder, Origin::Walked);
         }
         self.missing.extend(walked.unseen);
         self.passed.extend(walked.passed);
@@ -266,9 +300,13 @@ pub fn has_ending(name: &str) -> bool {
     !split_ending(name).1.is_empty()
 }
 
-/// Whether a file of that name in a folder is a transcript, and not one of our outputs.
-fn is_transcript(name: &str) -> bool {
-    has_ending(name) && !is_output(name)
+/// Whether a file of that name in a folder is a transcript; our own outputs and reports are nobody's.
+fn interest(name: &str) -> Interest {
+    match (has_ending(name), is_output(name)) {
+        (true, false) => Interest::Wanted,
+        (false, false) if !name.ends_with(STATS) => Interest::Other,
+        (false, false) | (_, true) => Interest::Nobody,
+    }
 }
 
 fn is_output(name: &str) -> bool {

@@ -6,6 +6,8 @@
 mod budget;
 mod clean;
 mod examine;
+mod exclude;
+mod filter;
 mod find;
 mod fork;
 mod hooks;
@@ -15,6 +17,7 @@ mod limits;
 mod memory;
 mod one;
 mod over;
+mod passed;
 mod pour;
 mod sessions;
 mod sink;
@@ -43,7 +46,9 @@ use budget::{Budget, Share};
 use hooks::Verdict;
 
 pub use examine::{eval, replay, replay_bytes, stats, verify};
-pub use find::{FileSource, Found, Source, find, find_outputs, has_ending, split_ending};
+pub use exclude::Exclude;
+pub use filter::Filter;
+pub use find::{FileSource, Found, Origin, Source, find, find_outputs, has_ending, split_ending};
 pub use fork::Fork;
 pub use hooks::{Hooks, Words};
 pub use inspect::compact_bytes;
@@ -51,6 +56,7 @@ pub(crate) use inspect::each as each_transcript;
 pub use limits::{Job, Limits};
 pub(crate) use one::needs_archive;
 pub use over::Over;
+pub use passed::PassedBy;
 pub use sessions::{
     Contents, Figures, Session, Sessions, Wanted, count as count_sessions, directory_of_head,
     session_at, sessions,
@@ -58,7 +64,6 @@ pub use sessions::{
 pub use stdin::Stdin;
 pub use strict::BadLines;
 pub use target::{Destination, Target, Targets};
-pub use walk::PassedBy;
 
 /// The settings of a run besides its policy.
 #[derive(Debug)]

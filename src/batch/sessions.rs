@@ -9,10 +9,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::exclude::Exclude;
 use super::inspect::each;
 use super::over::Over;
-use super::walk::walk;
-use super::{FileSource, Found, PassedBy, Source};
+use super::walk::{Interest, Leave, walk};
+use super::{FileSource, Found, Origin, PassedBy, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::agent::{Naming, Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
@@ -238,10 +239,17 @@ impl Sessions {
     fn add(&mut self, format: Format, folder: &Path) {
         let Some(agent) = format.agent() else { return };
         let is_session = |path: &Path, _: &str| {
-            path.strip_prefix(folder)
-                .is_ok_and(|below| agent.id(below).is_some())
+            let below = path.strip_prefix(folder);
+            match below.is_ok_and(|below| agent.id(below).is_some()) {
+                true => Interest::Wanted,
+                false => Interest::Nobody,
+            }
         };
-        let walked = walk(folder, None, is_session);
+        let leave = Leave {
+            skip: None,
+            exclude: &Exclude::default(),
+        };
+        let walked = walk(folder, leave, is_session);
         self.unseen.extend(walked.unseen);
         self.passed.extend(walked.passed);
         for path in walked.files {
@@ -274,6 +282,7 @@ impl Sessions {
             Source::File(FileSource {
                 path: session.path.clone(),
                 folder: Some(session.folder.clone()),
+                origin: Origin::Walked,
             })
         };
         let mut found = Found {

@@ -6,9 +6,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::WalkBuilder;
 
+use super::exclude::{Exclude, Excluding, IGNORE};
+use super::passed::PassedBy;
 use crate::error::{Error, ErrorKind};
 use crate::store::FOLDER;
 use crate::store::atomic::is_temp;
@@ -24,42 +27,38 @@ pub(super) struct Walked {
     pub passed: Vec<(PathBuf, PassedBy)>,
 }
 
-/// Why something in a walked folder is skipped although nothing failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PassedBy {
-    /// A link to a folder that is not itself below the walked one.
-    FolderLink,
-    /// A pipe, socket or device with the name of a transcript.
-    NoFile,
+/// What a walk makes of a file by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interest {
+    /// It is collected.
+    Wanted,
+    /// Somebody may wonder why it is not: it is noted.
+    Other,
+    /// Nobody asks for it.
+    Nobody,
 }
 
-impl PassedBy {
-    /// The sentence about it.
-    pub fn message(self) -> &'static str {
-        match self {
-            PassedBy::FolderLink => "links to folders are not followed",
-            PassedBy::NoFile => "not a regular file, not read",
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(self) -> Option<&'static str> {
-        match self {
-            PassedBy::FolderLink => Some("name the folder itself to search it"),
-            PassedBy::NoFile => None,
-        }
-    }
+/// What a walk leaves out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leave<'l> {
+    /// This folder.
+    pub skip: Option<&'l Path>,
+    /// What the user excluded.
+    pub exclude: &'l Exclude,
 }
 
-/// Walks `folder` and collects the files that `wanted` accepts; the folder `skip` is left out.
+/// Walks `folder` and collects the files that `interest` wants.
 pub(super) fn walk(
     folder: &Path,
-    skip: Option<&Path>,
-    wanted: impl Fn(&Path, &str) -> bool,
+    leave: Leave<'_>,
+    interest: impl Fn(&Path, &str) -> Interest,
 ) -> Walked {
-    let skip = skip.and_then(|skip| skip.canonicalize().ok());
+    let skip = leave.skip.and_then(|skip| skip.canonicalize().ok());
     let is_here = folder.as_os_str().is_empty();
     let folder = if is_here { Path::new(".") } else { folder };
+    let excluding = Arc::new(Excluding::below(folder, leave.exclude));
+    let left: Arc<Mutex<Vec<Left>>> = Arc::default();
+    let (excludes, leaves) = (Arc::clone(&excluding), Arc::clone(&left));
     let walker = WalkBuilder::new(folder)
         // Transcripts are in hidden folders, and often in ignored ones.
         .standard_filters(false)
@@ -67,7 +66,24 @@ pub(super) fn walk(
             let is_skipped = skip
                 .as_ref()
                 .is_some_and(|skip| entry.path().canonicalize().is_ok_and(|path| path == *skip));
-            entry.file_name() != FOLDER && (entry.depth() == 0 || !is_skipped)
+            if entry.depth() == 0 {
+                return true;
+            }
+            if entry.file_name() == FOLDER || is_skipped {
+                return false;
+            }
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let Some(why) = excludes.leaves_out(entry.path(), is_folder) else {
+                return true;
+            };
+            let path = entry.path().to_owned();
+            let mut leaves = leaves.lock().unwrap_or_else(PoisonError::into_inner);
+            leaves.push(Left {
+                path,
+                why,
+                is_folder,
+            });
+            false
         })
         .sort_by_file_path(Path::cmp)
         .build();
@@ -91,22 +107,49 @@ pub(super) fn walk(
             continue;
         };
         let path = named(entry.path());
-        let is_wanted =
-            !is_temp(entry.file_name()) && wanted(&path, &entry.file_name().to_string_lossy());
+        let interest = match is_temp(entry.file_name()) || entry.file_name() == IGNORE {
+            true => Interest::Nobody,
+            false => interest(&path, &entry.file_name().to_string_lossy()),
+        };
         if kind.is_symlink() {
-            walked.link(folder, entry.path(), path, is_wanted);
-        } else if is_wanted && kind.is_file() {
-            walked.files.push(path);
-        } else if is_wanted {
-            walked.passed.push((path, PassedBy::NoFile));
+            walked.link(folder, entry.path(), path, interest);
+            continue;
+        }
+        match (interest, kind.is_file()) {
+            (Interest::Wanted, true) => walked.files.push(path),
+            (Interest::Wanted, false) => walked.passed.push((path, PassedBy::NoFile)),
+            (Interest::Other, true) => walked.passed.push((path, PassedBy::OtherExtension)),
+            (Interest::Other, false) | (Interest::Nobody, _) => {}
+        }
+    }
+    walked.unseen.extend(excluding.faults());
+    let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
+    for Left {
+        path,
+        why,
+        is_folder,
+    } in left
+    {
+        let path = named(&path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // Of what is not read anyway nobody needs to hear that it is excluded.
+        if is_folder || interest(&path, &name) == Interest::Wanted {
+            walked.passed.push((path, why));
         }
     }
     walked
 }
 
+/// Something that the user left out.
+struct Left {
+    path: PathBuf,
+    why: PassedBy,
+    is_folder: bool,
+}
+
 impl Walked {
     /// Links are not trusted: only targets below the walked folder are taken.
-    fn link(&mut self, folder: &Path, link: &Path, name: PathBuf, is_wanted: bool) {
+    fn link(&mut self, folder: &Path, link: &Path, name: PathBuf, interest: Interest) {
         let resolved = fs::canonicalize(link);
         let is_below =
             |path: &Path| fs::canonicalize(folder).is_ok_and(|folder| path.starts_with(folder));
@@ -116,7 +159,13 @@ impl Walked {
                     self.passed.push((name, PassedBy::FolderLink));
                 }
             }
-            _ if !is_wanted => {}
+            Err(_) if interest == Interest::Other => {
+                self.passed.push((name, PassedBy::BrokenLink));
+            }
+            Ok(path) if interest == Interest::Other && path.is_file() => {
+                self.passed.push((name, PassedBy::OtherExtension));
+            }
+            _ if interest != Interest::Wanted => {}
             Err(error) => self.unseen.push(Error::io(name, "follow the link", error)),
             Ok(path) if !is_below(&path) => self.unseen.push(
                 Error::new(
@@ -168,7 +217,17 @@ mod tests {
         symlink("loop.jsonl", at("in/loop.jsonl")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("in/socket.jsonl")).unwrap();
         let folder = at("in");
-        let walked = walk(&folder, None, |_, name| name.ends_with(".jsonl"));
+        let leave = Leave {
+            skip: None,
+            exclude: &Exclude::default(),
+        };
+        let walked = walk(&folder, leave, |_, name| {
+            if name.ends_with(".jsonl") {
+                Interest::Wanted
+            } else {
+                Interest::Nobody
+            }
+        });
         let below = |path: &Path| path.strip_prefix(&folder).unwrap().display().to_string();
         let files: Vec<String> = walked.files.iter().map(|path| below(path)).collect();
         assert_eq!(files, ["a.jsonl", "below/b.jsonl", "inner.jsonl"]);

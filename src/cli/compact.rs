@@ -18,6 +18,7 @@ use super::reports::{self, OUTPUT, Planned, ReportArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
+use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, Ran};
@@ -87,6 +88,10 @@ pub(super) struct Compact {
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]
+    exclude: ExcludeArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     hooks: HookArgs,
@@ -114,7 +119,9 @@ impl Compact {
                 }
             }
         }
-        let found = batch::find(&paths, self.out_dir.as_deref())?;
+        let filter = self.filter.filter()?;
+        let mut found = batch::find(&paths, self.out_dir.as_deref(), &self.exclude.exclude()?)?;
+        filter.apply(&mut found);
         let bar = Bar::new(found.sources.len() as u64, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();

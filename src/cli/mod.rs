@@ -34,6 +34,7 @@ mod table;
 mod topics;
 mod undo;
 mod verify;
+mod walking;
 
 pub use parse::parse;
 

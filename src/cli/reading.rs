@@ -10,8 +10,9 @@ use serde_json::json;
 use super::limits::{INPUT, LimitArgs, threads};
 use super::named::AgentArgs;
 use super::progress::Bar;
+use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
-use crate::batch::{self, Found, Job, Over};
+use crate::batch::{self, Exclude, Found, Job, Over, PassedBy};
 use crate::error::Result;
 use crate::outcome::{FileRecord, NoticeLevel, Notices, path_text};
 
@@ -31,6 +32,10 @@ pub(super) struct Reading {
     #[arg(long, value_name = "FILE", help_heading = INPUT)]
     files_from: Option<PathBuf>,
     #[command(flatten)]
+    exclude: ExcludeArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
     limits: LimitArgs,
 }
 
@@ -38,7 +43,7 @@ impl Reading {
     /// Fails where nothing is named: what stands on standard input may be nothing at all.
     pub(super) fn check_named(&self) -> Result<()> {
         if self.paths.is_empty() && self.files_from.is_none() {
-            batch::find(&[], None)?;
+            batch::find(&[], None, &Exclude::default())?;
         }
         Ok(())
     }
@@ -57,7 +62,9 @@ impl Reading {
         if paths.is_empty() && self.files_from.is_none() && !io::stdin().is_terminal() {
             paths.push(PathBuf::from("-"));
         }
-        let found = batch::find(&paths, None)?;
+        let filter = self.filter.filter()?;
+        let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
+        filter.apply(&mut found);
         let bar = Bar::new(found.sources.len() as u64, context.voice);
         let looked = look(&Over {
             found: &found,
@@ -81,13 +88,17 @@ impl Reading {
 pub(super) fn passed_by(found: &Found, notices: &mut Notices) {
     for (path, why) in &found.passed {
         let path = path_text(path);
-        notices.add(
-            NoticeLevel::Warning,
-            "not_read",
-            why.message(),
-            why.hint(),
-            (&path, None),
-        );
+        let level = match why {
+            PassedBy::FolderLink | PassedBy::NoFile => NoticeLevel::Warning,
+            PassedBy::BrokenLink
+            | PassedBy::OtherExtension
+            | PassedBy::Excluded
+            | PassedBy::Ignored
+            | PassedBy::Older
+            | PassedBy::Newer
+            | PassedBy::OtherProject => NoticeLevel::Note,
+        };
+        notices.add(level, why.kind(), why.message(), why.hint(), (&path, None));
     }
 }
 

@@ -10,6 +10,7 @@ use super::named::AgentArgs;
 use super::progress::Bar;
 use super::reading::passed_by;
 use super::stale::{Stale, take_back};
+use super::walking::ExcludeArgs;
 use super::{Context, Voice, stdout_failed};
 use crate::batch::{FileSource, Progress, Source, find_outputs, has_ending};
 use crate::error::{Error, ErrorKind, Result};
@@ -48,6 +49,8 @@ pub(super) struct Undo {
     /// Replace FILE if it exists
     #[arg(long, requires = "output")]
     overwrite: bool,
+    #[command(flatten)]
+    exclude: ExcludeArgs,
     /// Discard what was appended to a file after it was compacted
     #[arg(long)]
     discard_appended: bool,
@@ -78,7 +81,7 @@ impl Undo {
         if paths.is_empty() {
             paths.push(PathBuf::from("."));
         }
-        let found = find_outputs(&paths)?;
+        let found = find_outputs(&paths, &self.exclude.exclude()?)?;
         let is_walked = |source: &Source| source.folder().is_some();
         if self.output.is_some() && found.sources.iter().any(is_walked) {
             return Err(Error::new(
@@ -106,12 +109,15 @@ impl Undo {
                     "standard input has no record of where it came from",
                 )
                 .hint("name the compacted file")),
-                Source::File(FileSource { path, folder: None }) => undo
+                Source::File(FileSource {
+                    path, folder: None, ..
+                }) => undo
                     .find(path)
                     .and_then(|found| self.named(context, path, &found, &mut tally)),
                 Source::File(FileSource {
                     path,
                     folder: Some(folder),
+                    ..
                 }) => self.below(context, (path, folder), &mut undo, &mut tally),
             };
             bar.done(0);

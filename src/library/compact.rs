@@ -103,6 +103,7 @@ pub fn compact_file(
         sources: vec![Source::File(FileSource {
             path: path.to_owned(),
             folder: None,
+            origin: batch::Origin::Named,
         })],
         ..Found::default()
     };

@@ -7,9 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Take};
-use std::path::Path;
+use std::io::{self, Read};
 
 use super::archive::{ARCHIVE, is_archive_name};
 use super::atomic::{is_temp, remove_leftover, remove_opened};
@@ -17,6 +15,7 @@ use super::folder::{Folder, not_plain};
 use super::manifest::{JOURNAL, MANIFESTS, Record};
 use super::offload::OFFLOADED;
 use super::spot::{Missing, Spot};
+use super::unpack::unpacked;
 use super::{COPY_BYTES, LOCK, NAME_DIGITS, Store, is_offload_name, look_over};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -218,7 +217,8 @@ fn mentioned(
     // Files that the system generates on reading have no length, and perhaps no end.
     let length = file.metadata().map_err(failed)?.len();
     let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_READ);
-    let mut text = plain(path, file.take(length))?;
+    // An output is compressed if its input was.
+    let mut text = unpacked(file.take(length)).map_err(failed)?;
     let mut buffer = vec![0; COPY_BYTES];
     let mut run: Vec<u8> = Vec::new();
     let mut all: u64 = 0;
@@ -254,18 +254,6 @@ fn mentioned(
             }
         }
     }
-}
-
-/// The text of an output, which is compressed if its input was.
-fn plain(path: &Path, file: Take<File>) -> Result<Box<dyn Read>> {
-    let failed = |e| Error::io(path, "read to find what it needs of the store", e);
-    let mut file = BufReader::new(file);
-    let start = file.fill_buf().map_err(failed)?;
-    Ok(match start {
-        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file).map_err(failed)?),
-        _ => Box::new(file),
-    })
 }
 
 /// The plain files in one of our folders, with their sizes.

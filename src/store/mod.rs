@@ -27,11 +27,13 @@ mod name;
 mod offload;
 mod spot;
 pub mod undo;
+mod unpack;
 
 pub use answers::answer_name;
 pub use archive::{ArchiveWriter, Archived, archive_name};
 pub use offload::{OffloadHash, is_offload_name, offload_name, offload_names_in};
 pub use spot::{Missing, Spot};
+pub use unpack::unpacked;
 
 use atomic::Written;
 use folder::Durability;

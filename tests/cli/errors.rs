@@ -470,7 +470,10 @@ fn what_the_system_refuses_comes_with_a_remedy() {
     let place = place();
     place.write("list", b"\xff\n");
     for (args, parts) in [
-        ("undo nope", ["nope: cannot open", "hint: check the path"]),
+        (
+            "undo nope",
+            ["nope: no such file or folder", "hint: check the path"],
+        ),
         (
             "compact --files-from gone",
             [

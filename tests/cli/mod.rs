@@ -23,6 +23,8 @@ mod hostile;
 mod http;
 mod inplace;
 mod inputs;
+#[cfg(target_os = "linux")]
+mod leaving_out;
 mod limits;
 mod notices;
 mod outputs;

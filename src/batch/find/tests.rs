@@ -25,7 +25,7 @@ fn names(folder: &Path, paths: &[&str], skip: Option<&str>) -> Vec<String> {
             .unwrap()
             .to_owned(),
     };
-    find(&paths, skip.as_deref())
+    find(&paths, skip.as_deref(), &Exclude::default())
         .unwrap()
         .sources
         .into_iter()
@@ -41,13 +41,22 @@ fn folders_give_their_transcripts_and_not_our_outputs() {
         "a/d.jsonl.zst",
         "a/e.json",
         "b.compact.jsonl",
+        "F.JSONL",
+        "G.Jsonl.GZ",
+        "H.compact.JSONL",
         ".ctxpack/x.jsonl",
         "out/f.jsonl",
         ".ctxpack-AbC123.tmp",
     ]);
     assert_eq!(
         names(tree.path(), &[""], Some("out")),
-        ["a/.hidden/c.jsonl.gz", "a/d.jsonl.zst", "b.jsonl"]
+        [
+            "F.JSONL",
+            "G.Jsonl.GZ",
+            "a/.hidden/c.jsonl.gz",
+            "a/d.jsonl.zst",
+            "b.jsonl"
+        ]
     );
 }
 
@@ -78,7 +87,12 @@ fn patterns_match_below_their_folder() {
 #[test]
 fn what_is_missing_is_said_with_what_is_near() {
     let tree = tree(&["session.jsonl"]);
-    let error = find(&[tree.path().join("sesion.jsonl")], None).unwrap_err();
+    let error = find(
+        &[tree.path().join("sesion.jsonl")],
+        None,
+        &Exclude::default(),
+    )
+    .unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
     assert_eq!(
         error.hint.as_deref(),
@@ -86,10 +100,15 @@ fn what_is_missing_is_said_with_what_is_near() {
     );
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(
-        find(&[empty.path().to_owned()], None).unwrap_err().kind,
+        find(&[empty.path().to_owned()], None, &Exclude::default())
+            .unwrap_err()
+            .kind,
         ErrorKind::NoInput
     );
-    assert_eq!(find(&[], None).unwrap_err().kind, ErrorKind::NoInput);
+    assert_eq!(
+        find(&[], None, &Exclude::default()).unwrap_err().kind,
+        ErrorKind::NoInput
+    );
 }
 
 #[test]
@@ -98,6 +117,7 @@ fn one_missing_input_does_not_hide_the_others() {
     let found = find(
         &[tree.path().join("a.jsonl"), tree.path().join("gone.jsonl")],
         None,
+        &Exclude::default(),
     )
     .unwrap();
     assert_eq!((found.sources.len(), found.missing.len()), (1, 1));

@@ -1,0 +1,196 @@
+//! What a walk leaves out because the user said so: by `--exclude`, or by `.ctxpackignore` in a walked folder.
+//!
+//! Globs are those of gitignore. No other ignore file is read, since transcripts are often in ignored folders. Reads nothing but
+//! plain files of that name below the walked folder.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::passed::PassedBy;
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::read_regular;
+
+/// The name of ignore files.
+pub(super) const IGNORE: &str = ".ctxpackignore";
+/// Larger ones are no lists of globs.
+const MOST: u64 = 1 << 20;
+
+/// The globs of `--exclude`.
+#[derive(Debug, Clone)]
+pub struct Exclude(Gitignore);
+
+impl Default for Exclude {
+    /// Nothing.
+    fn default() -> Self {
+        Exclude(Gitignore::empty())
+    }
+}
+
+impl Exclude {
+    /// Takes globs in gitignore's syntax; the last one that matches decides, and `!` takes a file back in.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what is no glob.
+    pub fn new(globs: &[String]) -> Result<Self> {
+        let mut builder = builder();
+        for glob in globs {
+            builder.add_line(None, glob).map_err(|error| {
+                Error::new(ErrorKind::Usage, format!("--exclude {glob}: {error}")).hint(
+                    "globs are those of gitignore: *.tmp.jsonl, old/, /top.jsonl, !kept.jsonl",
+                )
+            })?;
+        }
+        let globs = builder.build();
+        globs
+            .map(Exclude)
+            .map_err(|error| Error::new(ErrorKind::Usage, format!("--exclude: {error}")))
+    }
+}
+
+/// What is left out below one folder.
+#[derive(Debug)]
+pub(super) struct Excluding {
+    root: PathBuf,
+    named: Exclude,
+    read: Mutex<Ignores>,
+}
+
+#[derive(Debug, Default)]
+struct Ignores {
+    of_folders: BTreeMap<PathBuf, Arc<Gitignore>>,
+    faults: Vec<Error>,
+}
+
+impl Excluding {
+    /// Globs are relative to `root`.
+    pub(super) fn below(root: &Path, named: &Exclude) -> Self {
+        Excluding {
+            root: root.to_owned(),
+            named: named.clone(),
+            read: Mutex::default(),
+        }
+    }
+
+    /// Why a path below the root is left out, if it is. A glob of the command line decides before files do, and the ignore file
+    /// in the deepest folder before those above it.
+    pub(super) fn leaves_out(&self, path: &Path, is_folder: bool) -> Option<PassedBy> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        let by = |globs: &Gitignore, below: &Path, why| match globs.matched(below, is_folder) {
+            Match::Ignore(_) => Some(Some(why)),
+            Match::Whitelist(_) => Some(None),
+            Match::None => None,
+        };
+        if let Some(decided) = by(&self.named.0, below, PassedBy::Excluded) {
+            return decided;
+        }
+        let folders = below.ancestors().skip(1);
+        let mut decided = folders.filter_map(|folder| {
+            let globs = self.of_folder(folder);
+            by(&globs, below.strip_prefix(folder).ok()?, PassedBy::Ignored)
+        });
+        decided.next().flatten()
+    }
+
+    /// The globs in a folder's ignore file; `folder` is relative to the root.
+    fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(globs) = read.of_folders.get(folder) {
+            return Arc::clone(globs);
+        }
+        let (globs, faults) = ignored_in(&self.root.join(folder).join(IGNORE));
+        read.faults.extend(faults);
+        let globs = Arc::new(globs);
+        read.of_folders
+            .insert(folder.to_owned(), Arc::clone(&globs));
+        globs
+    }
+
+    /// What is wrong with the ignore files that were read.
+    pub(super) fn faults(&self) -> Vec<Error> {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut read.faults)
+    }
+}
+
+/// The globs in an ignore file, if there is one, and its lines that are none.
+fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
+    let none = |fault| (Gitignore::empty(), Vec::from_iter(fault));
+    match path.symlink_metadata() {
+        Err(_) => return none(None),
+        Ok(seen) if !seen.is_file() => {
+            let error = Error::new(
+                ErrorKind::Io,
+                "not a regular file, so nothing is ignored by it",
+            );
+            return none(Some(error.at(path)));
+        }
+        Ok(_) => {}
+    }
+    let text = match read_regular(path, MOST) {
+        Ok(text) => text,
+        Err(error) => return none(Some(error)),
+    };
+    let mut builder = builder();
+    let mut faults = Vec::new();
+    for (line, number) in String::from_utf8_lossy(&text).lines().zip(1..) {
+        if let Err(error) = builder.add_line(None, line) {
+            let error = Error::new(ErrorKind::Config, format!("not a glob: {error}"));
+            faults.push(error.at(path).on_line(number));
+        }
+    }
+    match builder.build() {
+        Ok(globs) => (globs, faults),
+        Err(error) => {
+            faults.push(Error::new(ErrorKind::Config, error.to_string()).at(path));
+            (Gitignore::empty(), faults)
+        }
+    }
+}
+
+/// For paths that are relative already.
+fn builder() -> GitignoreBuilder {
+    GitignoreBuilder::new(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_decides_first_and_then_the_deepest_file() {
+        let tree = tempfile::tempdir().unwrap();
+        let at = |name: &str| tree.path().join(name);
+        std::fs::create_dir(at("deep")).unwrap();
+        std::fs::write(at(IGNORE), "*.gz\n# none\n/top.jsonl\nold/\n").unwrap();
+        std::fs::write(at("deep/.ctxpackignore"), "!kept.gz\nown.jsonl\n").unwrap();
+        let globs = ["named*", "!top.jsonl"].map(str::to_owned);
+        let excluding = Excluding::below(tree.path(), &Exclude::new(&globs).unwrap());
+        let why = |name: &str| excluding.leaves_out(&at(name), name.ends_with("old"));
+        let (excluded, ignored) = (Some(PassedBy::Excluded), Some(PassedBy::Ignored));
+        for (name, expected) in [
+            ("a.jsonl", None),
+            ("named.jsonl", excluded),
+            ("deep/named.jsonl", excluded),
+            ("top.jsonl", None),
+            ("deep/top.jsonl", None),
+            ("a.gz", ignored),
+            ("deep/a.gz", ignored),
+            ("deep/kept.gz", None),
+            ("kept.gz", ignored),
+            ("deep/own.jsonl", ignored),
+            ("own.jsonl", None),
+            ("deep/old", ignored),
+        ] {
+            assert_eq!(why(name), expected, "{name}");
+        }
+        assert!(excluding.faults().is_empty());
+        assert_eq!(
+            Exclude::new(&["a{b".to_owned()]).unwrap_err().kind,
+            ErrorKind::Usage
+        );
+    }
+}

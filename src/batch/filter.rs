@@ -1,0 +1,153 @@
+//! Which of the transcripts that walks found are meant: by when they were last written to, and by project.
+//!
+//! Reads the beginning and the end of files, never all of one. What a transcript says is compared, and never used as a path. A file
+//! that cannot be read stays: whoever reads it next says why.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::SystemTime;
+
+use globset::{GlobBuilder, GlobMatcher};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::find::{FileSource, Found, Origin, Source};
+use super::passed::PassedBy;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::agent::directory_of;
+use crate::format::{Detected, Detector};
+use crate::store::{open_transcript, unpacked};
+
+/// So much of a file's beginning is searched for the project.
+const HEAD: u64 = 256 << 10;
+/// So much of its end is searched for the last time.
+const TAIL: u64 = 1 << 20;
+
+/// Which transcripts are meant. Files that were named always are.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    since: Option<SystemTime>,
+    until: Option<SystemTime>,
+    project: Option<GlobMatcher>,
+}
+
+impl Filter {
+    /// Those last written to from `since` on and before `until`, of projects whose folder, or its name, matches the glob.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`] for what is no glob.
+    pub fn new(
+        since: Option<SystemTime>,
+        until: Option<SystemTime>,
+        project: Option<&str>,
+    ) -> Result<Self> {
+        let glob = |text: &str| {
+            let glob = GlobBuilder::new(text).build();
+            glob.map(|glob| glob.compile_matcher()).map_err(|error| {
+                Error::new(ErrorKind::Usage, format!("--project: {error}"))
+                    .hint("a glob of the project's folder or its name: app, '*/work/*'")
+            })
+        };
+        Ok(Filter {
+            since,
+            until,
+            project: project.map(glob).transpose()?,
+        })
+    }
+
+    /// Moves the others to what was passed by.
+    pub fn apply(&self, found: &mut Found) {
+        if self.since.is_none() && self.until.is_none() && self.project.is_none() {
+            return;
+        }
+        let passed = &mut found.passed;
+        found.sources.retain(|source| match source {
+            Source::File(FileSource {
+                path,
+                origin: Origin::Walked,
+                ..
+            }) => match self.leaves_out(path) {
+                Some(why) => {
+                    passed.insert((path.clone(), why));
+                    false
+                }
+                None => true,
+            },
+            Source::File(_) | Source::Stdin => true,
+        });
+    }
+
+    fn leaves_out(&self, path: &Path) -> Option<PassedBy> {
+        if (self.since.is_some() || self.until.is_some())
+            && let Some(written) = last_written(path)
+        {
+            if self.since.is_some_and(|since| written < since) {
+                return Some(PassedBy::Older);
+            }
+            if self.until.is_some_and(|until| written >= until) {
+                return Some(PassedBy::Newer);
+            }
+        }
+        let project = self.project.as_ref()?;
+        // What cannot be opened is not known to be of another project.
+        let head = head(path)?;
+        let is_meant = project_of(path, &head).is_some_and(|directory| {
+            let name = directory.rsplit(['/', '\\']).next().unwrap_or_default();
+            project.is_match(&directory) || project.is_match(name)
+        });
+        (!is_meant).then_some(PassedBy::OtherProject)
+    }
+}
+
+/// The last time that a line of the file's end names; where there is none (a format without times, a compressed file), when the
+/// file was last modified.
+fn last_written(path: &Path) -> Option<SystemTime> {
+    let (file, metadata) = open_transcript(path).ok()?;
+    let modified = metadata.modified().ok();
+    recorded(file, metadata.len()).or(modified)
+}
+
+/// A line, as far as it names a time.
+#[derive(Deserialize)]
+struct Stamped<'l> {
+    #[serde(borrow)]
+    timestamp: Cow<'l, str>,
+}
+
+fn recorded(mut file: File, length: u64) -> Option<SystemTime> {
+    let start = length.saturating_sub(TAIL);
+    file.seek(SeekFrom::Start(start)).ok()?;
+    let mut tail = Vec::new();
+    file.take(TAIL).read_to_end(&mut tail).ok()?;
+    // Where the end begins within a line, that line is no JSON, and says nothing.
+    let mut lines = tail.rsplit(|byte| *byte == b'\n');
+    lines.find_map(|line| {
+        let stamped: Stamped<'_> = serde_json::from_slice(line).ok()?;
+        let time: Timestamp = stamped.timestamp.parse().ok()?;
+        Some(time.into())
+    })
+}
+
+/// The beginning of a file's text, unpacked.
+fn head(path: &Path) -> Option<Vec<u8>> {
+    let (file, _) = open_transcript(path).ok()?;
+    let mut head = Vec::new();
+    let unpacked = unpacked(file).ok()?;
+    // What is damaged has a beginning, too.
+    let _ = unpacked.take(HEAD).read_to_end(&mut head);
+    Some(head)
+}
+
+/// The folder in which the agent worked, as `sessions` shows it.
+fn project_of(path: &Path, head: &[u8]) -> Option<String> {
+    let mut detector = Detector::default();
+    detector.look(head);
+    let format = match detector.decide() {
+        Detected::Known(format, _) => format,
+        Detected::Unsupported(_) => return None,
+    };
+    let folder = path.parent()?.file_name()?.to_str();
+    directory_of(format.agent()?, head, folder)
+}

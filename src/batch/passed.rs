@@ -1,0 +1,90 @@
+//! Why a walk passes by what is in a folder, although nothing failed.
+//!
+//! PURE. Names and sentences only.
+
+/// Why something in a walked folder is not read although nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PassedBy {
+    /// A link to a folder that is not itself below the walked one.
+    FolderLink,
+    /// A pipe, socket or device with the name of a transcript.
+    NoFile,
+    /// A link that leads nowhere, without the name of a transcript.
+    BrokenLink,
+    /// A file without the name of a transcript.
+    OtherExtension,
+    /// By a glob of the command line.
+    Excluded,
+    /// By an ignore file.
+    Ignored,
+    /// Last written to before the time that was asked for.
+    Older,
+    /// Last written to after it.
+    Newer,
+    /// Of another project, or of none that is known.
+    OtherProject,
+}
+
+impl PassedBy {
+    /// The stable name that scripts branch on.
+    pub fn kind(self) -> &'static str {
+        match self {
+            PassedBy::FolderLink => "folder_link",
+            PassedBy::NoFile => "no_file",
+            PassedBy::BrokenLink => "broken_link",
+            PassedBy::OtherExtension => "other_extension",
+            PassedBy::Excluded => "excluded",
+            PassedBy::Ignored => "ignored",
+            PassedBy::Older => "older",
+            PassedBy::Newer => "newer",
+            PassedBy::OtherProject => "other_project",
+        }
+    }
+
+    /// The sentence about it.
+    pub fn message(self) -> &'static str {
+        match self {
+            PassedBy::FolderLink => "links to folders are not followed",
+            PassedBy::NoFile => "not a regular file, not read",
+            PassedBy::BrokenLink => "the link is broken, not read",
+            PassedBy::OtherExtension => {
+                "not read: the name does not end in .jsonl, .jsonl.gz or .jsonl.zst"
+            }
+            PassedBy::Excluded => "left out by --exclude",
+            PassedBy::Ignored => "left out by .ctxpackignore",
+            PassedBy::Older => "left out: older than --since",
+            PassedBy::Newer => "left out: newer than --until",
+            PassedBy::OtherProject => "left out: not of the --project",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(self) -> Option<&'static str> {
+        match self {
+            PassedBy::FolderLink => Some("name the folder itself to search it"),
+            PassedBy::NoFile
+            | PassedBy::BrokenLink
+            | PassedBy::OtherExtension
+            | PassedBy::Excluded
+            | PassedBy::Ignored
+            | PassedBy::Older
+            | PassedBy::Newer
+            | PassedBy::OtherProject => None,
+        }
+    }
+
+    /// Whether the user wanted it to be left out.
+    pub fn is_asked_for(self) -> bool {
+        match self {
+            PassedBy::FolderLink
+            | PassedBy::NoFile
+            | PassedBy::BrokenLink
+            | PassedBy::OtherExtension => false,
+            PassedBy::Excluded
+            | PassedBy::Ignored
+            | PassedBy::Older
+            | PassedBy::Newer
+            | PassedBy::OtherProject => true,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Flags on what is taken from folders. A file that is named is always taken.
+
+use std::time::SystemTime;
+
+use clap::Args;
+
+use super::limits::INPUT;
+use super::since::since;
+use crate::batch::{Exclude, Filter};
+use crate::error::Result;
+
+/// What is left out of folders.
+#[derive(Debug, Args)]
+pub(super) struct ExcludeArgs {
+    /// Leave out what matches, in folders and patterns; as in .gitignore, relative to each folder; repeatable
+    ///
+    /// A file .ctxpackignore in a folder says the same for all commands. .gitignore is not read, because transcripts are often in
+    /// ignored folders. Files that are named are always taken.
+    #[arg(long = "exclude", value_name = "GLOB", help_heading = INPUT)]
+    globs: Vec<String>,
+}
+
+impl ExcludeArgs {
+    pub(super) fn exclude(&self) -> Result<Exclude> {
+        Exclude::new(&self.globs)
+    }
+}
+
+/// Which transcripts of folders are meant.
+#[derive(Debug, Args)]
+pub(super) struct FilterArgs {
+    /// Of folders, take only what was last written to since: 7d, 24h, 2026-11-01
+    ///
+    /// The last time that the transcript itself names counts (a timestamp in its last MiB), or else the time of the file's last
+    /// modification: of formats without times and of compressed files.
+    #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
+    since: Option<SystemTime>,
+    /// Of folders, take only what was last written to before: 7d, 24h, 2026-11-01
+    #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
+    until: Option<SystemTime>,
+    /// Of folders, take only transcripts of projects whose folder or its name matches: app, '*/work/*'
+    #[arg(long, value_name = "GLOB", help_heading = INPUT)]
+    project: Option<String>,
+}
+
+impl FilterArgs {
+    pub(super) fn filter(&self) -> Result<Filter> {
+        Filter::new(self.since, self.until, self.project.as_deref())
+    }
+}

@@ -1,0 +1,18 @@
+//! Reads a file as text: what is compressed is unpacked, piece by piece.
+//!
+//! By its first bytes, never by its name. Limits nothing: whoever reads says how much.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+/// The text of a file that may be compressed with gzip or Zstandard.
+///
+/// # Errors
+/// The reader's; those of a damaged file come with its text.
+pub fn unpacked(file: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let mut file = BufReader::new(file);
+    Ok(match file.fill_buf()? {
+        [0x1f, 0x8b, ..] => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::with_buffer(file)?),
+        _ => Box::new(file),
+    })
+}
