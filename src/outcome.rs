@@ -24,13 +24,16 @@ pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
 #[doc(hidden)]
 pub use file::{FileCounts, FileRecord, FileStatus, Find};
 #[doc(hidden)]
-pub use notice::{LINES, NAMED, Notice, NoticeLevel, Notices};
+pub use not_read::{NotRead, NotReads};
+#[doc(hidden)]
+pub use notice::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 #[doc(hidden)]
 pub use totals::{Totals, ratio};
 
 mod conversation;
 mod degraded;
 mod file;
+mod not_read;
 mod notice;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use super::limits::{INPUT, LimitArgs, threads};
 use super::named::{AgentArgs, surroundings};
 use super::next::{Went, next};
 use super::progress::Bar;
-use super::reading::passed_by;
+use super::reading::{not_read, passed_by};
 use super::reports::{self, OUTPUT, Planned, ReportArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
@@ -139,7 +139,10 @@ impl Compact {
         }
         say(context, &found, &outcomes);
         let mut exit = Exit::of(&outcomes);
+        let mut not_read = not_read(&found);
+        not_read.add_outcomes(&outcomes);
         let report = Report::new(policy_ref(&effective), outcomes);
+        let report = report.with_not_read(not_read.into_list());
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
             if self.dry_run {

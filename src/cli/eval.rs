@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
-use super::reading::{Reading, say};
+use super::reading::{Reading, say, unsupported};
 use super::replay::asking_nobody;
 use super::reports::{ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
@@ -98,10 +98,11 @@ impl Eval {
             self.budgets.clone(),
             self.cuts.clone(),
         )?;
-        let files = self
+        let (files, _) = self
             .reading
             .each(context, Job::Eval, |over| batch::eval(over, &evaluator))?;
         let failed = say(context, &files);
+        context.notices(unsupported(&files, "not measured"));
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
         let failed = !write_all(context, &planned, &evals) || failed;

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::{Context, Fault, Voice};
-use crate::outcome::{LINES, NAMED, Notice, NoticeLevel, Notices};
+use crate::outcome::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 use crate::text::{count, thousands};
 
 impl Context {
@@ -19,6 +19,10 @@ impl Context {
     }
 
     fn notice(&self, notice: &Notice) {
+        let named = match self.voice {
+            Voice::Quiet | Voice::Normal => NAMED,
+            Voice::Loud => NAMED_AT_MOST,
+        };
         let is_one = notice.files == 1;
         let line = match notice.lines.as_slice() {
             [line] if is_one => Some(*line),
@@ -28,7 +32,7 @@ impl Context {
             kind: json!(notice.kind),
             file: notice.names.first().filter(|_| is_one).cloned(),
             line,
-            message: &sentence(notice),
+            message: &sentence(notice, named),
             hint: notice.hint,
         });
     }
@@ -36,7 +40,7 @@ impl Context {
 
 /// `3 files: warning: not a known transcript format; left as it is (a.jsonl, b.jsonl, c.jsonl)`; of one file, its name comes
 /// before.
-fn sentence(notice: &Notice) -> String {
+fn sentence(notice: &Notice, most: usize) -> String {
     let weight = match notice.weight {
         NoticeLevel::Failed | NoticeLevel::Note => "",
         NoticeLevel::Warning => "warning: ",
@@ -53,7 +57,10 @@ fn sentence(notice: &Notice) -> String {
             };
             return format!("{weight}{message} ({lines} {named})");
         }
-        (files, _) => (files, and_more(&notice.names, files, NAMED)),
+        (files, _) => {
+            let named = &notice.names[..notice.names.len().min(most)];
+            (files, and_more(named, files, most))
+        }
     };
     let files = count(all, "file");
     format!("{files}: {weight}{message} ({named})")
@@ -83,7 +90,7 @@ mod tests {
                 notices.add(weight, "kind", "it broke", None, (&name, Some(*line)));
             }
         }
-        sentence(&notices.into_list()[0])
+        sentence(&notices.into_list()[0], NAMED)
     }
 
     #[test]

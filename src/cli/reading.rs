@@ -14,7 +14,7 @@ use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Exclude, Found, Job, Over, PassedBy};
 use crate::error::Result;
-use crate::outcome::{FileRecord, NoticeLevel, Notices, path_text};
+use crate::outcome::{FileRecord, FileStatus, NotReads, NoticeLevel, Notices, path_text};
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -48,14 +48,14 @@ impl Reading {
         Ok(())
     }
 
-    /// What `look` makes of them, with a bar meanwhile. Standard input is looked at where nothing is named and it is no
+    /// What `look` makes of them, with a bar meanwhile, and what was not read. Standard input is looked at where nothing is named and it is no
     /// terminal.
     pub(super) fn each<T>(
         &self,
         context: &Context,
         job: Job,
         look: impl FnOnce(&Over<'_>) -> Result<T>,
-    ) -> Result<T> {
+    ) -> Result<(T, NotReads)> {
         let format = format_named(self.input_format.as_deref())?;
         let named = self.agent.paths(context, &self.paths)?;
         let mut paths = all_paths(&named, self.files_from.as_deref(), &context.stop)?;
@@ -80,7 +80,7 @@ impl Reading {
         let mut notices = Notices::default();
         passed_by(&found, &mut notices);
         context.notices(notices);
-        Ok(looked)
+        Ok((looked, not_read(&found)))
     }
 }
 
@@ -100,6 +100,27 @@ pub(super) fn passed_by(found: &Found, notices: &mut Notices) {
         };
         notices.add(level, why.kind(), why.message(), why.hint(), (&path, None));
     }
+}
+
+/// What a walk left out, for a report.
+pub(super) fn not_read(found: &Found) -> NotReads {
+    let mut all = NotReads::default();
+    for (path, why) in &found.passed {
+        all.add(why.kind(), &path_text(path));
+    }
+    all
+}
+
+/// The notices of inputs whose format is not supported; `left` says what was not done with them.
+pub(super) fn unsupported<T>(files: &[FileRecord<T>], left: &str) -> Notices {
+    let mut notices = Notices::default();
+    for file in files {
+        match &file.status {
+            FileStatus::Unsupported(why) => notices.unsupported(&file.path, &why.to_string(), left),
+            FileStatus::Examined | FileStatus::Failed => {}
+        }
+    }
+    notices
 }
 
 /// Says why inputs could not be read, each on a line; whether there were any.

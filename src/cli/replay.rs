@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
-use super::reading::{Reading, say};
+use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, scripted_answers, stdout_failed};
@@ -60,10 +60,11 @@ impl Replay {
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
-        let files = self
+        let (files, _) = self
             .reading
             .each(context, Job::Replay, |over| batch::replay(over, &replaying))?;
         let failed = say(context, &files);
+        context.notices(unsupported(&files, "not replayed"));
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files);
         let failed = !write_all(context, &planned, &replays) || failed;

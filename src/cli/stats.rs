@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::compact::policy_ref;
 use super::config::PolicyArgs;
-use super::reading::{Reading, say};
+use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, stdout_failed};
@@ -48,17 +48,20 @@ impl Stats {
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
         let counting = Counting::new(policy, self.top, exact)?;
-        let files = self
+        let (files, mut not_read) = self
             .reading
             .each(context, Job::Once, |over| batch::stats(over, &counting))?;
         let failed = say(context, &files);
+        context.notices(unsupported(&files, "not counted"));
+        not_read.add_files(&files);
         let report = Report::new(
             policy_ref(&effective),
             counting.estimator(),
             counting.thresholds().clone(),
             files,
             self.top,
-        );
+        )
+        .with_not_read(not_read.into_list());
         let failed = !write_all(context, &planned, &report) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let view = View {

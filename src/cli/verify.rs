@@ -5,12 +5,11 @@ use std::io::{self, BufWriter};
 use clap::Args;
 use serde_json::json;
 
-use super::reading::{Reading, say};
+use super::reading::{Reading, say, unsupported};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, json_line, put};
 use crate::batch::{self, Job};
 use crate::error::Result;
-use crate::outcome::{FileStatus, Notices};
 use crate::text::printable;
 use crate::verify::{Finding, Severity};
 
@@ -32,22 +31,18 @@ pub(super) struct Verify {
 impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         self.reading.check_named()?;
-        let files = self.reading.each(context, Job::Once, batch::verify)?;
+        let (files, _) = self.reading.each(context, Job::Once, batch::verify)?;
         let failed = say(context, &files);
         let mut out = BufWriter::new(io::stdout().lock());
         let mut broken = false;
-        let mut notices = Notices::default();
         for file in &files {
-            if let FileStatus::Unsupported(why) = &file.status {
-                notices.unsupported(&file.path, &why.to_string(), "not checked");
-            }
             for finding in &file.found {
                 broken |= finding.severity == Severity::Error;
                 put(&mut out, self.line(&file.path, finding).as_bytes())?;
             }
         }
         flush(&mut out)?;
-        context.notices(notices);
+        context.notices(unsupported(&files, "not checked"));
         Ok(if failed { 3 } else { u8::from(broken) })
     }
 

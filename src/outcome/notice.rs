@@ -31,7 +31,7 @@ pub struct Notice {
     pub hint: Option<&'static str>,
     /// How many inputs.
     pub files: u64,
-    /// The first of them, up to [`NAMED`].
+    /// The first of them, up to [`NAMED_AT_MOST`].
     pub names: Vec<String>,
     /// The lines of the first input that caused it, from 1, up to [`LINES`].
     pub lines: Vec<u64>,
@@ -41,6 +41,8 @@ pub struct Notice {
 
 /// How many inputs a notice names.
 pub const NAMED: usize = 3;
+/// How many it names where more is asked for.
+pub const NAMED_AT_MOST: usize = 50;
 /// How many lines a notice names.
 pub const LINES: usize = 10;
 /// How many reasons of one kind get notices of their own; the others share one.
@@ -167,7 +169,7 @@ impl Notices {
         if group.files == 0 || group.last != input {
             group.files += 1;
             input.clone_into(&mut group.last);
-            if group.names.len() < NAMED {
+            if group.names.len() < NAMED_AT_MOST {
                 group.names.push(input.to_owned());
             }
         }

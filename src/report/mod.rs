@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Outcome, Totals};
+use crate::outcome::{NotRead, Outcome, Totals};
 
 mod cells;
 mod columns;
@@ -98,6 +98,13 @@ impl Report {
         self
     }
 
+    /// The same report, which also says what was not read.
+    #[must_use]
+    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
+        self.head.not_read = not_read;
+        self
+    }
+
     /// What it says about the run as a whole.
     pub fn head(&self) -> &Head {
         &self.head
@@ -122,6 +129,8 @@ pub struct Head {
     version: Cow<'static, str>,
     policy: PolicyRef,
     totals: Totals,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_read: Vec<NotRead>,
 }
 
 impl Head {
@@ -132,12 +141,18 @@ impl Head {
             version: env!("CARGO_PKG_VERSION").into(),
             policy,
             totals,
+            not_read: Vec::new(),
         }
     }
 
     /// The policy that was in force.
     pub fn policy(&self) -> &PolicyRef {
         &self.policy
+    }
+
+    /// What was not read, by kind.
+    pub fn not_read(&self) -> &[NotRead] {
+        &self.not_read
     }
 
     /// The sums over all inputs.

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::{PolicyRef, Report, ReportFormat, SCHEMA_VERSION};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::Outcome;
+use crate::outcome::{NotRead, NotReads, Outcome};
 
 /// What tells whether the rest can be understood.
 #[derive(Deserialize)]
@@ -24,6 +24,8 @@ struct Mark {
 struct Whole {
     version: String,
     policy: PolicyRef,
+    #[serde(default)]
+    not_read: Vec<NotRead>,
     files: Vec<Outcome>,
 }
 
@@ -32,6 +34,8 @@ struct Whole {
 struct Last {
     version: String,
     policy: PolicyRef,
+    #[serde(default)]
+    not_read: Vec<NotRead>,
 }
 
 /// The report that `bytes`, the content of `path`, are; its extension says in which format.
@@ -43,7 +47,8 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Report> {
         ReportFormat::Json => {
             check_version(path, 1, bytes)?;
             let whole: Whole = parse(path, 1, bytes)?;
-            Ok(Report::new(whole.policy, whole.files).by_version(whole.version))
+            let report = Report::new(whole.policy, whole.files).by_version(whole.version);
+            Ok(report.with_not_read(whole.not_read))
         }
         ReportFormat::Jsonl => {
             let lines: Vec<(usize, &[u8])> = (1..)
@@ -58,7 +63,8 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Report> {
             let files = files.iter();
             let files = files.map(|(number, line)| parse::<Outcome>(path, *number, line));
             let files = files.collect::<Result<_>>()?;
-            Ok(Report::new(last.policy, files).by_version(last.version))
+            let report = Report::new(last.policy, files).by_version(last.version);
+            Ok(report.with_not_read(last.not_read))
         }
         ReportFormat::Csv | ReportFormat::Markdown | ReportFormat::Html => Err(Error::new(
             ErrorKind::Usage,
@@ -109,8 +115,12 @@ fn parse<T: DeserializeOwned>(path: &Path, first: usize, bytes: &[u8]) -> Result
 pub fn merge(reports: Vec<Report>) -> Report {
     let policies = reports.iter().map(|report| report.head().policy());
     let policy = joined(&policies.collect::<Vec<_>>());
+    let mut not_read = NotReads::default();
+    for report in &reports {
+        not_read.extend(report.head().not_read().to_vec());
+    }
     let files = reports.into_iter().flat_map(Report::into_files);
-    Report::new(policy, files.collect())
+    Report::new(policy, files.collect()).with_not_read(not_read.into_list())
 }
 
 fn joined(policies: &[&PolicyRef]) -> PolicyRef {

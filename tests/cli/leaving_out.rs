@@ -303,3 +303,54 @@ fn what_is_not_read_is_counted_by_kind() {
         assert_eq!(quiet.err, "");
     }
 }
+
+#[test]
+fn reports_count_what_was_not_read() {
+    let place = place(&["in/a.jsonl", "in/b.jsonl", "in/c.csv"]);
+    for n in 0..60 {
+        place.write(&format!("in/{n:02}.txt"), "");
+    }
+    place.write("in/other.jsonl", "{\"what\":1}\n");
+    let expected = json!([
+        {"kind": "excluded", "count": 1, "examples": ["in/b.jsonl"]},
+        {"kind": "other_extension", "count": 61,
+            "examples": ["in/00.txt", "in/01.txt", "in/02.txt", "in/03.txt", "in/04.txt"]},
+        {"kind": "unsupported", "format": "unknown", "count": 1, "examples": ["in/other.jsonl"]},
+    ]);
+    for command in ["compact in --out-dir out", "stats in"] {
+        let ran = place
+            .run(&format!(
+                "{command} --exclude b* --report r.json --report r.jsonl"
+            ))
+            .exits(0)
+            .says(&[
+                "61 files: not read: ",
+                "(in/00.txt, in/01.txt, in/02.txt and 58 more)",
+            ]);
+        assert!(!ran.err.contains("in/03.txt"));
+        assert_eq!(place.json("r.json")["not_read"], expected, "{command}");
+        let lines = place.text("r.jsonl");
+        let last: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+        assert_eq!(last["not_read"], expected, "{command}");
+        fs::remove_file(place.path("r.jsonl")).unwrap();
+    }
+    place
+        .run("stats in -v")
+        .exits(0)
+        .says(&["in/03.txt, ", "in/49.txt and 11 more)"]);
+    // Rendered again, and added up.
+    place
+        .run("compact in -n --exclude b* --report one.json")
+        .exits(0);
+    place
+        .run("report merge one.json one.json -o both.json")
+        .exits(0);
+    let both = place.json("both.json");
+    assert_eq!(both["not_read"][1]["count"], 122);
+    assert_eq!(both["not_read"][1]["examples"].as_array().unwrap().len(), 5);
+    // Without anything there is no such key.
+    place
+        .run("compact in/a.jsonl -n --report none.json")
+        .exits(0);
+    assert!(place.json("none.json").get("not_read").is_none());
+}

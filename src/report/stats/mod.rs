@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::json::write_pretty;
 use super::{PolicyRef, SCHEMA_VERSION, Screen};
-use crate::outcome::FileRecord;
+use crate::outcome::{FileRecord, NotRead};
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
 pub use table::write as write_stats_table;
@@ -33,6 +33,8 @@ pub struct Stats {
     /// All thresholds of the policy.
     thresholds: Thresholds,
     totals: Totals,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_read: Vec<NotRead>,
     files: Vec<FileRecord<FileStats>>,
 }
 
@@ -73,8 +75,16 @@ impl Stats {
             threshold: thresholds.trigger,
             thresholds,
             totals: Totals::of(&files, top),
+            not_read: Vec::new(),
             files,
         }
+    }
+
+    /// The same report, which also says what was not read.
+    #[must_use]
+    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
+        self.not_read = not_read;
+        self
     }
 
     /// Every conversation with its file.

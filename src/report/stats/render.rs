@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::table::parts;
 use super::{Stats, Turns, View, page, write_stats_json};
-use crate::outcome::FileStatus;
+use crate::outcome::{FileStatus, NotRead};
 use crate::report::csv::text;
 use crate::report::markdown::write_foot;
 use crate::report::{Ink, PolicyRef, Render, ReportFormat, Screen, jsonl};
@@ -47,6 +47,8 @@ struct Last<'s> {
     threshold: Option<u64>,
     thresholds: &'s Thresholds,
     totals: &'s Totals,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    not_read: &'s [NotRead],
 }
 
 impl<'s> Last<'s> {
@@ -59,6 +61,7 @@ impl<'s> Last<'s> {
             threshold: stats.threshold,
             thresholds: &stats.thresholds,
             totals: &stats.totals,
+            not_read: &stats.not_read,
         }
     }
 }

@@ -1,0 +1,111 @@
+//! What a run was pointed at and did not read, by kind: the `not_read` of a report.
+//!
+//! Only groups and counts. What failed is no part of it: that has an entry of its own among the files.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{FileRecord, FileStatus, Outcome, Status};
+
+/// So many files of a kind are named in a report.
+const EXAMPLES: usize = 5;
+
+/// The kind of inputs whose format is not supported.
+const UNSUPPORTED: &str = "unsupported";
+
+/// What was not read for one reason: an entry of a report's `not_read`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRead {
+    /// The stable name of the reason.
+    pub kind: String,
+    /// The format, of files whose format is not supported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// How many files (or folders, which count once) it concerns.
+    pub count: u64,
+    /// The first of them, in path order, up to 5.
+    pub examples: Vec<String>,
+}
+
+/// Collects what was not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotReads(BTreeMap<(String, Option<String>), (u64, Vec<String>)>);
+
+impl NotReads {
+    /// Adds a file; those of a kind come in path order.
+    pub fn add(&mut self, kind: &str, path: &str) {
+        self.add_one(kind, None, path);
+    }
+
+    /// Adds the outcomes whose format is not supported.
+    pub fn add_outcomes(&mut self, outcomes: &[Outcome]) {
+        for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
+            self.add_one(UNSUPPORTED, outcome.format.as_deref(), &outcome.input);
+        }
+    }
+
+    /// Adds the files whose format is not supported.
+    pub fn add_files<T>(&mut self, files: &[FileRecord<T>]) {
+        for file in files {
+            match file.status {
+                FileStatus::Unsupported(_) => {
+                    self.add_one(UNSUPPORTED, file.format.as_deref(), &file.path);
+                }
+                FileStatus::Examined | FileStatus::Failed => {}
+            }
+        }
+    }
+
+    /// Adds those of another report.
+    pub fn extend(&mut self, others: Vec<NotRead>) {
+        for other in others {
+            let (count, examples) = self.0.entry((other.kind, other.format)).or_default();
+            *count += other.count;
+            let room = EXAMPLES.saturating_sub(examples.len());
+            examples.extend(other.examples.into_iter().take(room));
+        }
+    }
+
+    fn add_one(&mut self, kind: &str, format: Option<&str>, path: &str) {
+        self.extend(vec![NotRead {
+            kind: kind.to_owned(),
+            format: format.map(str::to_owned),
+            count: 1,
+            examples: vec![path.to_owned()],
+        }]);
+    }
+
+    /// One entry for each reason, sorted by its name.
+    pub fn into_list(self) -> Vec<NotRead> {
+        let entry = |((kind, format), (count, examples))| NotRead {
+            kind,
+            format,
+            count,
+            examples,
+        };
+        self.0.into_iter().map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_counted_and_the_first_named() {
+        let mut all = NotReads::default();
+        for n in 0..7 {
+            all.add("other_extension", &format!("{n}.txt"));
+        }
+        let once = all.clone().into_list();
+        let expected: Vec<String> = (0..EXAMPLES).map(|n| format!("{n}.txt")).collect();
+        assert_eq!((once[0].count, &once[0].examples), (7, &expected));
+        all.extend(once);
+        all.add("excluded", "a");
+        let all = all.into_list();
+        let counts: Vec<_> = all.iter().map(|one| (&one.kind[..], one.count)).collect();
+        assert_eq!(counts, [("excluded", 1), ("other_extension", 14)]);
+        assert_eq!(all[1].examples, expected);
+    }
+}
