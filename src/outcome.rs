@@ -66,10 +66,16 @@ pub struct Outcome {
     pub hash_before: Option<String>,
     /// `blake3:` and the hash of the result's bytes.
     pub hash_after: Option<String>,
-    /// The input's size in bytes.
+    /// The size of the input's text in bytes; of a compressed input, unpacked.
     pub bytes_before: u64,
-    /// The result's size in bytes.
+    /// The size of the result's text in bytes, likewise.
     pub bytes_after: u64,
+    /// The size of the input as it is stored, if it is compressed.
+    #[serde(default)]
+    pub stored_before: Option<u64>,
+    /// The size of the result as it is stored, if it is compressed.
+    #[serde(default)]
+    pub stored_after: Option<u64>,
     /// What was asked for and failed, although the input was processed.
     pub degraded: Vec<Degraded>,
     /// What is worth knowing but not a failure.
@@ -135,6 +141,7 @@ impl Outcome {
             findings_after: self.findings_before,
             hash_after: self.hash_before.clone(),
             bytes_after: self.bytes_before,
+            stored_after: self.stored_before,
             conversations: self
                 .conversations
                 .into_iter()
@@ -158,6 +165,8 @@ impl Outcome {
             hash_after: None,
             bytes_before: 0,
             bytes_after: 0,
+            stored_before: None,
+            stored_after: None,
             degraded: Vec::new(),
             warnings: Vec::new(),
             conversations: Vec::new(),
@@ -224,6 +233,8 @@ impl Serialize for Outcome {
             hash_after,
             bytes_before,
             bytes_after,
+            stored_before,
+            stored_after,
             degraded,
             warnings,
             conversations,
@@ -241,6 +252,14 @@ impl Serialize for Outcome {
         map.serialize_entry("hash_after", hash_after)?;
         map.serialize_entry("bytes_before", bytes_before)?;
         map.serialize_entry("bytes_after", bytes_after)?;
+        for (key, stored) in [
+            ("stored_before", stored_before),
+            ("stored_after", stored_after),
+        ] {
+            if stored.is_some() {
+                map.serialize_entry(key, stored)?;
+            }
+        }
         map.serialize_entry("tokens_before", &self.tokens_before())?;
         map.serialize_entry("tokens_after", &self.tokens_after())?;
         map.serialize_entry("messages_before", &self.messages_before())?;

@@ -46,6 +46,8 @@ pub(super) struct Input<'s> {
     at_end: bool,
     hasher: blake3::Hasher,
     bytes: u64,
+    /// How long the text of a compressed input is.
+    unpacked: Option<u64>,
     /// The file's size when it was opened.
     size: Option<u64>,
     pub(super) codec: Codec,
@@ -93,6 +95,7 @@ impl<'s> Input<'s> {
             at_end: false,
             hasher: blake3::Hasher::new(),
             bytes: 0,
+            unpacked: None,
             size,
             codec: Codec::Plain,
             stamp,
@@ -156,6 +159,7 @@ impl<'s> Input<'s> {
             }
         }
         drop(decoder);
+        self.unpacked = Some(self.buffer.len() as u64);
         self.raw = raw;
         Ok(())
     }
@@ -271,6 +275,16 @@ impl<'s> Input<'s> {
     /// Whether the whole input is in the buffer.
     pub(super) fn is_at_end(&self) -> bool {
         self.at_end
+    }
+
+    /// How long the text is, once all was read.
+    pub(super) fn text_bytes(&self) -> u64 {
+        self.unpacked.unwrap_or(self.bytes)
+    }
+
+    /// How long the input is as it is stored, if it is compressed.
+    pub(super) fn stored_bytes(&self) -> Option<u64> {
+        self.unpacked.map(|_| self.bytes)
     }
 
     /// The hash and the number of the file's bytes, once all were read.

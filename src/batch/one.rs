@@ -130,6 +130,8 @@ impl<'r> Run<'r> {
         let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
+        // That of a compressed output; any other is what is written.
+        let mut text_after = input.stored_bytes().map(|_| input.text_bytes());
         match &detected {
             Detected::Unsupported(_) if self.masks => {
                 return Err(Error::new(
@@ -163,7 +165,8 @@ impl<'r> Run<'r> {
                 if self.is_in_place() && compacted.is_changed() {
                     sink = self.open_in_place(target, &input)?;
                 }
-                self.put(target, (&compacted, &detected), &input, &mut sink)?;
+                let text = self.put(target, (&compacted, &detected), &input, &mut sink)?;
+                text_after = text_after.map(|_| text);
                 sum.add(compacted);
             }
             &Detected::Known(format, Layout::Line) => {
@@ -211,6 +214,7 @@ impl<'r> Run<'r> {
                 };
                 each_line(&mut input, &mut output, &mut warnings, each)?;
                 if let Output::Later(text) = output {
+                    text_after = Some(text.len() as u64);
                     if sum.changed {
                         pack(std::iter::once(text.as_slice()), input.codec, &mut sink)?;
                     } else {
@@ -220,7 +224,8 @@ impl<'r> Run<'r> {
             }
         }
         let warnings = warnings.finish();
-        self.finish(target, (detected, input), sink, (sum, originals), warnings)
+        let text = (text_after, warnings);
+        self.finish(target, (detected, input), sink, (sum, originals), text)
     }
 
     fn open_output(&self, target: &Target) -> Result<Sink<'r>> {
@@ -312,23 +317,26 @@ impl<'r> Run<'r> {
         .hint("--overwrite replaces it; -o or --out-dir writes elsewhere"))
     }
 
-    /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte.
+    /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte. Gives the bytes of its text.
     fn put(
         &self,
         target: &Target,
         (compacted, detected): (&Compacted<'_>, &Detected),
         input: &Input<'_>,
         sink: &mut Sink<'_>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         self.keep_offloads(target, compacted)?;
         if let Some(fork) = &self.options.fork {
             let renamed = fork.renamed(fork.check(detected)?, compacted.pieces());
-            return pack(std::iter::once(renamed.as_slice()), input.codec, sink);
+            pack(std::iter::once(renamed.as_slice()), input.codec, sink)?;
+            return Ok(renamed.len() as u64);
         }
         if input.codec != Codec::Plain && !compacted.is_changed() {
-            return sink.put(&input.raw);
+            sink.put(&input.raw)?;
+            return Ok(input.text_bytes());
         }
-        pack(compacted.pieces(), input.codec, sink)
+        pack(compacted.pieces(), input.codec, sink)?;
+        Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
     }
 
     fn keep_offloads(&self, target: &Target, compacted: &Compacted<'_>) -> Result<()> {
@@ -347,10 +355,16 @@ impl<'r> Run<'r> {
         (detected, mut input): (Detected, Input<'_>),
         mut sink: Sink<'_>,
         (mut sum, originals): (Sum, BTreeMap<String, u64>),
-        warnings: Vec<LineWarning>,
+        (text_after, warnings): (Option<u64>, Vec<LineWarning>),
     ) -> Result<Outcome> {
         let path = target.input_path();
         let (hash, bytes) = input.hash();
+        let (text_before, stored) = (input.text_bytes(), input.stored_bytes());
+        let before = Outcome {
+            stored_before: stored,
+            stored_after: stored,
+            ..Outcome::unchanged(path, text_before, hash.as_str())
+        };
         if self.is_in_place() && !sum.changed {
             let original = Original {
                 kind: OriginalKind::Input,
@@ -358,7 +372,7 @@ impl<'r> Run<'r> {
             };
             return Ok(Outcome {
                 original: Some(original),
-                ..sum.outcome(detected, warnings, Outcome::unchanged(path, bytes, hash))
+                ..sum.outcome(detected, warnings, before)
             });
         }
         let written = sink.written()?;
@@ -374,7 +388,7 @@ impl<'r> Run<'r> {
         }
         let original = self.record(
             target,
-            (hash.clone(), bytes),
+            (hash, bytes),
             &written,
             archive,
             (&sum.offloads, cleaned),
@@ -400,8 +414,9 @@ impl<'r> Run<'r> {
                 warnings,
                 Outcome {
                     hash_after: Some(written.hash),
-                    bytes_after: written.bytes,
-                    ..Outcome::unchanged(path, bytes, hash)
+                    bytes_after: text_after.unwrap_or(written.bytes),
+                    stored_after: stored.map(|_| written.bytes),
+                    ..before
                 },
             )
         })

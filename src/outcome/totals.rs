@@ -28,10 +28,16 @@ pub struct Totals {
     pub rejected: u64,
     /// Of all, those for which something that was asked for failed.
     pub degraded: u64,
-    /// Bytes of the inputs that were read.
+    /// Bytes of the inputs that were read, unpacked.
     pub bytes_before: u64,
-    /// Bytes of their results.
+    /// Bytes of their results, unpacked.
     pub bytes_after: u64,
+    /// Compressed inputs that were read.
+    pub compressed: u64,
+    /// Bytes of the inputs that were read, as they are stored.
+    pub stored_before: u64,
+    /// Bytes of their results, as they are stored.
+    pub stored_after: u64,
     /// Live messages before.
     pub messages_before: u64,
     /// Live messages after.
@@ -79,6 +85,9 @@ impl AddAssign<&Outcome> for Totals {
         self.degraded += u64::from(!outcome.degraded.is_empty());
         self.bytes_before += outcome.bytes_before;
         self.bytes_after += outcome.bytes_after;
+        self.compressed += u64::from(outcome.stored_before.is_some());
+        self.stored_before += outcome.stored_before.unwrap_or(outcome.bytes_before);
+        self.stored_after += outcome.stored_after.unwrap_or(outcome.bytes_after);
         self.messages_before += outcome.messages_before();
         self.messages_after += outcome.messages_after();
         self.tokens_before += outcome.tokens_before();
@@ -102,6 +111,9 @@ impl AddAssign for Totals {
         self.degraded += other.degraded;
         self.bytes_before += other.bytes_before;
         self.bytes_after += other.bytes_after;
+        self.compressed += other.compressed;
+        self.stored_before += other.stored_before;
+        self.stored_after += other.stored_after;
         self.messages_before += other.messages_before;
         self.messages_after += other.messages_after;
         self.tokens_before += other.tokens_before;
@@ -126,6 +138,10 @@ impl Serialize for Totals {
         map.serialize_entry("degraded", &self.degraded)?;
         map.serialize_entry("bytes_before", &self.bytes_before)?;
         map.serialize_entry("bytes_after", &self.bytes_after)?;
+        if self.compressed > 0 {
+            map.serialize_entry("stored_before", &self.stored_before)?;
+            map.serialize_entry("stored_after", &self.stored_after)?;
+        }
         map.serialize_entry("messages_before", &self.messages_before)?;
         map.serialize_entry("messages_after", &self.messages_after)?;
         map.serialize_entry("tokens_before", &self.tokens_before)?;

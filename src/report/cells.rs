@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use crate::outcome::{FileRecord, FileStatus, Outcome, Status, Totals};
-use crate::text::{count, thousands};
+use crate::text::{count, size, thousands};
 
 /// A batch of up to this many inputs is shown whole.
 const SHOWN_WHOLE: usize = 20;
@@ -105,6 +105,17 @@ pub(super) fn statuses(totals: &Totals) -> String {
         text.push_str(&format!("; {} degraded", thousands(totals.degraded)));
     }
     text
+}
+
+/// `bytes are unpacked; on disk: 9.1 kB → 3.2 kB`, if anything is compressed.
+pub(super) fn stored(totals: &Totals) -> Option<String> {
+    (totals.compressed > 0).then(|| {
+        format!(
+            "bytes are those of the unpacked text; on disk {} → {}",
+            size(totals.stored_before),
+            size(totals.stored_after)
+        )
+    })
 }
 
 /// The share that is gone, as `79.7%`; negative where it grew.

@@ -41,7 +41,7 @@ pub(super) enum Cell {
     Number(String),
 }
 
-const COLUMNS: [Column; 19] = [
+const COLUMNS: [Column; 21] = [
     text("input", |o| o.input.clone()),
     text("output", |o| o.output.clone().unwrap_or_default()),
     text("format", |o| o.format.clone().unwrap_or_default()),
@@ -81,7 +81,14 @@ const COLUMNS: [Column; 19] = [
         kinds.join(" ")
     }),
     number("warnings", |o| o.warnings.len() as u64),
+    text("stored_before", |o| stored(o.stored_before)),
+    text("stored_after", |o| stored(o.stored_after)),
 ];
+
+/// Of a file that is not compressed, nothing.
+fn stored(bytes: Option<u64>) -> String {
+    bytes.map(|bytes| bytes.to_string()).unwrap_or_default()
+}
 
 const fn text(name: &'static str, read: fn(&Outcome) -> String) -> Column {
     Column {

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, told};
+use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, stored, told};
 use super::columns;
 use super::{PolicyRef, Report};
 use crate::outcome::Outcome;
@@ -48,6 +48,9 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     if hidden > 0 {
         writeln!(out, "\n{}", hidden_note(hidden))?;
+    }
+    if let Some(note) = stored(totals) {
+        writeln!(out, "\n{note}")?;
     }
     write_foot(std::slice::from_ref(report.head().policy()), out)
 }

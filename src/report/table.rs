@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::cells::{has_sizes, hidden_note, select, statuses, trouble};
+use super::cells::{has_sizes, hidden_note, select, statuses, stored, trouble};
 use super::columns::{self, Column};
 use super::done::{done, recorded};
 use super::reasons::reasons;
@@ -46,6 +46,9 @@ pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write)
     let totals = report.head().totals();
     if totals.files > 0 {
         writeln!(out, "{}", statuses(totals))?;
+    }
+    if let Some(note) = stored(totals) {
+        writeln!(out, "{note}")?;
     }
     if let Some(spent) = &totals.spent {
         writeln!(out, "{}", asked(spent))?;

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::harness::{KEPT, Place, Ran, conversations, gzip, sample, samples};
+use super::harness::{
+    KEPT, Place, Ran, anthropic, conversations, gunzip, gzip, sample, samples, zstd,
+};
 
 fn json_of(ran: &Ran) -> Value {
     serde_json::from_slice(&ran.out).unwrap()
@@ -312,4 +314,59 @@ fn exact_estimates_are_asked_for() {
         header(" --exact"),
         "estimates  chars / 4  classes  o200k_base  cl100k_base"
     );
+}
+
+/// The sizes of both commands are those of the text; what is on the disk has names of its own.
+#[test]
+fn sizes_of_compressed_files_are_unpacked_everywhere() {
+    let (text, after) = (anthropic(9, 0), anthropic(9, 4));
+    let place = Place::new();
+    let small = anthropic(1, 0);
+    let packed = [
+        ("in/a.jsonl.gz", gzip(&text)),
+        ("in/b.jsonl.zst", zstd(&text)),
+        ("in/c.jsonl", text.clone().into_bytes()),
+        ("in/d.jsonl.gz", gzip(&small)),
+        ("in/e.jsonl.zst", zstd(conversations(9, 0))),
+    ];
+    for (name, bytes) in &packed {
+        place.write(name, bytes);
+    }
+    let stats: Value =
+        serde_json::from_slice(&place.run("stats in --json -q").exits(0).out).unwrap();
+    for command in [
+        "compact in --out-dir out --report r.json",
+        "compact in --in-place --report r.json",
+    ] {
+        let ran = place.run(command).exits(0);
+        let _ = ran.says(&["bytes are those of the unpacked text; on disk "]);
+        let report = place.json("r.json");
+        let (mut before, mut stored) = (0, [0, 0]);
+        for (n, (name, bytes)) in packed.iter().enumerate() {
+            let file = &report["files"][n];
+            assert_eq!(file["bytes_before"], stats["files"][n]["bytes"], "{name}");
+            before += file["bytes_before"].as_u64().unwrap();
+            if *name == "in/c.jsonl" {
+                assert!(file.get("stored_before").is_none() && file.get("stored_after").is_none());
+                assert_eq!(file["bytes_after"], after.len());
+                stored = [stored[0] + text.len(), stored[1] + after.len()];
+                continue;
+            }
+            let output = file["output"].as_str().unwrap_or(name);
+            let now = place.read(output);
+            assert_eq!(file["stored_before"], bytes.len(), "{name}");
+            assert_eq!(file["stored_after"], now.len(), "{name}");
+            let unpacked = if name.ends_with("gz") {
+                gunzip(&now)
+            } else {
+                ::zstd::decode_all(&now[..]).unwrap()
+            };
+            assert_eq!(file["bytes_after"], unpacked.len(), "{name}");
+            stored = [stored[0] + bytes.len(), stored[1] + now.len()];
+        }
+        let totals = &report["totals"];
+        assert_eq!(totals["bytes_before"], before);
+        assert_eq!(totals["stored_before"], stored[0]);
+        assert_eq!(totals["stored_after"], stored[1]);
+    }
 }

@@ -85,7 +85,16 @@ fn facts(totals: &Totals) -> Vec<Fact> {
             "Size",
             amount(totals.bytes_before),
             amount(totals.bytes_after),
-            format!("{} saved", saved(totals.bytes_before, totals.bytes_after)),
+            match totals.compressed {
+                0 => format!("{} saved", saved(totals.bytes_before, totals.bytes_after)),
+                // Sizes of packed and unpacked text are never mixed.
+                _ => format!(
+                    "{} saved, unpacked; on disk {} → {}",
+                    saved(totals.bytes_before, totals.bytes_after),
+                    amount(totals.stored_before),
+                    amount(totals.stored_after)
+                ),
+            },
         ),
     ];
     let trouble = totals.failed + totals.rejected;
