@@ -91,6 +91,7 @@
 //! | `apply` | a change set becomes lines: the only way a transcript changes |
 //! | `pipeline` | one transcript through these stages, step by step |
 //! | `stats` | what a transcript is made of |
+//! | `diff` | what a compaction did, read off two transcripts; two outputs of one input |
 //! | `replay` | a policy turn by turn over a recorded session |
 //! | `eval` | what can still be found after a compaction, measured |
 //! | `store` | atomic files, archive, records, undo |
@@ -107,7 +108,7 @@
 //! batch
 //! report
 //! eval, replay
-//! pipeline, stats
+//! pipeline, stats, diff
 //! apply
 //! settle
 //! http
@@ -155,6 +156,8 @@ pub mod batch;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+#[doc(hidden)]
+pub mod diff;
 #[doc(hidden)]
 pub mod error;
 #[doc(hidden)]

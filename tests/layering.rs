@@ -14,8 +14,8 @@ const LAYERS: [&[&str]; 22] = [
     &["report"],
     // A policy over a session, round after round; and what it leaves, held against what came next.
     &["eval", "replay"],
-    // A transcript is compacted, or only counted.
-    &["pipeline", "stats"],
+    // A transcript is compacted, or only counted, or held against another one.
+    &["pipeline", "stats", "diff"],
     // The stages: a change set is settled from a plan and what artifacts gathered for it.
     &["apply"],
     &["settle"],
@@ -42,7 +42,7 @@ const LAYERS: [&[&str]; 22] = [
 ];
 
 /// Rooms whose results follow from their arguments alone.
-const PURE: [&str; 19] = [
+const PURE: [&str; 20] = [
     "redact",
     "apply",
     "verify",
@@ -60,6 +60,7 @@ const PURE: [&str; 19] = [
     "text",
     "pipeline",
     "stats",
+    "diff",
     "replay",
     "eval",
 ];

@@ -6,7 +6,6 @@ use super::sum::Sum;
 use crate::format::{Detected, Detector, Layout, Warnings};
 use crate::outcome::Outcome;
 use crate::pipeline::{self, Part, Pipeline, Place};
-use crate::scan::lines;
 use crate::store::{self, Store, archive_name};
 
 /// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
@@ -61,15 +60,11 @@ pub fn compact_bytes(
 
 /// The transcripts of a file, with the number of their first line.
 pub(crate) fn each<'b>(bytes: &'b [u8], layout: Layout, mut one: impl FnMut(&'b [u8], u64, Part)) {
-    match layout {
-        Layout::File => one(bytes, 1, Part::File),
-        Layout::Line => {
-            let mut done = 0;
-            for (raw, number) in lines(bytes).zip(1..) {
-                let end = raw.end + raw.eol.bytes().len();
-                one(&bytes[done..end], number, Part::Line);
-                done = end;
-            }
-        }
+    let part = match layout {
+        Layout::File => Part::File,
+        Layout::Line => Part::Line,
+    };
+    for (bytes, first_line) in layout.parts(bytes) {
+        one(bytes, first_line, part);
     }
 }

@@ -56,7 +56,7 @@ pub fn said<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> 
 }
 
 /// The first characters of a result's text, without leading blanks. Reads no more than it must.
-fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
+pub fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
     /// So many bytes at first, and so many characters may an escape be that this cuts.
     const FIRST: usize = 256;
     const ESCAPE: usize = 12;

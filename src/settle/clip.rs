@@ -68,7 +68,7 @@ pub(super) fn clipped(
 }
 
 /// The marker line of `text`, if it was clipped.
-pub(super) fn marker_of(text: &str) -> Option<&str> {
+pub fn marker_of(text: &str) -> Option<&str> {
     marked(text).map(|(line, _)| &text[line])
 }
 

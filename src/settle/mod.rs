@@ -24,6 +24,7 @@ use crate::tokens::Sizes;
 use crate::transcript::{ChangeSet, Transcript};
 
 pub use change::Change;
+pub use clip::marker_of;
 pub use composer::Composer;
 pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult};
 pub use words::TypedMessages;

@@ -147,7 +147,7 @@ pub enum BlockKind {
 
 impl BlockKind {
     /// The name in a report.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             BlockKind::Text => "text",
             BlockKind::Image => "image",

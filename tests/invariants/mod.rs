@@ -14,6 +14,7 @@ mod anthropic;
 mod case;
 mod claude_code;
 mod codex;
+mod compared;
 mod detect;
 mod history;
 mod json;

@@ -30,7 +30,7 @@ pub(crate) use sign::Evidence;
 pub(in crate::format) use sign::{Family, LineContent, Lookalike};
 
 use super::Format;
-use crate::scan::{BOM, lines};
+use crate::scan::{BOM, RawLine, lines};
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,23 @@ pub enum Layout {
     File,
     /// Every line is one transcript.
     Line,
+}
+
+impl Layout {
+    /// The transcripts of a file, each with the number of its first line, from 1.
+    pub fn parts(self, bytes: &[u8]) -> Vec<(&[u8], u64)> {
+        match self {
+            Layout::File => vec![(bytes, 1)],
+            Layout::Line => {
+                let mut done = 0;
+                let part = |(raw, number): (RawLine, u64)| {
+                    let end = raw.end + raw.eol.bytes().len();
+                    (&bytes[std::mem::replace(&mut done, end)..end], number)
+                };
+                lines(bytes).zip(1..).map(part).collect()
+            }
+        }
+    }
 }
 
 /// So many lines of a format without an envelope may hold no message: headers, footers, settings.

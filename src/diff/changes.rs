@@ -1,0 +1,140 @@
+//! The parts of a message that have changed: results that were replaced, texts with other words, blocks that are gone.
+
+use crate::facts;
+use crate::policy::{Policy, Replacement};
+use crate::settle::marker_of;
+use crate::transcript::{Block, BlockKind};
+
+use super::align::Alignment;
+use super::side::{Window, hash, kind_and_id, tied, value, words};
+use super::told::{Told, fate_of};
+use super::{Change, Fate};
+
+/// The changes from a message to the one that it has become, by their numbers.
+pub(super) fn changes(
+    was: Window<'_>,
+    is: Window<'_>,
+    (from, to): (usize, usize),
+    policies: &[Policy],
+    told: &mut Told<'_>,
+) -> Vec<Change> {
+    let olds = was.conversation.blocks(&was.conversation.messages[from]);
+    let news = is.conversation.blocks(&is.conversation.messages[to]);
+    // Most messages have not changed at all.
+    if olds.len() == news.len() && olds.iter().zip(news).all(|(a, b)| is_same(was, is, *a, *b)) {
+        return Vec::new();
+    }
+    let mut alignment = Alignment::new(olds.len(), news.len());
+    let passes: [fn(Window<'_>, &Block) -> u64; 3] = [
+        |of, block| {
+            hash(&[
+                &tied(of.transcript, block).to_le_bytes(),
+                value(of.transcript, block),
+            ])
+        },
+        |of, block| kind_and_id(of.transcript, block),
+        |_, block| hash(&[block.kind.name().as_bytes()]),
+    ];
+    for key in passes {
+        let keys = |of: Window<'_>, blocks: &[u32]| -> Vec<Option<u64>> {
+            let blocks = blocks.iter().map(|block| of.transcript.block(*block));
+            blocks.map(|block| Some(key(of, block))).collect()
+        };
+        alignment.pass(&keys(was, olds), &keys(is, news));
+    }
+    let mut changes = Vec::new();
+    for (at, old) in olds.iter().enumerate() {
+        let new = alignment.new_of(at).map(|to| news[to]);
+        if new.is_some_and(|new| is_same(was, is, *old, new)) {
+            continue;
+        }
+        let block = was.transcript.block(*old);
+        let line = was.number(block.line);
+        let text = new.map(|new| is.transcript.said(is.transcript.block(new)));
+        let seen = text
+            .as_deref()
+            .map_or(Fate::Dropped, |text| seen(block, text, policies));
+        let action = match block.kind {
+            BlockKind::Result if new.is_some() => told.claim(from as u64 + 1, line, seen),
+            _ => None,
+        };
+        changes.push(Change {
+            // A text that no policy here knows is what the record says.
+            fate: match (seen, action) {
+                (Fate::Edited, Some(action)) => fate_of(action.kind).unwrap_or(seen),
+                (seen, _) => seen,
+            },
+            part: block.kind.name(),
+            place: at as u64 + 1,
+            line,
+            tool: was.tool(*old),
+            tokens_before: was.tokens_of(*old),
+            tokens_after: new.map_or(0, |new| is.tokens_of(new)),
+            reason: match new {
+                Some(_) => action.map(|action| action.reason.clone()),
+                None => told.why_gone(Fate::Dropped),
+            },
+            words: words(was.transcript, block),
+            text: text.map(std::borrow::Cow::into_owned),
+        });
+    }
+    for (at, new) in news.iter().enumerate() {
+        if alignment.old_of(at).is_some() {
+            continue;
+        }
+        let block = is.transcript.block(*new);
+        changes.push(Change {
+            fate: Fate::Inserted,
+            part: block.kind.name(),
+            place: at as u64 + 1,
+            line: is.number(block.line),
+            tool: is.tool(*new),
+            tokens_before: 0,
+            tokens_after: is.tokens_of(*new),
+            reason: None,
+            words: words(is.transcript, block),
+            text: Some(facts::said(is.transcript, block).into_owned()),
+        });
+    }
+    changes
+}
+
+/// Whether a model reads the same bytes in both.
+fn is_same(was: Window<'_>, is: Window<'_>, old: u32, new: u32) -> bool {
+    let (old, new) = (was.transcript.block(old), is.transcript.block(new));
+    old.kind == new.kind && value(was.transcript, old) == value(is.transcript, new)
+}
+
+/// What a part that now says `text` has become.
+fn seen(old: &Block, text: &str, policies: &[Policy]) -> Fate {
+    if old.kind != BlockKind::Result {
+        return Fate::Edited;
+    }
+    let mut known = policies
+        .iter()
+        .flat_map(|policy| policy.replacements_in(text));
+    match known.next().map(|(kind, _)| kind) {
+        Some(Replacement::Cleared | Replacement::Superseded) => Fate::Cleared,
+        Some(Replacement::Demoted) => Fate::Demoted,
+        Some(Replacement::Offloaded | Replacement::Unavailable) => Fate::Offloaded,
+        None if marker_of(text).is_some() => Fate::Cleared,
+        None => Fate::Edited,
+    }
+}
+
+/// What a message has become, by its parts: what saves most.
+pub(super) fn fate(changes: &[Change]) -> Fate {
+    let saved = |change: &Change| change.tokens_before.saturating_sub(change.tokens_after);
+    match changes {
+        [] => Fate::Kept,
+        changes => {
+            let most = changes.iter().map(saved).max().unwrap_or_default();
+            let first = changes.iter().find(|change| saved(change) == most);
+            match first.map_or(Fate::Edited, |change| change.fate) {
+                // The message is still there.
+                Fate::Dropped | Fate::Inserted => Fate::Edited,
+                fate => fate,
+            }
+        }
+    }
+}

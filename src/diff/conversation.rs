@@ -1,0 +1,254 @@
+//! The rows of a conversation: every message of the old one once, and what only the new one has.
+
+use crate::facts::{MessageOrigin, is_put_back};
+use crate::outcome::ConversationOutcome;
+use crate::policy::Policy;
+use crate::text::printable;
+
+use super::align::Alignment;
+use super::changes::{changes, fate};
+use super::pairing::{self, Pair};
+use super::side::{Key, Side, Window};
+use super::told::Told;
+use super::{At, ConversationDiff, Fate, Row};
+
+/// What the rows of a transcript are made from.
+#[derive(Clone, Copy)]
+pub(super) struct About<'d> {
+    pub(super) was: &'d Side<'d>,
+    pub(super) is: &'d Side<'d>,
+    pub(super) policies: &'d [Policy],
+    pub(super) told: &'d [ConversationOutcome],
+    /// The number of the line that the transcript is, in a file of several.
+    pub(super) line: Option<u64>,
+}
+
+impl About<'_> {
+    /// One conversation.
+    pub(super) fn conversation(&self, pair: Pair) -> ConversationDiff {
+        let old = pair.old.map(|number| self.was.window(number));
+        let new = pair.new.map(|number| self.is.window(number));
+        let id = old.or(new).map(|window| pairing::id(&window, self.line));
+        let id = id.unwrap_or_default();
+        let rows = match (old, new) {
+            (Some(old), Some(new)) => self.rows(old, new, Told::of(self.told, &id)),
+            (Some(old), None) => {
+                let told = Told::of(self.told, &id);
+                let rows = 0..old.tokens.len();
+                rows.map(|at| gone(old, at, Fate::Dropped, &told)).collect()
+            }
+            (None, Some(new)) => (0..new.tokens.len())
+                .map(|at| added(new, at, Fate::Inserted))
+                .collect(),
+            (None, None) => Vec::new(),
+        };
+        let there = |at: fn(&Row) -> Option<At>| rows.iter().filter_map(at).count() as u64;
+        ConversationDiff {
+            id,
+            tokens_before: rows.iter().map(|row| row.tokens_before).sum(),
+            tokens_after: rows.iter().map(|row| row.tokens_after).sum(),
+            messages_before: there(|row| row.old),
+            messages_after: there(|row| row.new),
+            rows,
+        }
+    }
+
+    fn rows(&self, was: Window<'_>, is: Window<'_>, mut told: Told<'_>) -> Vec<Row> {
+        let alignment = aligned(was, is);
+        let (olds, news) = (was.tokens.len(), is.tokens.len());
+        let is_new = |at: &usize| alignment.old_of(*at).is_none();
+        let is_summary = |at: &usize| is_new(at) && is.origins[*at] == MessageOrigin::Summary;
+        let mut summaries: Vec<usize> = (0..news).filter(is_summary).collect();
+        // The text of a policy that is not at hand is not known; its record is.
+        if summaries.is_empty() && told.has_summary() {
+            summaries.extend((0..news).find(is_new));
+        }
+        // The next old message that stays, from each new one on.
+        let mut next = vec![olds; news + 1];
+        for at in (0..news).rev() {
+            next[at] = alignment.old_of(at).unwrap_or(next[at + 1]);
+        }
+        let summarised = summaries.last().map_or(0, |last| next[*last]);
+        let fate_of_gone = |at: usize| match at < summarised {
+            true => Fate::Summarised,
+            false => Fate::Dropped,
+        };
+        let mut rows = Vec::with_capacity(olds + summaries.len() * 2);
+        let mut done = 0;
+        for (at, next) in next.into_iter().enumerate() {
+            // What was replaced stands before what replaced it.
+            rows.extend((done..next).map(|old| gone(was, old, fate_of_gone(old), &told)));
+            done = next;
+            if at == news {
+                break;
+            }
+            if alignment.old_of(at) == Some(done) {
+                rows.push(self.kept(was, is, (done, at), &mut told));
+                done += 1;
+                continue;
+            }
+            let fate = match is.origins[at] {
+                _ if summaries.contains(&at) => Fate::Summary,
+                MessageOrigin::Acknowledgement => Fate::Acknowledgement,
+                MessageOrigin::Summary | MessageOrigin::Session => Fate::Inserted,
+            };
+            rows.push(added(is, at, fate));
+        }
+        rows
+    }
+
+    /// A message that both have.
+    fn kept(
+        &self,
+        was: Window<'_>,
+        is: Window<'_>,
+        pair: (usize, usize),
+        told: &mut Told<'_>,
+    ) -> Row {
+        let changes = changes(was, is, pair, self.policies, told);
+        let (from, to) = pair;
+        let row = row(was, from, fate(&changes));
+        Row {
+            old: Some(at(was, from)),
+            new: Some(at(is, to)),
+            tokens_before: was.tokens[from],
+            tokens_after: is.tokens[to],
+            reason: changes.iter().find_map(|change| change.reason.clone()),
+            changes,
+            ..row
+        }
+    }
+}
+
+/// The messages that are the same ones.
+fn aligned(was: Window<'_>, is: Window<'_>) -> Alignment {
+    let mut alignment = Alignment::new(was.tokens.len(), is.tokens.len());
+    for key in [Key::Id, Key::Said, Key::Calls] {
+        alignment.pass(&was.keys(key), &is.keys(key));
+    }
+    // What was said may have changed (a secret was masked): where as many messages of the same roles are left over, these are
+    // they.
+    let (olds, news) = (was.keys(Key::Role), is.keys(Key::Role));
+    for gap in alignment.gaps() {
+        let (old, new) = (&olds[gap.old.clone()], &news[gap.new.clone()]);
+        if old == new && old.iter().all(Option::is_some) {
+            gap.old
+                .zip(gap.new)
+                .for_each(|(old, new)| alignment.pair(old, new));
+        }
+    }
+    alignment
+}
+
+/// A message that only the old conversation has.
+fn gone(was: Window<'_>, number: usize, fate: Fate, told: &Told<'_>) -> Row {
+    Row {
+        old: Some(at(was, number)),
+        tokens_before: was.tokens[number],
+        reason: told.why_gone(fate),
+        ..row(was, number, fate)
+    }
+}
+
+/// A message that only the new conversation has.
+fn added(is: Window<'_>, number: usize, fate: Fate) -> Row {
+    let blocks = is
+        .conversation
+        .blocks(&is.conversation.messages[number])
+        .iter();
+    let texts = blocks.map(|block| is.transcript.said(is.transcript.block(*block)));
+    let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+    let text = texts.join("\n");
+    Row {
+        new: Some(at(is, number)),
+        tokens_after: is.tokens[number],
+        restored: match fate {
+            Fate::Summary => restored(&text),
+            Fate::Acknowledgement | Fate::Inserted => Vec::new(),
+            Fate::Kept | Fate::Cleared | Fate::Offloaded | Fate::Demoted => Vec::new(),
+            Fate::Edited | Fate::Summarised | Fate::Dropped => Vec::new(),
+        },
+        text: Some(text),
+        ..row(is, number, fate)
+    }
+}
+
+/// What is said of a message of either side.
+fn row(of: Window<'_>, number: usize, fate: Fate) -> Row {
+    let message = &of.conversation.messages[number];
+    let mut tools: Vec<String> = Vec::new();
+    for tool in of
+        .conversation
+        .blocks(message)
+        .iter()
+        .filter_map(|block| of.tool(*block))
+    {
+        if !tools.contains(&tool) {
+            tools.push(tool);
+        }
+    }
+    Row {
+        fate,
+        old: None,
+        new: None,
+        role: message.role,
+        tools,
+        tokens_before: 0,
+        tokens_after: 0,
+        reason: None,
+        words: of.words(message),
+        changes: Vec::new(),
+        text: None,
+        restored: Vec::new(),
+    }
+}
+
+fn at(of: Window<'_>, number: usize) -> At {
+    let line = of
+        .conversation
+        .first_line(&of.conversation.messages[number]);
+    At {
+        line: of.number(line),
+        message: number as u64 + 1,
+    }
+}
+
+/// The headers of what was put back after a summary, without their brackets. A header in a content, which has a fence around
+/// it, is none.
+fn restored(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let header = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'));
+        let fence = lines.peek().copied().unwrap_or_default();
+        let is_fence = fence.len() >= 3 && fence.bytes().all(|b| b == b'`');
+        let Some(header) = header.filter(|_| is_fence && is_put_back(line)) else {
+            continue;
+        };
+        found.push(printable(header).into_owned());
+        lines.next();
+        for inside in lines.by_ref() {
+            if inside == fence {
+                break;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_in_a_restored_content_are_not_counted() {
+        let text = "Summary\n[File restored: no.rs]\n\n[File restored: a.rs, lines 1-2]\n````\n[File restored: x]\n```\n````\n\n\
+                    [To-dos restored]\n```\n- [pending] b\n```";
+        assert_eq!(
+            restored(text),
+            ["File restored: a.rs, lines 1-2", "To-dos restored"]
+        );
+    }
+}

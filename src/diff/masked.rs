@@ -1,0 +1,317 @@
+//! Which lines of two outputs of the same input differ by more than what follows from their content, in what no model reads.
+//!
+//! A new line has an id that is a hash of what it says, and the time of what it replaced; others link to it. So each id of the first
+//! output is replaced by that of the same line in the second one before lines are compared, times of new lines are left out,
+//! and so are the contents of live messages, which are compared elsewhere.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::ids::{IdMap, IdSet};
+use crate::scan::Span;
+use crate::text::printable;
+
+use super::outside::aligned;
+use super::side::Side;
+use super::{Differ, Source, transcripts};
+
+/// So many values of a line are told apart.
+const MOST: usize = 8;
+/// So many characters of a value, or of a line, are shown.
+const SHOWN: usize = 120;
+/// Fields with a time.
+const TIMES: [&str; 2] = ["timestamp", "created_at"];
+
+/// A line that differs in something that no model reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LineDifference {
+    /// Its number in each output, from 1; `None` where it is missing.
+    pub lines: [Option<u64>; 2],
+    /// What differs, a value each: `usage.input_tokens: 5, got 7`.
+    pub what: Vec<String>,
+}
+
+/// Whether a line is one that the outputs wrote, or one of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// By the outputs: its time follows from what it replaced.
+    New,
+    /// It was there.
+    Before,
+}
+
+impl Written {
+    fn is_no_difference(self, key: &str) -> bool {
+        match self {
+            Written::New => TIMES.contains(&key),
+            Written::Before => false,
+        }
+    }
+}
+
+/// What is done about copies of results outside of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mirrors {
+    /// They are compared like all else.
+    Compared,
+    /// They are not: the results themselves differ.
+    Ignored,
+}
+
+/// The lines that differ, in the order of the first output.
+pub(super) fn differences(
+    differ: &Differ,
+    left: Source<'_>,
+    right: Source<'_>,
+    mirrors: Mirrors,
+) -> Vec<LineDifference> {
+    let mut found = Vec::new();
+    for (left, right) in transcripts(left, right) {
+        if left.bytes == right.bytes {
+            continue;
+        }
+        let (left, right) = (differ.side(left), differ.side(right));
+        found.extend(of_transcript(&left, &right, mirrors));
+    }
+    found
+}
+
+fn of_transcript(left: &Side<'_>, right: &Side<'_>, mirrors: Mirrors) -> Vec<LineDifference> {
+    let alignment = aligned(left, right);
+    let renamed = Renamed::of(left, right, |line| alignment.new_of(line));
+    let (left_masks, right_masks) = (Masks::of(left, mirrors), Masks::of(right, mirrors));
+    let mut found = Vec::new();
+    for line in 0..left.transcript.lines().len() {
+        let number = left.number(line as u32);
+        let old = left.transcript.line(line as u32);
+        let Some(other) = alignment.new_of(line) else {
+            if !left_masks.live.contains(&(line as u32)) {
+                let what = vec![format!("missing: {}", start(old))];
+                found.push(LineDifference {
+                    lines: [Some(number), None],
+                    what,
+                });
+            }
+            continue;
+        };
+        let new = right.transcript.line(other as u32);
+        if old == new {
+            continue;
+        }
+        let written = match renamed.lines.contains(&(line as u32)) {
+            true => Written::New,
+            false => Written::Before,
+        };
+        let old = renamed.rename(&left_masks.masked(left, line as u32));
+        let new = right_masks.masked(right, other as u32);
+        let what = if old == new {
+            Vec::new()
+        } else {
+            values(&old, &new, written)
+        };
+        if !what.is_empty() {
+            found.push(LineDifference {
+                lines: [Some(number), Some(right.number(other as u32))],
+                what,
+            });
+        }
+    }
+    for line in 0..right.transcript.lines().len() {
+        if alignment.old_of(line).is_none() && !right_masks.live.contains(&(line as u32)) {
+            let what = format!(
+                "not expected: {}",
+                start(right.transcript.line(line as u32))
+            );
+            found.push(LineDifference {
+                lines: [None, Some(right.number(line as u32))],
+                what: vec![what],
+            });
+        }
+    }
+    found
+}
+
+/// The ids that lines of the left side have on the right side.
+struct Renamed<'t> {
+    finder: Option<AhoCorasick>,
+    new: Vec<&'t [u8]>,
+    /// The lines whose own id is another one.
+    lines: IdSet<u32>,
+}
+
+impl<'t> Renamed<'t> {
+    fn of(
+        left: &'t Side<'_>,
+        right: &'t Side<'_>,
+        new_of: impl Fn(usize) -> Option<usize>,
+    ) -> Self {
+        let (mut old, mut new, mut lines) = (Vec::new(), Vec::new(), IdSet::default());
+        for (line, link) in (0u32..).zip(left.transcript.links()) {
+            let other = new_of(line as usize);
+            let other =
+                other.and_then(|other| Some((other as u32, right.transcript.links().get(other)?)));
+            let Some((other, link_of_other)) = other else {
+                continue;
+            };
+            let id = left.transcript.bytes(line, link.id);
+            let other = right.transcript.bytes(other, link_of_other.id);
+            if id != other && !id.is_empty() && !other.is_empty() {
+                old.push(id);
+                new.push(other);
+                lines.insert(line);
+            }
+        }
+        let finder = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .build(&old);
+        Renamed {
+            finder: finder.ok().filter(|_| !old.is_empty()),
+            new,
+            lines,
+        }
+    }
+
+    fn rename(&self, line: &[u8]) -> Vec<u8> {
+        match &self.finder {
+            Some(finder) => finder.replace_all_bytes(line, &self.new),
+            None => line.to_vec(),
+        }
+    }
+}
+
+/// The parts of lines that are compared elsewhere.
+struct Masks {
+    spans: IdMap<u32, Vec<Span>>,
+    /// The lines of live windows.
+    live: IdSet<u32>,
+}
+
+impl Masks {
+    fn of(side: &Side<'_>, mirrors: Mirrors) -> Self {
+        let transcript = &side.transcript;
+        let mut spans: IdMap<u32, Vec<Span>> = IdMap::default();
+        let mut live = IdSet::default();
+        for conversation in &transcript.conversations {
+            live.extend(conversation.all_lines());
+            for (_, block) in conversation.all_blocks() {
+                let block = transcript.block(block);
+                spans.entry(block.line).or_default().push(block.value);
+            }
+        }
+        match mirrors {
+            Mirrors::Compared => {}
+            Mirrors::Ignored => {
+                for mirror in transcript.mirrors() {
+                    spans.entry(mirror.line).or_default().push(mirror.value);
+                }
+                // A list of messages has others in it.
+                for unit in transcript.units() {
+                    spans.entry(unit.line).or_default().push(unit.object);
+                }
+            }
+        }
+        Masks { spans, live }
+    }
+
+    /// A line with `0` in the place of each of these parts: a run of them is one.
+    fn masked(&self, side: &Side<'_>, line: u32) -> Vec<u8> {
+        let bytes = side.transcript.line(line);
+        let mut spans = self.spans.get(&line).cloned().unwrap_or_default();
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.len)));
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut done = 0;
+        for span in spans {
+            let start = span.start as usize;
+            if start < done || span.is_empty() {
+                continue;
+            }
+            let between = &bytes[done..start];
+            if !(done > 0
+                && between
+                    .iter()
+                    .all(|b| *b == b',' || b.is_ascii_whitespace()))
+            {
+                out.extend_from_slice(between);
+                out.push(b'0');
+            }
+            done = span.end();
+        }
+        out.extend_from_slice(&bytes[done..]);
+        out
+    }
+}
+
+/// The values that differ between two lines; for a new line, times are no difference.
+fn values(old: &[u8], new: &[u8], written: Written) -> Vec<String> {
+    let parse = |line: &[u8]| serde_json::from_slice::<Value>(line).ok();
+    let mut what = Vec::new();
+    match (parse(old), parse(new)) {
+        (Some(old), Some(new)) => {
+            let is_same = old == new;
+            walk(&old, &new, "", written, &mut what);
+            if is_same {
+                what.push("its spaces, or the form of its numbers or escapes, differ".to_owned());
+            }
+        }
+        (Some(_) | None, _) => what.push(format!("{}, got {}", start(old), start(new))),
+    }
+    if what.len() > MOST {
+        let more = what.len() - MOST;
+        what.truncate(MOST);
+        what.push(format!("{more} more values"));
+    }
+    what
+}
+
+fn walk(old: &Value, new: &Value, path: &str, written: Written, what: &mut Vec<String>) {
+    let say = |what: &mut Vec<String>, old: Option<&Value>, new: Option<&Value>, path: &str| {
+        let shown = |value: Option<&Value>| match value {
+            Some(value) => start(value.to_string().as_bytes()),
+            None => "nothing".to_owned(),
+        };
+        what.push(format!(
+            "{}: {}, got {}",
+            printable(path),
+            shown(old),
+            shown(new)
+        ));
+    };
+    let below = |key: &str| match path {
+        "" => key.to_owned(),
+        path => format!("{path}.{key}"),
+    };
+    match (old, new) {
+        (Value::Object(olds), Value::Object(news)) => {
+            for (key, old) in olds {
+                match news.get(key) {
+                    _ if written.is_no_difference(key) => {}
+                    Some(new) => walk(old, new, &below(key), written, what),
+                    None => say(what, Some(old), None, &below(key)),
+                }
+            }
+            for (key, new) in news.iter().filter(|(key, _)| !olds.contains_key(*key)) {
+                if !written.is_no_difference(key) {
+                    say(what, None, Some(new), &below(key));
+                }
+            }
+        }
+        (Value::Array(olds), Value::Array(news)) if olds.len() == news.len() => {
+            for (at, (old, new)) in olds.iter().zip(news).enumerate() {
+                walk(old, new, &below(&at.to_string()), written, what);
+            }
+        }
+        (old, new) if old == new => {}
+        (old, new) => say(what, Some(old), Some(new), path),
+    }
+}
+
+/// The first characters, safe to show.
+fn start(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN * 4)]);
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if text.chars().count() > SHOWN {
+        shown.push('…');
+    }
+    printable(&shown).into_owned()
+}

@@ -1,0 +1,131 @@
+//! What became of the lines that no model sees: before a compaction, on an abandoned branch, or not messages at all.
+//!
+//! Lines are aligned by their bytes, then by their ids, then by their places. Says nothing of lines that are messages of a live
+//! window: these are in the rows.
+
+use serde::Serialize;
+
+use crate::ids::IdSet;
+use crate::transcript::LineKind;
+
+use super::align::Alignment;
+use super::side::{Side, hash};
+
+/// How many lines outside of the live windows became what.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct LineCounts {
+    /// Old lines with the same bytes in the new file.
+    pub kept: u64,
+    /// Old lines that are still there, with other bytes: a link was mended, a copy of a result cleared, a figure corrected.
+    pub edited: u64,
+    /// Old lines that are gone, in runs.
+    pub dropped: Vec<LineRun>,
+    /// Lines that only the new file has.
+    pub inserted: u64,
+}
+
+/// Lines of the old file, one after the other, that are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LineRun {
+    /// The first one, from 1.
+    pub line: u64,
+    /// How many.
+    pub lines: u64,
+    /// How many of them are messages: dead ones.
+    pub messages: u64,
+}
+
+impl LineCounts {
+    /// Whether nothing has changed.
+    pub fn is_same(&self) -> bool {
+        self.edited == 0 && self.dropped.is_empty() && self.inserted == 0
+    }
+
+    /// How many lines are gone.
+    pub fn lines_dropped(&self) -> u64 {
+        self.dropped.iter().map(|run| run.lines).sum()
+    }
+
+    /// How many of these are messages.
+    pub fn messages_dropped(&self) -> u64 {
+        self.dropped.iter().map(|run| run.messages).sum()
+    }
+}
+
+/// Adds the lines of a transcript.
+pub(super) fn count(was: &Side<'_>, is: &Side<'_>, counts: &mut LineCounts) {
+    let alignment = aligned(was, is);
+    let (live_before, live_now) = (live(was), live(is));
+    for (line, slot) in (0u32..).zip(was.transcript.lines()) {
+        if live_before.contains(&line) {
+            continue;
+        }
+        match alignment.new_of(line as usize) {
+            Some(new) if was.transcript.line(line) == is.transcript.line(new as u32) => {
+                counts.kept += 1
+            }
+            Some(_) => counts.edited += 1,
+            None => {
+                let messages = u64::from(slot.kind == LineKind::Message);
+                let number = was.number(line);
+                match counts.dropped.last_mut() {
+                    Some(run) if run.line + run.lines == number => {
+                        run.lines += 1;
+                        run.messages += messages;
+                    }
+                    Some(_) | None => counts.dropped.push(LineRun {
+                        line: number,
+                        lines: 1,
+                        messages,
+                    }),
+                }
+            }
+        }
+    }
+    let news = 0..is.transcript.lines().len();
+    let added = news
+        .filter(|line| alignment.old_of(*line).is_none() && !live_now.contains(&(*line as u32)));
+    counts.inserted += added.count() as u64;
+}
+
+/// Which lines are the same ones.
+pub(super) fn aligned(was: &Side<'_>, is: &Side<'_>) -> Alignment {
+    let lines = |side: &Side<'_>| 0..side.transcript.lines().len() as u32;
+    let bytes = |side: &Side<'_>| -> Vec<Option<u64>> {
+        let key = |line| Some(hash(&[side.transcript.line(line)]));
+        lines(side).map(key).collect()
+    };
+    let ids = |side: &Side<'_>| -> Vec<Option<u64>> {
+        let key = |line: u32| {
+            let id = side.transcript.links().get(line as usize)?.id;
+            let id = side.transcript.bytes(line, id);
+            // A summary can have the id of a line that it replaces.
+            let is_summary = side.transcript.links()[line as usize].is_summary;
+            (!id.is_empty() && !is_summary).then(|| hash(&[id]))
+        };
+        lines(side).map(key).collect()
+    };
+    let mut alignment = Alignment::new(was.transcript.lines().len(), is.transcript.lines().len());
+    alignment.pass(&bytes(was), &bytes(is));
+    alignment.pass(&ids(was), &ids(is));
+    let kind = |side: &Side<'_>, line: usize| side.transcript.lines()[line].kind;
+    for gap in alignment.gaps() {
+        let kinds = gap.old.clone().zip(gap.new.clone());
+        let alike = kinds
+            .clone()
+            .all(|(old, new)| kind(was, old) == kind(is, new));
+        if gap.old.len() == gap.new.len() && alike {
+            kinds.for_each(|(old, new)| alignment.pair(old, new));
+        }
+    }
+    alignment
+}
+
+/// The lines of all live windows.
+fn live(side: &Side<'_>) -> IdSet<u32> {
+    let windows = side.transcript.conversations.iter();
+    windows
+        .flat_map(|window| window.all_lines())
+        .copied()
+        .collect()
+}

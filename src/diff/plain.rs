@@ -1,0 +1,97 @@
+//! A transcript as text that can be compared line by line: what `git diff` shows of a transcript.
+//!
+//! A heading for each message, then what it says. No ids, times or links, and no numbers of lines or messages, so that what comes
+//! before a message does not change it. Nothing in it steers a terminal.
+
+use crate::facts::Earlier;
+use crate::format::{Format, Layout, Warnings};
+use crate::scan::unescape;
+use crate::text::{lossy, printable};
+use crate::transcript::{Block, BlockKind, Conversation, ConversationId, Transcript};
+
+use super::{Source, parts};
+
+/// Writes the live windows of a transcript, piece by piece.
+pub fn plain(source: Source<'_>, earlier: &Earlier, mut write: impl FnMut(&str)) {
+    let Source { format, .. } = source;
+    for part in parts(source) {
+        let transcript = read(format, part.bytes, part.first_line);
+        for conversation in &transcript.conversations {
+            let mut heading = match (source.layout, &conversation.id) {
+                (Layout::Line, _) => Some("== conversation".to_owned()),
+                (Layout::File, ConversationId::Main) => None,
+                (Layout::File, ConversationId::Sidechain(_) | ConversationId::Line(_)) => {
+                    Some("== sidechain".to_owned())
+                }
+            };
+            if let Some(heading) = heading.take().filter(|_| !conversation.messages.is_empty()) {
+                write(&format!("{heading}\n\n"));
+            }
+            messages(&transcript, conversation, earlier, &mut write);
+        }
+    }
+}
+
+fn read(format: Format, bytes: &[u8], first_line: u64) -> Transcript<'_> {
+    format.read(bytes, first_line, &mut Warnings::default())
+}
+
+fn messages(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    earlier: &Earlier,
+    write: &mut impl FnMut(&str),
+) {
+    use crate::facts::MessageOrigin::{Acknowledgement, Session, Summary};
+    let origins = earlier.origins(transcript, conversation);
+    for (message, origin) in conversation.messages.iter().zip(origins) {
+        let role = message.role.name();
+        let what = match origin {
+            Summary => "summary",
+            Acknowledgement | Session => role,
+        };
+        for block in conversation.blocks(message) {
+            let block = transcript.block(*block);
+            let name = lossy(unescape(transcript.bytes(block.line, block.tool)));
+            let tool = match name.is_empty() {
+                true => String::new(),
+                false => format!(" {}", printable(&name)),
+            };
+            let kind = match block.kind {
+                BlockKind::Text => String::new(),
+                BlockKind::Image
+                | BlockKind::Document
+                | BlockKind::Thinking
+                | BlockKind::Redacted
+                | BlockKind::Call
+                | BlockKind::Result
+                | BlockKind::Server
+                | BlockKind::Attachment
+                | BlockKind::Other => format!(" {}{tool}", block.kind.name()),
+            };
+            write(&format!("## {what}{kind}\n"));
+            for line in said(transcript, block).lines() {
+                write(&printable(line));
+                write("\n");
+            }
+            write("\n");
+        }
+    }
+}
+
+/// What a block says: its texts, or its JSON.
+fn said(transcript: &Transcript<'_>, block: &Block) -> String {
+    match block.kind {
+        BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
+            transcript.said(block).into_owned()
+        }
+        BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {
+            let content = transcript.bytes(block.line, block.content);
+            lossy(content.into()).into_owned()
+        }
+        // A picture's bytes say nothing to a reader.
+        BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => {
+            String::new()
+        }
+    }
+}
