@@ -86,6 +86,31 @@ impl<'s> Input<'s> {
                 (Box::new(file), Some(metadata.len()), Some(stamp))
             }
         };
+        Input::of(reader, size, stamp, path, stop, share)
+    }
+
+    /// The same for a file's bytes that are in memory; errors name `path`.
+    ///
+    /// # Errors
+    /// If it cannot be unpacked, or is too large.
+    pub(super) fn of_bytes(
+        bytes: &'s [u8],
+        path: &'s Path,
+        stop: &'s AtomicUsize,
+        share: Share<'s>,
+    ) -> Result<Self> {
+        let size = Some(bytes.len() as u64);
+        Input::of(Box::new(bytes), size, None, path, stop, share)
+    }
+
+    fn of(
+        reader: Box<dyn Read + 's>,
+        size: Option<u64>,
+        stamp: Option<Stamp>,
+        path: &'s Path,
+        stop: &'s AtomicUsize,
+        share: Share<'s>,
+    ) -> Result<Self> {
         let mut input = Input {
             path,
             reader,
