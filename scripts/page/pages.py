@@ -80,6 +80,11 @@ def others(root, ctxpack, room):
             name = f"{command}-{folder}"
             run(ctxpack, room, command, folder, "--report", f"{name}.html")
             pages[name] = room / f"{name}.html"
+    session = next((room / "one").rglob("*.jsonl")).relative_to(room)
+    for name, policies in {"diff": ["auto"], "diff-policies": ["auto", "reset"]}.items():
+        flags = [flag for policy in policies for flag in ("--policy", policy)]
+        run(ctxpack, room, "diff", *flags, "--set", "summary.when=always", session, "--report", f"{name}.html")
+        pages[name] = room / f"{name}.html"
     return pages
 
 
@@ -119,5 +124,15 @@ def hostile(ctxpack, room):
         (folder / f"{n:02} bad {name}.jsonl").write_text(f"{payload}\n" * 3)
     page = room / "hostile.html"
     run(ctxpack, room, "compact", "hostile", "-n", "--report", "hostile.html")
+    assert page.read_text().count("ran=1") > 300, "the payloads are not in the page"
+    return page
+
+
+def hostile_diff(ctxpack, room):
+    """The same in one session, and what a policy makes of it: in words, replaced results and a summary."""
+    sessions = [path for path in sorted((room / "hostile").iterdir()) if " bad " not in path.name]
+    (room / "all.jsonl").write_text("".join(path.read_text() for path in sessions))
+    page = room / "hostile-diff.html"
+    run(ctxpack, room, "diff", "--policy", "auto", "--set", "summary.when=always", "all.jsonl", "--report", page.name)
     assert page.read_text().count("ran=1") > 300, "the payloads are not in the page"
     return page

@@ -5,6 +5,7 @@
 mod check;
 mod compact;
 mod config;
+mod diff;
 mod eval;
 mod gc;
 mod help;
@@ -101,6 +102,7 @@ enum Command {
     Verify(verify::Verify),
     Undo(undo::Undo),
     Check(check::Check),
+    Diff(Box<diff::Diff>),
     Gc(gc::Gc),
     Policy(policy::PolicyCommand),
     Config(policy::ConfigCommand),
@@ -303,6 +305,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Verify(args) => args.run(&context),
         Command::Undo(args) => args.run(&context),
         Command::Check(args) => args.run(&context),
+        Command::Diff(args) => args.run(&context),
         Command::Gc(args) => args.run(&context),
         Command::Policy(args) => args.run(&context),
         Command::Config(args) => args.run(),

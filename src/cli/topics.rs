@@ -39,11 +39,13 @@ pub(super) enum Topic {
     Measuring,
     /// Checks in continuous integration.
     Ci,
+    /// What `diff` compares and shows, and how git calls it.
+    Diff,
 }
 
 impl Topic {
     /// All of them, as they are listed.
-    pub(super) const ALL: [Topic; 14] = [
+    pub(super) const ALL: [Topic; 15] = [
         Topic::Policies,
         Topic::Keys,
         Topic::Formats,
@@ -58,6 +60,7 @@ impl Topic {
         Topic::Hooks,
         Topic::Measuring,
         Topic::Ci,
+        Topic::Diff,
     ];
 
     /// The topic of this name.
@@ -82,6 +85,7 @@ impl Topic {
             Topic::Hooks => "hooks",
             Topic::Measuring => "measuring",
             Topic::Ci => "ci",
+            Topic::Diff => "diff",
         }
     }
 
@@ -102,6 +106,7 @@ impl Topic {
             Topic::Hooks => include_str!("topics/hooks.md"),
             Topic::Measuring => include_str!("topics/measuring.md"),
             Topic::Ci => include_str!("topics/ci.md"),
+            Topic::Diff => include_str!("topics/diff.md"),
         }
     }
 
@@ -130,7 +135,8 @@ impl Topic {
             | Topic::Stores
             | Topic::Hooks
             | Topic::Measuring
-            | Topic::Ci => Cow::Borrowed(self.file()),
+            | Topic::Ci
+            | Topic::Diff => Cow::Borrowed(self.file()),
         })
     }
 }

@@ -16,6 +16,7 @@ use crate::outcome::{NotRead, Outcome, Totals};
 mod cells;
 mod columns;
 mod csv;
+mod diff;
 mod done;
 mod eval;
 mod html;
@@ -33,6 +34,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use diff::{
+    Compared, ComparisonReport, DiffReport, Paint, write_comparison, write_comparison_json,
+    write_comparison_stat, write_diff, write_diff_json, write_diff_stat,
+};
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
 pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
 pub use screen::{Ink, Screen};
@@ -55,6 +60,7 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
             &b"input,output,format,status,"[..],
             b"path,format,status,",
             b"path,session,",
+            b"path,conversation,",
         ]
         .iter()
         .any(|head| bytes.starts_with(head)),

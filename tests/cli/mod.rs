@@ -12,6 +12,7 @@ mod check;
 mod config;
 #[cfg(unix)]
 mod controls;
+mod diff;
 mod errors;
 mod eval;
 mod gc;

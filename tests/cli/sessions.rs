@@ -301,6 +301,11 @@ fn a_fork_is_a_session_of_its_own() {
     run(&place, &format!("undo {id}"))
         .exits(2)
         .says(&["nothing to undo", "remove the fork"]);
+    let shown = run(&place, &format!("diff {id}")).exits(0).text();
+    assert!(
+        shown.contains("\n~ cleared ") || shown.contains("\n- summarised "),
+        "{shown}"
+    );
     place.append(&claude_file(&id), "{}\n");
     run(&place, "compact --fork 5c03")
         .exits(3)

@@ -12,7 +12,7 @@ use crate::report::PolicyRef;
 pub(super) const STYLE: &str = include_str!("page.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
 /// What the content policy allows: SHA-256 of the two, in base 64.
-pub(super) const STYLE_HASH: &str = "UhJJ91qEzLsOG0tqQnDUsAwSMLf0vxDaYh5FsyJz1nk=";
+pub(super) const STYLE_HASH: &str = "k1UvKS9qpVgXG2YC85Kv+XWPAIXSzZlj9V0vid8cDok=";
 pub(super) const SCRIPT_HASH: &str = "Bf34Shwa2w0dKiBFMszPynNfbly9oSjwYgJkDLgavhA=";
 
 /// Without a script, this many rows are shown.

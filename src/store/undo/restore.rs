@@ -206,6 +206,20 @@ impl Found {
         Ok(Undone { lost, ..done })
     }
 
+    /// Writes the original bytes to `to` and changes nothing else; for a fork, those of the session that it was made from. What was
+    /// appended since does not matter.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Found::restore`] about the original.
+    pub fn original(&self, to: &mut dyn Write) -> Result<()> {
+        let (source, original) = match &self.state {
+            State::AlreadyOriginal(written) => (Source::File, written.clone()),
+            State::Compacted | State::Grown(_) => self.source()?,
+        };
+        self.pour(source, &original, to)
+    }
+
     /// Restores the offloads that the original refers to and that a later clean-up has moved into the archive.
     fn put_back_offloads(&self) -> Result<()> {
         let store = Store::new(&self.root, Durability::Durable);

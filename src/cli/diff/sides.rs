@@ -1,0 +1,339 @@
+//! What is compared: two files; a file and its original; a file and what policies make of it, in memory.
+//!
+//! Reasons come from the report of the run that wrote the new file, if it is beside it and names the hashes of both.
+
+use std::path::{Path, PathBuf};
+
+use super::super::compact::{policy_ref, stats_beside};
+use super::super::config::{KeyArgs, PolicyArgs};
+use super::super::replay::asking_nobody;
+use super::super::{Context, scripted_answers};
+use crate::artifacts::Replies;
+use crate::batch::{Loaded, Loading, compact_bytes};
+use crate::diff::{Differ, Source};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Detected, Format, Layout};
+use crate::outcome::{NoticeLevel, Notices, Outcome, path_text};
+use crate::pipeline::Pipeline;
+use crate::plan::Keeping;
+use crate::policy::{self, Effective, Setting};
+use crate::report::{Compared, ComparisonReport, DiffReport, PolicyRef, Report, read};
+use crate::store::undo::{State, Undo};
+use crate::store::{FOLDER, read_regular};
+use crate::text::{printable, shown_path};
+
+/// A larger report beside a file is not read.
+const MOST_STATS: u64 = 256 << 20;
+/// The report at the top of an output folder.
+const STATS_OF_FOLDER: &str = "ctxpack.stats.json";
+
+/// How files are read and policies found.
+pub(super) struct Input<'a> {
+    pub(super) loading: Loading<'a>,
+    pub(super) keys: &'a KeyArgs,
+    pub(super) store: Option<&'a Path>,
+    /// The report that the user named.
+    pub(super) stats: Option<&'a Path>,
+}
+
+/// What a report says of a new file.
+struct Record {
+    path: PathBuf,
+    policy: PolicyRef,
+    outcome: Outcome,
+}
+
+/// The transcripts of a file that was read, if it is of a known format.
+pub(super) fn source(loaded: &Loaded) -> Option<Source<'_>> {
+    match loaded.detected {
+        Detected::Known(format, layout) => Some(of(&loaded.bytes, format, layout)),
+        Detected::Unsupported(_) => None,
+    }
+}
+
+fn of(bytes: &[u8], format: Format, layout: Layout) -> Source<'_> {
+    Source {
+        bytes,
+        format,
+        layout,
+    }
+}
+
+impl Input<'_> {
+    /// Two files.
+    pub(super) fn two(
+        &self,
+        context: &Context,
+        old: &Path,
+        new: &Path,
+        policy: Option<&String>,
+    ) -> Result<DiffReport> {
+        let (was, is) = (self.loading.file(old)?, self.loading.file(new)?);
+        self.diff(context, (&path_text(old), &was), (new, &is), policy)
+    }
+
+    /// A compacted file and its original; an original, with its compacted form beside it.
+    pub(super) fn with_original(&self, context: &Context, file: &Path) -> Result<DiffReport> {
+        let mut undo = Undo::new(self.store.map(Path::to_owned));
+        let found = undo.find(file).map_err(|error| match error.kind {
+            ErrorKind::Store => {
+                error.hint("name both files: ctxpack diff OLD NEW; or the store with --store")
+            }
+            _ => error,
+        })?;
+        if let State::AlreadyOriginal(_) = found.state() {
+            let beside = compacted_beside(file).filter(|path| path.is_file());
+            return match beside {
+                Some(new) => self.two(context, file, &new, None),
+                None => Err(Error::new(
+                    ErrorKind::Usage,
+                    "this file is an original, and no compacted form is beside it",
+                )
+                .at(file)
+                .hint("name both files: ctxpack diff OLD NEW")),
+            };
+        }
+        let mut bytes = Vec::new();
+        found.original(&mut bytes)?;
+        let was = self.loading.bytes(file, &bytes)?;
+        drop(bytes);
+        let is = self.loading.file(file)?;
+        let name = format!("the original of {}", path_text(file));
+        self.diff(context, (&name, &was), (file, &is), None)
+    }
+
+    /// A file, and what a policy makes of it.
+    pub(super) fn compacted(&self, file: &Path, policy: &str) -> Result<DiffReport> {
+        let loaded = self.loading.file(file)?;
+        let input = self.known(file, &loaded)?;
+        let (effective, replies) = self.policy(Some(policy))?;
+        let (outcome, output) = self.compact(file, &loaded, &effective, replies)?;
+        let differ = Differ::new(&effective.policy)?;
+        let new = of(&output, input.format, input.layout);
+        let diff = differ.diff(input, new, &outcome.conversations);
+        let name = format!("{} by {}", path_text(file), effective.policy.name);
+        let sides = [
+            compared(&path_text(file), Some(&loaded.hash), &loaded.bytes),
+            compared(&name, None, &output),
+        ];
+        Ok(DiffReport::new(
+            policy_ref(&effective),
+            differ.estimator(),
+            input.format.name(),
+            sides,
+            None,
+            diff,
+        ))
+    }
+
+    /// What two policies make of a file. Tokens are counted as the first one does.
+    pub(super) fn policies(&self, file: &Path, policies: [&String; 2]) -> Result<ComparisonReport> {
+        let loaded = self.loading.file(file)?;
+        let input = self.known(file, &loaded)?;
+        let [first, second] = policies;
+        let (first, replies) = self.policy(Some(first))?;
+        let (left, left_bytes) = self.compact(file, &loaded, &first, replies)?;
+        let (second, replies) = self.policy(Some(second))?;
+        let (right, right_bytes) = self.compact(file, &loaded, &second, replies)?;
+        let differ = Differ::new(&first.policy)?;
+        let output = |bytes| of(bytes, input.format, input.layout);
+        let comparison = differ.outputs(
+            input,
+            [output(&left_bytes), output(&right_bytes)],
+            [&left.conversations, &right.conversations],
+        );
+        Ok(ComparisonReport::new(
+            [policy_ref(&first), policy_ref(&second)],
+            differ.estimator(),
+            input.format.name(),
+            compared(&path_text(file), Some(&loaded.hash), &loaded.bytes),
+            comparison,
+        ))
+    }
+
+    fn diff(
+        &self,
+        context: &Context,
+        (old, was): (&str, &Loaded),
+        (new, is): (&Path, &Loaded),
+        policy: Option<&String>,
+    ) -> Result<DiffReport> {
+        let newer = self.known(new, is)?;
+        let older = self.known(Path::new(old), was)?;
+        if older.format != newer.format || older.layout != newer.layout {
+            let message = format!(
+                "{} is of the format {}, and this file of {}: they cannot be compared",
+                printable(old),
+                older.format.name(),
+                newer.format.name()
+            );
+            return Err(Error::new(ErrorKind::Usage, message)
+                .at(new)
+                .hint("compare a transcript with its own compacted form"));
+        }
+        let record = self.record(new, &was.hash, &is.hash)?;
+        let (policy, is_own) = match (policy, &record) {
+            (Some(policy), _) => (self.policy(Some(policy))?.0, true),
+            (None, Some(record)) => match recorded(&record.policy)? {
+                Some(effective) => (effective, true),
+                None => (self.policy(None)?.0, false),
+            },
+            (None, None) => (self.policy(None)?.0, true),
+        };
+        if !is_own {
+            let mut notices = Notices::default();
+            notices.add(
+                NoticeLevel::Warning,
+                "policy_unknown",
+                "tokens are counted by another policy than the one of the report",
+                Some("name it: --policy FILE"),
+                (&path_text(new), None),
+            );
+            context.notices(notices);
+        }
+        let differ = Differ::new(&policy.policy)?;
+        let told = record
+            .as_ref()
+            .map_or(&[][..], |record| &record.outcome.conversations);
+        let diff = differ.diff(older, newer, told);
+        Ok(DiffReport::new(
+            policy_ref(&policy),
+            differ.estimator(),
+            newer.format.name(),
+            [
+                compared(old, Some(&was.hash), &was.bytes),
+                compared(&path_text(new), Some(&is.hash), &is.bytes),
+            ],
+            record.map(|record| path_text(&record.path)),
+            diff,
+        ))
+    }
+
+    /// The transcripts of a file, or why there are none.
+    fn known<'l>(&self, path: &Path, loaded: &'l Loaded) -> Result<Source<'l>> {
+        match &loaded.detected {
+            Detected::Known(format, layout) => Ok(of(&loaded.bytes, *format, *layout)),
+            Detected::Unsupported(why) => Err(Error::new(ErrorKind::Unsupported, why.to_string())
+                .at(path)
+                .hint("`ctxpack help formats` lists what is read; --input-format NAME reads a file as one of them")),
+        }
+    }
+
+    /// The policy of that name, or the one in effect here. It asks no server.
+    fn policy(&self, name: Option<&str>) -> Result<(Effective, Replies)> {
+        let args = PolicyArgs {
+            policy: name.map(str::to_owned),
+            keys: self.keys.clone(),
+        };
+        let chosen = args.resolve()?;
+        let effective = asking_nobody(chosen.effective, "diff")?;
+        let replies = scripted_answers(chosen.file.as_deref(), &effective.policy)?;
+        Ok((effective, replies))
+    }
+
+    /// Compacts a file in memory. What a policy would move to a store counts as moved.
+    fn compact(
+        &self,
+        file: &Path,
+        loaded: &Loaded,
+        effective: &Effective,
+        replies: Replies,
+    ) -> Result<(Outcome, Vec<u8>)> {
+        let pipeline = Pipeline::new(&effective.policy, Keeping::Store)?.with_replies(replies);
+        Ok(compact_bytes(file, &loaded.bytes, &pipeline, None))
+    }
+
+    /// What a report says of the run from one hash to the other: the report that the user named, else the one beside the new
+    /// file or at the top of the folder that holds its store.
+    fn record(&self, new: &Path, old_hash: &str, new_hash: &str) -> Result<Option<Record>> {
+        if let Some(path) = self.stats {
+            let found = record_in(path, old_hash, new_hash)?;
+            return found.map(Some).ok_or_else(|| {
+                Error::new(
+                    ErrorKind::Usage,
+                    "this report says nothing of a run from the one file to the other",
+                )
+                .at(path)
+                .hint("name the report of the run that wrote NEW, or leave --stats out")
+            });
+        }
+        let beside = stats_beside(&path_text(new));
+        let above = new
+            .ancestors()
+            .skip(1)
+            .map(|folder| match folder.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => folder,
+            });
+        let top = above
+            .filter(|folder| folder.join(FOLDER).is_dir())
+            .map(|folder| folder.join(STATS_OF_FOLDER));
+        for path in [beside]
+            .into_iter()
+            .chain(top)
+            .filter(|path| path.is_file())
+        {
+            // Nobody named it, so whatever else it is does not matter.
+            if let Ok(Some(record)) = record_in(&path, old_hash, new_hash) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn record_in(path: &Path, old_hash: &str, new_hash: &str) -> Result<Option<Record>> {
+    let report: Report = read::read(path, &read_regular(path, MOST_STATS)?)?;
+    let policy = report.head().policy().clone();
+    let mut files = report.into_files().into_iter();
+    let outcome = files.find(|file| {
+        file.hash_before.as_deref() == Some(old_hash)
+            && file.hash_after.as_deref() == Some(new_hash)
+    });
+    Ok(outcome.map(|outcome| Record {
+        path: path.to_owned(),
+        policy,
+        outcome,
+    }))
+}
+
+/// The policy that a report names, if presets and what the report says was set give its hash.
+fn recorded(named: &PolicyRef) -> Result<Option<Effective>> {
+    let set = named.overrides.iter().map(|set| Setting {
+        key: set.key.clone(),
+        value: match &set.value {
+            serde_json::Value::String(text) => text.clone(),
+            value => value.to_string(),
+        },
+        origin: set.origin.clone(),
+    });
+    let settings: Vec<Setting> = set.collect();
+    for preset in policy::presets()? {
+        // What this preset does not take was not set on it.
+        let Ok(effective) = policy::resolve(preset, &settings) else {
+            continue;
+        };
+        if effective.hash == named.hash {
+            return Ok(Some(effective));
+        }
+    }
+    Ok(None)
+}
+
+fn compared(path: &str, hash: Option<&str>, bytes: &[u8]) -> Compared {
+    Compared {
+        path: path.to_owned(),
+        hash: hash.map(str::to_owned),
+        bytes: bytes.len() as u64,
+    }
+}
+
+/// `in.jsonl` → `in.compact.jsonl`
+fn compacted_beside(file: &Path) -> Option<PathBuf> {
+    let name = shown_path(Path::new(file.file_name()?));
+    let endings = [".jsonl.gz", ".jsonl.zst", ".jsonl"];
+    let (stem, ending) = endings
+        .iter()
+        .find_map(|ending| Some((name.strip_suffix(ending)?, ending)))?;
+    Some(file.with_file_name(format!("{stem}.compact{ending}")))
+}

@@ -1,0 +1,132 @@
+//! What two policies make of the same messages, for people: where they differ, and what each keeps.
+
+use std::io::{self, Write};
+
+use super::listing::cut;
+use super::paint::{Meaning, Paint};
+use super::{ComparisonReport, change, share};
+use crate::diff::compare::{AddedComparison, ConversationComparison, RowComparison};
+use crate::text::{count, printable, thousands};
+
+/// So many characters of a message's words are shown at least.
+const LEAST_WORDS: usize = 20;
+
+/// Writes the listing with rows of at most `width` characters; texts are not cut.
+///
+/// # Errors
+/// The writer's.
+pub fn write(
+    report: &ComparisonReport,
+    width: usize,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let compared = &report.comparison;
+    let before = compared.tokens_before;
+    let [first, second] = report.names().map(printable);
+    let heads = [("---", Meaning::Gone), ("+++", Meaning::New)];
+    for (((mark, meaning), name), after) in heads
+        .iter()
+        .zip([&first, &second])
+        .zip(compared.tokens_after)
+    {
+        let head = format!(
+            "{mark} {name}: {}, {} tokens ({})",
+            printable(&report.input.path),
+            change(before, after),
+            share(before, after)
+        );
+        writeln!(out, "{}", paint.line(*meaning, &head))?;
+    }
+    if compared.conversations.is_empty() {
+        return writeln!(out, "both policies make the same of every message");
+    }
+    for conversation in &compared.conversations {
+        one(conversation, [&first, &second], width, paint, out)?;
+    }
+    Ok(())
+}
+
+fn one(
+    conversation: &ConversationComparison,
+    names: [&str; 2],
+    width: usize,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let [left, right] = conversation.tokens_after;
+    let head = format!(
+        "@@ {}: {} tokens, {} by {}, {} by {}",
+        printable(&conversation.id),
+        thousands(conversation.tokens_before),
+        thousands(left),
+        names[0],
+        thousands(right),
+        names[1]
+    );
+    writeln!(out, "{}", paint.line(Meaning::Place, &head))?;
+    for row in &conversation.rows {
+        message(row, width, paint, out)?;
+    }
+    for added in &conversation.added {
+        new(added, names, paint, out)?;
+    }
+    Ok(())
+}
+
+fn message(row: &RowComparison, width: usize, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let [left, right] = row.fates.map(|fate| fate.name());
+    let tools: Vec<_> = row.tools.iter().map(|tool| printable(tool)).collect();
+    let [fewer, more] = row.tokens_after;
+    let head = format!(
+        "~ line {:<6} {:<9} {} {left} | {right}, {} | {} of {} tokens  ",
+        row.old.line,
+        row.role.name(),
+        cut(&tools.join(" "), 24),
+        thousands(fewer),
+        thousands(more),
+        thousands(row.tokens_before),
+    );
+    let room = width.saturating_sub(head.chars().count()).max(LEAST_WORDS);
+    let meaning = match fewer.cmp(&more) {
+        std::cmp::Ordering::Less => Meaning::New,
+        std::cmp::Ordering::Equal => Meaning::Changed,
+        std::cmp::Ordering::Greater => Meaning::Gone,
+    };
+    let text = format!("{head}{}", cut(&row.words, room));
+    writeln!(out, "{}", paint.line(meaning, text.trim_end()))?;
+    lines(&row.texts, paint, out)
+}
+
+/// A message that the input does not have.
+fn new(
+    added: &AddedComparison,
+    names: [&str; 2],
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let has = added.new.map(|at| at.is_some());
+    let [left, right] = added.tokens_after.map(|tokens| count(tokens, "token"));
+    let what = added.fate.name();
+    let head = match has {
+        [true, true] => format!("  {what}: {left} by {}, {right} by {}", names[0], names[1]),
+        [true, false] => format!("  {what}: only by {}, {left}", names[0]),
+        [false, _] => format!("  {what}: only by {}, {right}", names[1]),
+    };
+    writeln!(out, "{}", paint.line(Meaning::Place, &head))?;
+    for (name, restored) in names.iter().zip(&added.restored) {
+        for header in restored {
+            writeln!(out, "  restored by {name}: {}", printable(header))?;
+        }
+    }
+    lines(&added.text, paint, out)
+}
+
+/// The lines of a unified diff.
+fn lines(lines: &[String], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    for line in lines {
+        let shown = format!("    {}", printable(line));
+        writeln!(out, "{}", paint.line(Meaning::of_line(line), &shown))?;
+    }
+    Ok(())
+}

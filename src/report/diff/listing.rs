@@ -1,0 +1,264 @@
+//! A diff for people: each message that is not as it was, in its order, with the text of what is new in full.
+
+use std::io::{self, Write};
+
+use super::paint::{Meaning, Paint};
+use super::{DiffReport, change, share, sign};
+use crate::diff::{Change, ConversationDiff, Fate, LineCounts, Row};
+use crate::text::{count, printable, thousands};
+use crate::transcript::BlockKind;
+
+/// So many characters of a line are the least that is shown of a message's words.
+const LEAST_WORDS: usize = 20;
+/// So many lines of a text that took the place of a part are shown.
+const REPLACEMENT_LINES: usize = 6;
+/// A part that most changes are of.
+const RESULT: &str = BlockKind::Result.name();
+
+/// Writes the listing with rows of at most `width` characters; texts of new messages are not cut.
+///
+/// # Errors
+/// The writer's.
+pub fn write(
+    report: &DiffReport,
+    width: usize,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let diff = &report.diff;
+    let line =
+        |meaning, text: &str, out: &mut dyn Write| writeln!(out, "{}", paint.line(meaning, text));
+    line(
+        Meaning::Gone,
+        &format!("--- {}", printable(&report.old.path)),
+        out,
+    )?;
+    line(
+        Meaning::New,
+        &format!("+++ {}", printable(&report.new.path)),
+        out,
+    )?;
+    if diff.is_same() {
+        return writeln!(
+            out,
+            "no message has changed: {}",
+            count(diff.messages_before, "message")
+        );
+    }
+    for conversation in &diff.conversations {
+        if conversation.rows.iter().all(|row| row.fate == Fate::Kept) {
+            let head = format!(
+                "@@ {}: the same {}, {}",
+                printable(&conversation.id),
+                count(conversation.messages_after, "message"),
+                count(conversation.tokens_after, "token")
+            );
+            line(Meaning::Faint, &head, out)?;
+            continue;
+        }
+        let head = format!(
+            "@@ {}: {} tokens ({}), {} messages",
+            printable(&conversation.id),
+            change(conversation.tokens_before, conversation.tokens_after),
+            share(conversation.tokens_before, conversation.tokens_after),
+            change(conversation.messages_before, conversation.messages_after),
+        );
+        line(Meaning::Place, &head, out)?;
+        rows(conversation, width, paint, out)?;
+    }
+    outside(&diff.outside, out)?;
+    writeln!(
+        out,
+        "{} tokens ({}), {} messages; {}, tokens by {}",
+        change(diff.tokens_before, diff.tokens_after),
+        share(diff.tokens_before, diff.tokens_after),
+        change(diff.messages_before, diff.messages_after),
+        report.format,
+        report.estimator
+    )
+}
+
+fn rows(
+    conversation: &ConversationDiff,
+    width: usize,
+    paint: Paint,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let widest = |of: fn(&Row) -> String| {
+        let rows = conversation
+            .rows
+            .iter()
+            .filter(|row| row.fate != Fate::Kept);
+        rows.map(|row| of(row).chars().count()).max().unwrap_or(0)
+    };
+    let (of_tools, of_tokens) = (widest(tools), widest(tokens));
+    let mut reason: Option<&str> = None;
+    for run in conversation
+        .rows
+        .chunk_by(|a, b| a.fate == Fate::Kept && b.fate == Fate::Kept)
+    {
+        if run[0].fate == Fate::Kept {
+            let kept: u64 = run.iter().map(|row| row.tokens_after).sum();
+            let text = format!(
+                "  … {}, {} tokens",
+                count(run.len() as u64, "kept message"),
+                thousands(kept)
+            );
+            writeln!(out, "{}", paint.line(Meaning::Faint, &text))?;
+            continue;
+        }
+        for row in run {
+            // A reason that is that of many messages is said once.
+            let why = row.reason.as_deref().filter(|why| reason != Some(why));
+            if row.old.is_some() {
+                reason = row.reason.as_deref();
+            }
+            if let Some(why) = why.filter(|_| is_gone(row.fate)) {
+                writeln!(
+                    out,
+                    "{}",
+                    paint.line(
+                        Meaning::Faint,
+                        &format!("  {}: {}", row.fate.name(), printable(why))
+                    )
+                )?;
+            }
+            let head = format!(
+                "{} {:<10} line {:<6} {:<9} {:<of_tools$} {:>of_tokens$}  ",
+                sign(row.fate),
+                row.fate.name(),
+                row.old.or(row.new).map_or(0, |at| at.line),
+                row.role.name(),
+                tools(row),
+                tokens(row),
+            );
+            let room = width.saturating_sub(head.chars().count()).max(LEAST_WORDS);
+            let words = match row.fate {
+                // Its text follows.
+                Fate::Summary | Fate::Acknowledgement | Fate::Inserted => String::new(),
+                Fate::Kept | Fate::Cleared | Fate::Offloaded | Fate::Demoted => {
+                    cut(&row.words, room)
+                }
+                Fate::Edited | Fate::Summarised | Fate::Dropped => cut(&row.words, room),
+            };
+            let text = format!("{head}{words}");
+            writeln!(
+                out,
+                "{}",
+                paint.line(Meaning::of(row.fate), text.trim_end())
+            )?;
+            changes(&row.changes, width, paint, out)?;
+            new_text(row, paint, out)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a whole message has left.
+fn is_gone(fate: Fate) -> bool {
+    match fate {
+        Fate::Summarised | Fate::Dropped => true,
+        Fate::Kept | Fate::Cleared | Fate::Offloaded | Fate::Demoted | Fate::Edited => false,
+        Fate::Summary | Fate::Acknowledgement | Fate::Inserted => false,
+    }
+}
+
+/// What became of each part, with the text that is there now.
+fn changes(changes: &[Change], width: usize, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    for change in changes {
+        let why = change.reason.as_deref().map(printable);
+        let tool = change
+            .tool
+            .as_deref()
+            .map(|tool| format!(" of {}", printable(tool)));
+        let part = format!(
+            "{}{}, {} tokens, {}",
+            change.part,
+            tool.unwrap_or_default(),
+            super::change(change.tokens_before, change.tokens_after),
+            change.fate.name()
+        );
+        // The line of the message says the rest of an only result.
+        let head = match (changes.len(), change.part, why) {
+            (1, RESULT, why) => why.map(|why| format!("      {why}")),
+            (_, _, Some(why)) => Some(format!("      {part}: {why}")),
+            (_, _, None) => Some(format!("      {part}")),
+        };
+        if let Some(head) = head {
+            writeln!(out, "{}", paint.line(Meaning::Faint, &head))?;
+        }
+        let text = change.text.as_deref().unwrap_or_default();
+        for line in text.lines().take(REPLACEMENT_LINES) {
+            let line = format!(
+                "    + {}",
+                cut(line, width.saturating_sub(6).max(LEAST_WORDS))
+            );
+            writeln!(out, "{}", paint.line(Meaning::New, &line))?;
+        }
+        let more = text.lines().count().saturating_sub(REPLACEMENT_LINES);
+        if more > 0 {
+            writeln!(out, "    … {}", count(more as u64, "more line"))?;
+        }
+    }
+    Ok(())
+}
+
+/// All that a new message says, and what was restored in it.
+fn new_text(row: &Row, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+    let Some(text) = &row.text else { return Ok(()) };
+    for line in text.lines() {
+        writeln!(
+            out,
+            "{}",
+            paint.line(Meaning::New, &format!("    + {}", printable(line)))
+        )?;
+    }
+    for restored in &row.restored {
+        let line = format!("  restored: {}", printable(restored));
+        writeln!(out, "{}", paint.line(Meaning::New, &line))?;
+    }
+    Ok(())
+}
+
+/// What became of the lines that no model sees.
+fn outside(counts: &LineCounts, out: &mut dyn Write) -> io::Result<()> {
+    let dropped = counts.lines_dropped();
+    let mut parts = Vec::new();
+    if dropped > 0 {
+        let messages = count(counts.messages_dropped(), "dead message");
+        parts.push(format!("{} dropped ({messages})", thousands(dropped)));
+    }
+    for (number, what) in [(counts.edited, "edited"), (counts.inserted, "inserted")] {
+        if number > 0 {
+            parts.push(format!("{} {what}", thousands(number)));
+        }
+    }
+    match parts.is_empty() {
+        true => Ok(()),
+        false => writeln!(out, "lines that no model sees: {}", parts.join(", ")),
+    }
+}
+
+fn tools(row: &Row) -> String {
+    let tools: Vec<_> = row.tools.iter().map(|tool| printable(tool)).collect();
+    cut(&tools.join(" "), 24)
+}
+
+fn tokens(row: &Row) -> String {
+    match (row.old, row.new) {
+        (Some(_), Some(_)) => change(row.tokens_before, row.tokens_after),
+        (Some(_), None) => format!("−{}", thousands(row.tokens_before)),
+        (None, _) => format!("+{}", thousands(row.tokens_after)),
+    }
+}
+
+/// The start of a text on one line, of at most `most` characters.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let shown = printable(text);
+    if shown.chars().count() <= most {
+        return shown.into_owned();
+    }
+    let mut start: String = shown.chars().take(most.saturating_sub(1)).collect();
+    start.push('…');
+    start
+}
