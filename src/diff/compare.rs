@@ -17,7 +17,8 @@ use crate::outcome::ConversationOutcome;
 use crate::transcript::Role;
 
 use super::lines::unified;
-use super::masked::{LineDifference, Mirrors, differences};
+use super::mask::Mirrors;
+use super::masked::{LineDifference, differences};
 use super::{At, Change, ConversationDiff, Diff, Differ, Fate, Row, Source, role_name};
 
 /// How two outputs of one input differ; of each pair, the first output's comes first.

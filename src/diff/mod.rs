@@ -21,6 +21,7 @@
 //! | `stat` | rows added up by what became of them |
 //! | `lines` | a unified diff of two texts |
 //! | `compare` | two outputs of the same input |
+//! | `mask` | lines without what models read of them |
 //! | `masked` | which lines of two outputs differ by more than ids, times and links |
 //! | `plain` | a transcript as text, for `git diff` |
 
@@ -29,6 +30,7 @@ mod changes;
 pub mod compare;
 mod conversation;
 mod lines;
+mod mask;
 mod masked;
 mod outside;
 mod pairing;

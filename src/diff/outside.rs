@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-use crate::ids::IdSet;
 use crate::transcript::LineKind;
 
 use super::align::Alignment;
+use super::mask::{Masks, Mirrors};
 use super::side::{Side, hash};
 
 /// How many lines outside of the live windows became what.
@@ -22,6 +22,8 @@ pub struct LineCounts {
     pub dropped: Vec<LineRun>,
     /// Lines that only the new file has.
     pub inserted: u64,
+    /// Lines of live messages that have changed in what no model reads: a link was mended, a figure corrected.
+    pub mended: u64,
 }
 
 /// Lines of the old file, one after the other, that are gone.
@@ -38,7 +40,7 @@ pub struct LineRun {
 impl LineCounts {
     /// Whether nothing has changed.
     pub fn is_same(&self) -> bool {
-        self.edited == 0 && self.dropped.is_empty() && self.inserted == 0
+        self.edited == 0 && self.dropped.is_empty() && self.inserted == 0 && self.mended == 0
     }
 
     /// How many lines are gone.
@@ -55,9 +57,19 @@ impl LineCounts {
 /// Adds the lines of a transcript.
 pub(super) fn count(was: &Side<'_>, is: &Side<'_>, counts: &mut LineCounts) {
     let alignment = aligned(was, is);
-    let (live_before, live_now) = (live(was), live(is));
+    let (masks, masks_now) = (
+        Masks::of(was, Mirrors::Compared),
+        Masks::of(is, Mirrors::Compared),
+    );
     for (line, slot) in (0u32..).zip(was.transcript.lines()) {
-        if live_before.contains(&line) {
+        if masks.live.contains(&line) {
+            let new = alignment.new_of(line as usize).map(|new| new as u32);
+            counts.mended += u64::from(new.is_some_and(|new| {
+                let is_other = was.transcript.line(line) != is.transcript.line(new);
+                is_other
+                    && messages_on(was, line) == messages_on(is, new)
+                    && masks.masked(was, line) != masks_now.masked(is, new)
+            }));
             continue;
         }
         match alignment.new_of(line as usize) {
@@ -83,8 +95,9 @@ pub(super) fn count(was: &Side<'_>, is: &Side<'_>, counts: &mut LineCounts) {
         }
     }
     let news = 0..is.transcript.lines().len();
-    let added = news
-        .filter(|line| alignment.old_of(*line).is_none() && !live_now.contains(&(*line as u32)));
+    let added = news.filter(|line| {
+        alignment.old_of(*line).is_none() && !masks_now.live.contains(&(*line as u32))
+    });
     counts.inserted += added.count() as u64;
 }
 
@@ -121,11 +134,12 @@ pub(super) fn aligned(was: &Side<'_>, is: &Side<'_>) -> Alignment {
     alignment
 }
 
-/// The lines of all live windows.
-fn live(side: &Side<'_>) -> IdSet<u32> {
-    let windows = side.transcript.conversations.iter();
-    windows
-        .flat_map(|window| window.all_lines())
-        .copied()
-        .collect()
+/// How many whole messages are on a line, where a line can hold several.
+fn messages_on(side: &Side<'_>, line: u32) -> usize {
+    let units = side.transcript.units();
+    let first = units.partition_point(|unit| unit.line < line);
+    units[first..]
+        .iter()
+        .take_while(|unit| unit.line == line)
+        .count()
 }

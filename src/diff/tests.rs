@@ -130,11 +130,12 @@ fn what_was_summarised_is_before_the_summary() {
         (rows[4].tools.as_slice(), rows[4].words.as_str()),
         (&["Bash".to_owned()][..], "{\"command\":\"ls\"}")
     );
-    // The boundary.
+    // The boundary, and the link of the first line that stays.
     assert_eq!(
         diff.outside,
         LineCounts {
             inserted: 1,
+            mended: 1,
             ..LineCounts::default()
         }
     );

@@ -389,6 +389,20 @@ fn what_cannot_be_compared_says_why() {
     place.run("diff").exits(2);
 }
 
+#[test]
+fn an_output_that_equals_its_input_has_no_changes() {
+    let place = Place::with(&[("in.jsonl", sample().0)]);
+    place.run("compact in.jsonl --policy none").exits(0);
+    let same = place.run("diff in.compact.jsonl").exits(0).text();
+    assert!(same.contains("no message has changed"), "{same}");
+    fs::remove_file(place.path("in.compact.jsonl")).unwrap();
+    place.write("copy.jsonl", "{\"role\":\"user\",\"content\":\"x\"}\n");
+    place
+        .run("diff copy.jsonl")
+        .exits(2)
+        .says(&["no store has a record of this file"]);
+}
+
 /// Text that would clear a screen, change its title, and end a page's data.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}</script><img src=x onerror=alert(1)>\u{202e}";
 

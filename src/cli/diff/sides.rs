@@ -82,16 +82,16 @@ impl Input<'_> {
             _ => error,
         })?;
         if let State::AlreadyOriginal(_) = found.state() {
-            let beside = compacted_beside(file).filter(|path| path.is_file());
-            return match beside {
-                Some(new) => self.two(context, file, &new, None),
-                None => Err(Error::new(
-                    ErrorKind::Usage,
-                    "this file is an original, and no compacted form is beside it",
-                )
-                .at(file)
-                .hint("name both files: ctxpack diff OLD NEW")),
-            };
+            if let Some(new) = compacted_beside(file).filter(|path| path.is_file()) {
+                return self.two(context, file, &new, None);
+            }
+            // A run that had nothing to do has written it as it was.
+            if !found.is_output() {
+                let message = "this file is an original, and no compacted form is beside it";
+                return Err(Error::new(ErrorKind::Usage, message)
+                    .at(file)
+                    .hint("name both files: ctxpack diff OLD NEW"));
+            }
         }
         let mut bytes = Vec::new();
         found.original(&mut bytes)?;

@@ -233,9 +233,12 @@ fn outside(counts: &LineCounts, out: &mut dyn Write) -> io::Result<()> {
             parts.push(format!("{} {what}", thousands(number)));
         }
     }
-    match parts.is_empty() {
-        true => Ok(()),
-        false => writeln!(out, "lines that no model sees: {}", parts.join(", ")),
+    if !parts.is_empty() {
+        writeln!(out, "lines that no model sees: {}", parts.join(", "))?;
+    }
+    match counts.mended {
+        0 => Ok(()),
+        mended => writeln!(out, "links and figures mended in {}", count(mended, "line")),
     }
 }
 
