@@ -17,14 +17,14 @@ pub fn plain(source: Source<'_>, earlier: &Earlier, mut write: impl FnMut(&str))
     for part in parts(source) {
         let transcript = read(format, part.bytes, part.first_line);
         for conversation in &transcript.conversations {
-            let mut heading = match (source.layout, &conversation.id) {
-                (Layout::Line, _) => Some("== conversation".to_owned()),
+            let heading = match (source.layout, &conversation.id) {
+                (Layout::Line, _) => Some("== conversation"),
                 (Layout::File, ConversationId::Main) => None,
                 (Layout::File, ConversationId::Sidechain(_) | ConversationId::Line(_)) => {
-                    Some("== sidechain".to_owned())
+                    Some("== sidechain")
                 }
             };
-            if let Some(heading) = heading.take().filter(|_| !conversation.messages.is_empty()) {
+            if let Some(heading) = heading.filter(|_| !conversation.messages.is_empty()) {
                 write(&format!("{heading}\n\n"));
             }
             messages(&transcript, conversation, earlier, &mut write);
