@@ -8,7 +8,7 @@ use super::input::Input;
 use super::limits::{Job, Limits};
 use super::one::detect;
 use super::strict::BadLines;
-use super::{FileSource, Source};
+use super::{FileSource, Origin, Source};
 use crate::error::Result;
 use crate::format::{Detected, Format};
 
@@ -48,6 +48,7 @@ impl Loading<'_> {
                 let source = Source::File(FileSource {
                     path: path.to_owned(),
                     folder: None,
+                    origin: Origin::Named,
                 });
                 (source, std::fs::metadata(path).map_or(0, |seen| seen.len()))
             }

@@ -122,7 +122,7 @@ impl Compact {
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, self.out_dir.as_deref(), &self.exclude.exclude()?)?;
         filter.apply(&mut found);
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let bar = Bar::new(&found.sources, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();
         let interrupted = context.interrupted();

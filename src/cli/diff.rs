@@ -4,12 +4,11 @@
 
 mod sides;
 
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::compact::width;
 use super::config::{KeyArgs, POLICY};
 use super::limits::{INPUT, LimitArgs};
 use super::named::AgentArgs;
@@ -22,7 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::policy::Policy;
 use crate::report::{
-    ComparisonReport, DiffReport, Paint, write_comparison, write_comparison_json,
+    ComparisonReport, DiffReport, Screen, write_comparison, write_comparison_json,
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat,
 };
 use crate::text::printable;
@@ -66,9 +65,6 @@ pub(super) struct Diff {
     /// Exit with 1 if there are differences
     #[arg(long)]
     exit_code: bool,
-    /// When to use colour; NO_COLOR turns it off
-    #[arg(long, value_enum, default_value_t = Colour::Auto, value_name = "WHEN")]
-    color: Colour,
     #[command(flatten)]
     shape: ShapeArgs,
     #[command(flatten)]
@@ -83,33 +79,6 @@ pub(super) struct Diff {
     input_format: Option<String>,
     #[command(flatten)]
     limits: LimitArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Colour {
-    /// On a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-impl Colour {
-    fn paint(self) -> Paint {
-        let is_unwanted =
-            |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        match self {
-            Colour::Always => Paint::Ansi,
-            Colour::Auto
-                if io::stdout().is_terminal() && !is_unwanted("NO_COLOR") && !is_dumb() =>
-            {
-                Paint::Ansi
-            }
-            Colour::Auto | Colour::Never => Paint::Plain,
-        }
-    }
 }
 
 /// What is reported.
@@ -155,7 +124,7 @@ impl Diff {
             Found::Comparison(report) => write_all(context, &planned, report),
         };
         let mut out = BufWriter::new(io::stdout().lock());
-        self.print(&found, &mut out)
+        self.print(&found, context.color.screen(&io::stdout()), &mut out)
             .map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
         let is_same = match &found {
@@ -168,19 +137,17 @@ impl Diff {
         })
     }
 
-    fn print(&self, found: &Found, out: &mut dyn Write) -> io::Result<()> {
-        let paint = self.color.paint();
+    fn print(&self, found: &Found, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+        let Screen { width, ink } = screen;
         match (found, self.shape.shape()) {
             (Found::Diff(report), Shape::Json) => write_diff_json(report, out),
-            (Found::Diff(report), Shape::Text) if self.stat => write_diff_stat(report, paint, out),
-            (Found::Diff(report), Shape::Text) => write_diff(report, width(), paint, out),
+            (Found::Diff(report), Shape::Text) if self.stat => write_diff_stat(report, ink, out),
+            (Found::Diff(report), Shape::Text) => write_diff(report, width, ink, out),
             (Found::Comparison(report), Shape::Json) => write_comparison_json(report, out),
             (Found::Comparison(report), Shape::Text) if self.stat => {
                 write_comparison_stat(report, out)
             }
-            (Found::Comparison(report), Shape::Text) => {
-                write_comparison(report, width(), paint, out)
-            }
+            (Found::Comparison(report), Shape::Text) => write_comparison(report, width, ink, out),
         }
     }
 

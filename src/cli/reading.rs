@@ -65,7 +65,7 @@ impl Reading {
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
         filter.apply(&mut found);
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let bar = Bar::new(&found.sources, context.voice);
         let looked = look(&Over {
             found: &found,
             format,

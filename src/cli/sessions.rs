@@ -112,7 +112,7 @@ impl SessionsCommand {
         counting: &Counting<'_>,
     ) -> Result<BTreeMap<PathBuf, Contents>> {
         let found = Sessions::inputs(&sessions.list);
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let bar = Bar::new(&found.sources, context.voice);
         let over = Over {
             found: &found,
             format: None,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::named::AgentArgs;
-use super::progress::Bar;
+use super::progress::{Bar, size};
 use super::reading::passed_by;
 use super::stale::{Stale, take_back};
 use super::walking::ExcludeArgs;
@@ -98,11 +98,13 @@ impl Undo {
             tally.failed = true;
             context.error(error);
         }
-        let bar = Bar::new(found.sources.len() as u64, context.voice);
+        let bar = Bar::new(&found.sources, context.voice);
         for source in &found.sources {
             if context.interrupted().is_some() {
                 break;
             }
+            // Its own size, before the original's takes its place.
+            let bytes = size(source);
             let done = match source {
                 Source::Stdin => Err(Error::new(
                     ErrorKind::Usage,
@@ -120,7 +122,7 @@ impl Undo {
                     ..
                 }) => self.below(context, (path, folder), &mut undo, &mut tally),
             };
-            bar.done(0);
+            bar.done(bytes);
             match done {
                 Ok(()) => {}
                 Err(error) if error.kind == ErrorKind::ClosedPipe => return Err(error),

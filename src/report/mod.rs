@@ -35,7 +35,7 @@ mod table;
 mod tests;
 
 pub use diff::{
-    Compared, ComparisonReport, DiffReport, Paint, write_comparison, write_comparison_json,
+    Compared, ComparisonReport, DiffReport, write_comparison, write_comparison_json,
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};

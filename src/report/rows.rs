@@ -254,11 +254,7 @@ mod tests {
             vec!["short".to_owned(), "12".to_owned()],
         ];
         let mut out = Vec::new();
-        let screen = Screen {
-            width: 24,
-            ink: Ink::Plain,
-        };
-        table.write(screen, &mut out).unwrap();
+        table.write(Screen::plain(24), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let expected = "file              tokens\na-name-of-thirty-characters-xx\n                       7\nshort                 12\n";
         assert_eq!(text, expected);

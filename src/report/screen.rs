@@ -13,6 +13,16 @@ pub struct Screen {
     pub ink: Ink,
 }
 
+impl Screen {
+    /// One that shows text alone, so many characters wide.
+    pub const fn plain(width: usize) -> Screen {
+        Screen {
+            width,
+            ink: Ink::Plain,
+        }
+    }
+}
+
 /// Whether a table is drawn with colours and bars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {

@@ -178,7 +178,14 @@ fn rendered(files: Vec<Outcome>, format: ReportFormat) -> String {
 }
 
 fn table(files: Vec<Outcome>, width: usize) -> String {
-    text(|out| write_table(&Report::new(policy(), files), width, out))
+    text(|out| {
+        write_table(
+            &Report::new(policy(), files),
+            Depth::Sums,
+            Screen::plain(width),
+            out,
+        )
+    })
 }
 
 #[test]
@@ -210,7 +217,7 @@ fn each_format_renders_the_sample_as_its_document_says() {
         assert_eq!(written, expected, "{format:?}");
     }
     assert_eq!(
-        text(|out| write_table(&sample(), 80, out)),
+        text(|out| write_table(&sample(), Depth::Sums, Screen::plain(80), out)),
         include_str!("tests/report.txt")
     );
 }

@@ -4,9 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::compact::{policy_ref, stats_beside};
+use super::super::compact::policy_ref;
 use super::super::config::{KeyArgs, PolicyArgs};
 use super::super::replay::asking_nobody;
+use super::super::stale::stats_beside;
 use super::super::{Context, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{Loaded, Loading, compact_bytes};

@@ -3,9 +3,10 @@
 use std::io::{self, Write};
 
 use super::listing::cut;
-use super::paint::{Meaning, Paint};
+use super::paint::Meaning;
 use super::{ComparisonReport, change, share};
 use crate::diff::compare::{AddedComparison, ConversationComparison, RowComparison};
+use crate::report::Ink;
 use crate::text::{count, printable, thousands};
 
 /// So many characters of a message's words are shown at least.
@@ -18,7 +19,7 @@ const LEAST_WORDS: usize = 20;
 pub fn write(
     report: &ComparisonReport,
     width: usize,
-    paint: Paint,
+    ink: Ink,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let compared = &report.comparison;
@@ -36,13 +37,13 @@ pub fn write(
             change(before, after),
             share(before, after)
         );
-        writeln!(out, "{}", paint.line(*meaning, &head))?;
+        writeln!(out, "{}", ink.line(*meaning, &head))?;
     }
     if compared.conversations.is_empty() {
         return writeln!(out, "both policies make the same of every message");
     }
     for conversation in &compared.conversations {
-        one(conversation, [&first, &second], width, paint, out)?;
+        one(conversation, [&first, &second], width, ink, out)?;
     }
     Ok(())
 }
@@ -51,7 +52,7 @@ fn one(
     conversation: &ConversationComparison,
     names: [&str; 2],
     width: usize,
-    paint: Paint,
+    ink: Ink,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let [left, right] = conversation.tokens_after;
@@ -64,17 +65,17 @@ fn one(
         thousands(right),
         names[1]
     );
-    writeln!(out, "{}", paint.line(Meaning::Place, &head))?;
+    writeln!(out, "{}", ink.line(Meaning::Place, &head))?;
     for row in &conversation.rows {
-        message(row, width, paint, out)?;
+        message(row, width, ink, out)?;
     }
     for added in &conversation.added {
-        new(added, names, paint, out)?;
+        new(added, names, ink, out)?;
     }
     Ok(())
 }
 
-fn message(row: &RowComparison, width: usize, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn message(row: &RowComparison, width: usize, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let [left, right] = row.fates.map(|fate| fate.name());
     let tools: Vec<_> = row.tools.iter().map(|tool| printable(tool)).collect();
     let [fewer, more] = row.tokens_after;
@@ -94,17 +95,12 @@ fn message(row: &RowComparison, width: usize, paint: Paint, out: &mut dyn Write)
         std::cmp::Ordering::Greater => Meaning::Gone,
     };
     let text = format!("{head}{}", cut(&row.words, room));
-    writeln!(out, "{}", paint.line(meaning, text.trim_end()))?;
-    lines(&row.texts, paint, out)
+    writeln!(out, "{}", ink.line(meaning, text.trim_end()))?;
+    lines(&row.texts, ink, out)
 }
 
 /// A message that the input does not have.
-fn new(
-    added: &AddedComparison,
-    names: [&str; 2],
-    paint: Paint,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn new(added: &AddedComparison, names: [&str; 2], ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let has = added.new.map(|at| at.is_some());
     let [left, right] = added.tokens_after.map(|tokens| count(tokens, "token"));
     let what = added.fate.name();
@@ -113,20 +109,20 @@ fn new(
         [true, false] => format!("  {what}: only by {}, {left}", names[0]),
         [false, _] => format!("  {what}: only by {}, {right}", names[1]),
     };
-    writeln!(out, "{}", paint.line(Meaning::Place, &head))?;
+    writeln!(out, "{}", ink.line(Meaning::Place, &head))?;
     for (name, restored) in names.iter().zip(&added.restored) {
         for header in restored {
             writeln!(out, "  restored by {name}: {}", printable(header))?;
         }
     }
-    lines(&added.text, paint, out)
+    lines(&added.text, ink, out)
 }
 
 /// The lines of a unified diff.
-fn lines(lines: &[String], paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn lines(lines: &[String], ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     for line in lines {
         let shown = format!("    {}", printable(line));
-        writeln!(out, "{}", paint.line(Meaning::of_line(line), &shown))?;
+        writeln!(out, "{}", ink.line(Meaning::of_line(line), &shown))?;
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::paint::{Meaning, Paint};
+use super::paint::Meaning;
 use super::{DiffReport, change, share, sign};
 use crate::diff::{Change, ConversationDiff, Fate, LineCounts, Row};
+use crate::report::Ink;
 use crate::text::{count, printable, thousands};
 use crate::transcript::BlockKind;
 
@@ -19,15 +20,10 @@ const RESULT: &str = BlockKind::Result.name();
 ///
 /// # Errors
 /// The writer's.
-pub fn write(
-    report: &DiffReport,
-    width: usize,
-    paint: Paint,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write(report: &DiffReport, width: usize, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let diff = &report.diff;
     let line =
-        |meaning, text: &str, out: &mut dyn Write| writeln!(out, "{}", paint.line(meaning, text));
+        |meaning, text: &str, out: &mut dyn Write| writeln!(out, "{}", ink.line(meaning, text));
     line(
         Meaning::Gone,
         &format!("--- {}", printable(&report.old.path)),
@@ -64,7 +60,7 @@ pub fn write(
             change(conversation.messages_before, conversation.messages_after),
         );
         line(Meaning::Place, &head, out)?;
-        rows(conversation, width, paint, out)?;
+        rows(conversation, width, ink, out)?;
     }
     outside(&diff.outside, out)?;
     writeln!(
@@ -81,7 +77,7 @@ pub fn write(
 fn rows(
     conversation: &ConversationDiff,
     width: usize,
-    paint: Paint,
+    ink: Ink,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let widest = |of: fn(&Row) -> String| {
@@ -104,7 +100,7 @@ fn rows(
                 count(run.len() as u64, "kept message"),
                 thousands(kept)
             );
-            writeln!(out, "{}", paint.line(Meaning::Faint, &text))?;
+            writeln!(out, "{}", ink.line(Meaning::Faint, &text))?;
             continue;
         }
         for row in run {
@@ -117,7 +113,7 @@ fn rows(
                 writeln!(
                     out,
                     "{}",
-                    paint.line(
+                    ink.line(
                         Meaning::Faint,
                         &format!("  {}: {}", row.fate.name(), printable(why))
                     )
@@ -142,13 +138,9 @@ fn rows(
                 Fate::Edited | Fate::Summarised | Fate::Dropped => cut(&row.words, room),
             };
             let text = format!("{head}{words}");
-            writeln!(
-                out,
-                "{}",
-                paint.line(Meaning::of(row.fate), text.trim_end())
-            )?;
-            changes(&row.changes, width, paint, out)?;
-            new_text(row, paint, out)?;
+            writeln!(out, "{}", ink.line(Meaning::of(row.fate), text.trim_end()))?;
+            changes(&row.changes, width, ink, out)?;
+            new_text(row, ink, out)?;
         }
     }
     Ok(())
@@ -164,7 +156,7 @@ fn is_gone(fate: Fate) -> bool {
 }
 
 /// What became of each part, with the text that is there now.
-fn changes(changes: &[Change], width: usize, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn changes(changes: &[Change], width: usize, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     for change in changes {
         let why = change.reason.as_deref().map(printable);
         let tool = change
@@ -185,7 +177,7 @@ fn changes(changes: &[Change], width: usize, paint: Paint, out: &mut dyn Write) 
             (_, _, None) => Some(format!("      {part}")),
         };
         if let Some(head) = head {
-            writeln!(out, "{}", paint.line(Meaning::Faint, &head))?;
+            writeln!(out, "{}", ink.line(Meaning::Faint, &head))?;
         }
         let text = change.text.as_deref().unwrap_or_default();
         for line in text.lines().take(REPLACEMENT_LINES) {
@@ -193,7 +185,7 @@ fn changes(changes: &[Change], width: usize, paint: Paint, out: &mut dyn Write) 
                 "    + {}",
                 cut(line, width.saturating_sub(6).max(LEAST_WORDS))
             );
-            writeln!(out, "{}", paint.line(Meaning::New, &line))?;
+            writeln!(out, "{}", ink.line(Meaning::New, &line))?;
         }
         let more = text.lines().count().saturating_sub(REPLACEMENT_LINES);
         if more > 0 {
@@ -204,18 +196,18 @@ fn changes(changes: &[Change], width: usize, paint: Paint, out: &mut dyn Write) 
 }
 
 /// All that a new message says, and what was restored in it.
-fn new_text(row: &Row, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+fn new_text(row: &Row, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let Some(text) = &row.text else { return Ok(()) };
     for line in text.lines() {
         writeln!(
             out,
             "{}",
-            paint.line(Meaning::New, &format!("    + {}", printable(line)))
+            ink.line(Meaning::New, &format!("    + {}", printable(line)))
         )?;
     }
     for restored in &row.restored {
         let line = format!("  restored: {}", printable(restored));
-        writeln!(out, "{}", paint.line(Meaning::New, &line))?;
+        writeln!(out, "{}", ink.line(Meaning::New, &line))?;
     }
     Ok(())
 }

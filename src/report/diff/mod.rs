@@ -22,7 +22,6 @@ use crate::text::thousands;
 
 pub use compared::write as write_comparison;
 pub use listing::write as write_diff;
-pub use paint::Paint;
 pub use stat::{write_comparison_stat, write_diff_stat};
 
 /// What became of the messages of a transcript. The fields are the JSON's keys, in its order.

@@ -3,15 +3,7 @@
 //! Only ever around text that was made safe for a terminal.
 
 use crate::diff::Fate;
-
-/// Whether a listing is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paint {
-    /// It is not.
-    Plain,
-    /// With the codes that terminals know.
-    Ansi,
-}
+use crate::report::Ink;
 
 /// What a colour means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +37,7 @@ impl Meaning {
     }
 }
 
-impl Paint {
+impl Ink {
     /// A line in its colour; the text is safe already.
     pub(super) fn line(self, meaning: Meaning, text: &str) -> String {
         let code = match meaning {
@@ -56,8 +48,8 @@ impl Paint {
             Meaning::Faint => 2,
         };
         match self {
-            Paint::Plain => text.to_owned(),
-            Paint::Ansi => format!("\x1b[{code}m{text}\x1b[0m"),
+            Ink::Plain => text.to_owned(),
+            Ink::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::paint::{Meaning, Paint};
+use super::paint::Meaning;
 use super::{ComparisonReport, DiffReport, change, share};
 use crate::diff::Fate;
+use crate::report::Ink;
 use crate::text::{count, printable, thousands};
 
 /// The longest bar, in characters.
@@ -15,7 +16,7 @@ const BAR: u64 = 30;
 ///
 /// # Errors
 /// The writer's.
-pub fn write_diff_stat(report: &DiffReport, paint: Paint, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_diff_stat(report: &DiffReport, ink: Ink, out: &mut dyn Write) -> io::Result<()> {
     let stats = &report.stat;
     let most = stats
         .iter()
@@ -44,8 +45,8 @@ pub fn write_diff_stat(report: &DiffReport, paint: Paint, out: &mut dyn Write) -
             " {:<15} {messages:>of_messages$}  {tokens:>of_tokens$}  {}{}{}",
             stat.fate.name(),
             "=".repeat(stays),
-            painted(paint, Meaning::Gone, "-", gone),
-            painted(paint, Meaning::New, "+", new),
+            painted(ink, Meaning::Gone, "-", gone),
+            painted(ink, Meaning::New, "+", new),
         )?;
     }
     let outside = &report.diff.outside;
@@ -114,9 +115,9 @@ fn length(tokens: u64, most: u64) -> usize {
     }
 }
 
-fn painted(paint: Paint, meaning: Meaning, mark: &str, length: usize) -> String {
+fn painted(ink: Ink, meaning: Meaning, mark: &str, length: usize) -> String {
     match length {
         0 => String::new(),
-        length => paint.line(meaning, &mark.repeat(length)),
+        length => ink.line(meaning, &mark.repeat(length)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diff::{At, ConversationDiff, LineCounts, Row};
-use crate::report::{Render, ReportFormat};
+use crate::report::{Ink, Render, ReportFormat};
 use crate::transcript::Role;
 
 /// A message that took the place of nothing.
@@ -90,17 +90,17 @@ fn a_cell_is_no_formula() {
 
 #[test]
 fn a_listing_is_lines_of_safe_text() {
-    let listing = |paint| {
+    let listing = |ink| {
         let mut out = Vec::new();
-        write_diff(&report("a\u{1b}[2J\n-b"), 80, paint, &mut out).unwrap();
+        write_diff(&report("a\u{1b}[2J\n-b"), 80, ink, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
-    let plain = listing(Paint::Plain);
+    let plain = listing(Ink::Plain);
     assert!(plain.contains("\n    + a\\u{1b}[2J\n    + -b\n"), "{plain}");
     assert!(
         plain.ends_with("100 → 7 tokens (−93.0%), 0 → 1 messages; anthropic, tokens by classes\n")
     );
-    assert!(listing(Paint::Ansi).contains("\u{1b}[32m    + a\\u{1b}[2J\u{1b}[0m\n"));
+    assert!(listing(Ink::Colour).contains("\u{1b}[32m    + a\\u{1b}[2J\u{1b}[0m\n"));
 }
 
 #[test]

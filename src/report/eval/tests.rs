@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::eval::{Cut, Scores, SessionEval, Skipped};
+use crate::report::Screen;
 
 fn evals() -> Evals {
     let scores = |method: &str, kind, need: Option<f64>, invented| MethodScores {
@@ -85,9 +86,9 @@ head+tail      -      50.0    -     -    -    -    -      -     -   9.9     0   
 over the budget: 2 times, 1 of them because more than that has to be kept
 not measured: 1 with no place for a cut
 ";
-    let totals = text(|out| write_eval_table(&evals(), Rows::Totals, 100, out));
+    let totals = text(|out| write_eval_table(&evals(), Rows::Totals, Screen::plain(100), out));
     assert_eq!(totals, format!("{rows}{note}"));
-    let sessions = text(|out| write_eval_table(&evals(), Rows::Sessions, 100, out));
+    let sessions = text(|out| write_eval_table(&evals(), Rows::Sessions, Screen::plain(100), out));
     let of_session = "a,\\u{1b}.jsonl: 2 400 tokens, 2 cuts, 12 12 names needed\n";
     let skipped = "a,\\u{1b}.jsonl side: with no place for a cut\n\n";
     assert_eq!(sessions, format!("{rows}{of_session}{rows}{skipped}{note}"));

@@ -8,6 +8,7 @@ use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::policy::Layer;
 use crate::replay::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
+use crate::report::Screen;
 
 fn figures(sent: u64, cache_lost: u64, peak: u64, last: u64) -> Figures {
     Figures {
@@ -101,7 +102,7 @@ fn replays() -> Replays {
 
 fn shown(detail: Detail) -> Vec<String> {
     let mut out = Vec::new();
-    write_replay_table(&replays(), detail, 100, &mut out).unwrap();
+    write_replay_table(&replays(), detail, Screen::plain(100), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     text.lines().map(str::to_owned).collect()
 }

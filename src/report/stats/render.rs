@@ -11,16 +11,13 @@ use super::{Stats, Turns, View, page, write_stats_json};
 use crate::outcome::{FileStatus, NotRead};
 use crate::report::csv::text;
 use crate::report::markdown::write_foot;
-use crate::report::{Ink, PolicyRef, Render, ReportFormat, Screen, jsonl};
+use crate::report::{PolicyRef, Render, ReportFormat, Screen, jsonl};
 use crate::stats::{Thresholds, Totals};
 use crate::text::{count, thousands};
 
 /// How much of the counts a comment shows.
 const VIEW: View = View {
-    screen: Screen {
-        width: usize::MAX,
-        ink: Ink::Plain,
-    },
+    screen: Screen::plain(usize::MAX),
     top: 10,
     turns: Turns::Some,
 };

@@ -93,7 +93,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
             [numbers, weight(p.weight())].concat()
         },
     ));
-    tables.push(largest(&counts.largest, folder));
+    tables.push(largest(&counts.largest, stats.files.len(), folder));
     tables.extend(growth(stats, view));
     tables.push(thresholds(stats));
     tables.push(presets(stats));
@@ -202,7 +202,7 @@ pub(super) fn folder(stats: &Stats) -> &str {
     common_folder(stats.files.iter().map(|file| file.path.as_str()))
 }
 
-fn largest(consumers: &[Consumer], folder: &str) -> Table {
+fn largest(consumers: &[Consumer], files: usize, folder: &str) -> Table {
     let mut table = Table::new(["largest", "tokens", "message", "line"]);
     table.words = &[0, 3];
     for consumer in consumers {
@@ -218,7 +218,7 @@ fn largest(consumers: &[Consumer], folder: &str) -> Table {
         let hint = consumer.hint.as_ref().map(|hint| format!(": {hint}"));
         let what = what + &hint.unwrap_or_default();
         let place = match &consumer.path {
-            Some(path) if !folder.is_empty() => {
+            Some(path) if files > 1 => {
                 format!("{}:{}", printable(&path[folder.len()..]), consumer.line)
             }
             Some(_) | None => consumer.line.to_string(),

@@ -174,7 +174,7 @@ fn table(files: Vec<FileRecord<FileStats>>) -> String {
 fn table_with(files: Vec<FileRecord<FileStats>>, turns: Turns) -> String {
     let mut out = Vec::new();
     let view = View {
-        width: 100,
+        screen: Screen::plain(100),
         top: 2,
         turns,
     };
@@ -210,9 +210,9 @@ and 1 more
 path          reads  edits  tokens  share
 /src/main.rs      3      1   1 500  50.0%
 
-largest                    line  message  tokens
-Read result: /src/main.rs  1200        2   1 400
-user text                     1        1     600
+largest                    tokens  message  line
+Read result: /src/main.rs   1 400        2  1200
+user text                     600        1  1
 
 context over turns        turn  line  messages  tokens  context  recorded
 =====                        0     1         1     600      600         -

@@ -206,6 +206,11 @@ impl Found {
         Ok(Undone { lost, ..done })
     }
 
+    /// Whether a record names the file as an output, even if it equals its input.
+    pub fn is_output(&self) -> bool {
+        !self.records.is_empty()
+    }
+
     /// Writes the original bytes to `to` and changes nothing else; for a fork, those of the session that it was made from. What was
     /// appended since does not matter.
     ///
