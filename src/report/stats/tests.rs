@@ -256,7 +256,7 @@ live 2.0 KiB, dead 1.0 KiB in 4 lines, repeated for viewers 200 B, other 833 B
 ";
     assert!(shown.starts_with(expected), "{shown}");
     assert!(
-        shown.contains("  a.jsonl:1200        2   1 400\n"),
+        shown.contains("   1 400        2  a.jsonl:1200\n"),
         "{shown}"
     );
 
