@@ -222,6 +222,28 @@ fn the_files_that_it_links_to_exist() {
     assert!(seen > 5);
 }
 
+/// `scripts/readme-pictures` takes them, and says whether they show what the text says.
+#[test]
+fn its_pictures_exist_and_load_quickly() {
+    const MOST_BYTES: usize = 150_000;
+    let readme = readme();
+    let mut seen = 0;
+    for attribute in ["src=\"", "srcset=\""] {
+        for rest in readme.split(attribute).skip(1) {
+            let path = rest.split('"').next().unwrap();
+            let picture = fs::read(root().join(path)).unwrap();
+            assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"), "{path}");
+            assert!(
+                picture.len() < MOST_BYTES,
+                "{path}: {} bytes",
+                picture.len()
+            );
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 2);
+}
+
 /// Both tables of presets are complete and name no other.
 #[test]
 fn it_lists_every_preset() {
