@@ -6,6 +6,9 @@
     reason = "a test that cannot go on fails"
 )]
 
+// What others run in their pipelines.
+#[cfg(unix)]
+mod ci;
 // The program as a user meets it: files, exit codes, words.
 mod cli;
 // Any bytes at all, where bytes of others are read.

@@ -39,7 +39,7 @@ fn it_is_short() {
 }
 
 /// A session that every policy has something to do with.
-fn session() -> String {
+pub(crate) fn session() -> String {
     let mut lines = vec![json!({"role": "user", "content": "Make the parser take tabs"})];
     for n in 0..60 {
         let id = format!("toolu_{n}");
