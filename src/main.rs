@@ -7,6 +7,11 @@ use std::sync::atomic::AtomicUsize;
 use ctxpack::cli::{parse, run};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+/// Threads of a static build would otherwise wait for each other at each allocation.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static HEAP: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     share_one_heap();
