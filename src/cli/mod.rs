@@ -76,10 +76,10 @@ pub struct Cli {
     /// Print only errors to stderr
     #[arg(short, long, global = true, help_heading = GLOBAL, display_order = 1001)]
     quiet: bool,
-    /// Print more to stderr: reasons, and warnings one by one
+    /// Print more to stderr: the reasons for each edit, and all warnings
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL, display_order = 1002)]
     verbose: u8,
-    /// Draw tables with colours and bars
+    /// When tables are drawn with colours and bars
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     #[arg(help_heading = GLOBAL, display_order = 1003)]
     color: Color,

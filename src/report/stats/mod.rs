@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::json::write_pretty;
+use super::rows::common_folder;
 use super::{PolicyRef, SCHEMA_VERSION, Screen};
 use crate::outcome::{FileRecord, NotRead};
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
@@ -59,6 +60,11 @@ pub enum Turns {
 }
 
 impl Stats {
+    /// The folder that all inputs are in, with its `/` at the end; "" for a single one.
+    fn folder(&self) -> &str {
+        common_folder(self.files.iter().map(|file| file.path.as_str()))
+    }
+
     /// The sums over `files`, which are in path order, with the `top` largest consumers; `policy` has counted them.
     pub fn new(
         policy: PolicyRef,

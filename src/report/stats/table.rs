@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
 use crate::outcome::{FileRecord, FileStatus};
-use crate::report::rows::{Foot, Table, common_folder, percent, share};
+use crate::report::rows::{Foot, Table, percent, share};
 use crate::report::screen::Tint;
 use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, size, thousands};
@@ -21,7 +21,7 @@ const FILES_SHOWN: usize = 20;
 ///
 /// Errors are the writer's.
 pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
-    let folder = folder(stats);
+    let folder = stats.folder();
     if !folder.is_empty() {
         writeln!(out, "in {}", printable(folder))?;
     }
@@ -56,7 +56,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
     }
     let whole = counts.live.tokens;
     let weight = |tokens: u64| vec![thousands(tokens), percent(tokens, whole)];
-    let folder = folder(stats);
+    let folder = stats.folder();
     let mut tables = Vec::new();
     for (name, shares) in [("role", &counts.roles), ("block", &counts.blocks)] {
         tables.push(ranked(
@@ -103,7 +103,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
 }
 
 fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
-    let folder = folder(stats);
+    let folder = stats.folder();
     let mut table = Table::new([
         "file",
         "format",
@@ -195,11 +195,6 @@ fn ranked<T: Weigh + Default>(
     let hidden = all.len().saturating_sub(top) as u64;
     table.note = (hidden > 0).then(|| format!("and {} more", thousands(hidden)));
     table
-}
-
-/// The folder that all inputs are in, with its `/` at the end; "" for a single one.
-pub(super) fn folder(stats: &Stats) -> &str {
-    common_folder(stats.files.iter().map(|file| file.path.as_str()))
 }
 
 fn largest(consumers: &[Consumer], files: usize, folder: &str) -> Table {

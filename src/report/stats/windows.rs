@@ -5,7 +5,6 @@
 
 use std::cmp::Reverse;
 
-use super::table::folder;
 use super::{Stats, Turns, View};
 use crate::outcome::FileRecord;
 use crate::policy::Compare;
@@ -31,7 +30,7 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
     if let [(_, conversation)] = largest[..] {
         return vec![turns("context over turns".to_owned(), conversation, view)];
     }
-    let folder = folder(stats);
+    let folder = stats.folder();
     // Stable, so that equal ones come in path order.
     largest.sort_by_key(|(_, conversation)| Reverse(conversation.tokens));
     let hidden = largest.len().saturating_sub(view.top) as u64;
@@ -268,7 +267,7 @@ pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Tabl
         let name = [printable(name).into_owned()];
         name.into_iter().chain(cells).collect::<Vec<_>>()
     };
-    let folder = folder(stats);
+    let folder = stats.folder();
     for file in shown
         .iter()
         .filter(|file| !file.found.conversations.is_empty())
