@@ -14,7 +14,7 @@ use super::named::{AgentArgs, surroundings};
 use super::next::{Went, next};
 use super::progress::Bar;
 use super::reading::{not_read, passed_by};
-use super::reports::{self, OUTPUT, Planned, ReportArgs};
+use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
@@ -25,7 +25,7 @@ use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, R
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
-use crate::report::{Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table};
+use crate::report::{CsvRows, Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
 use crate::text::count;
@@ -78,6 +78,8 @@ pub(super) struct Compact {
     dry_run: bool,
     #[command(flatten)]
     reports: ReportArgs,
+    #[command(flatten)]
+    rows: RowArgs,
     /// Do not write a report beside the outputs
     #[arg(long, conflicts_with = "reports", help_heading = OUTPUT)]
     no_report: bool,
@@ -104,7 +106,7 @@ impl Compact {
         let Chosen {
             effective, file, ..
         } = self.policy.resolve_with(self.shorthands.settings())?;
-        let asked = self.reports.planned()?;
+        let asked = self.rows.of(self.reports.planned()?, CsvRows::Action)?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
         let fork = self.forked(&paths)?;

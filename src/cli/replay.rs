@@ -8,14 +8,14 @@ use clap::Args;
 use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::reading::{Reading, say, unsupported};
-use super::reports::{ReportArgs, write_all};
+use super::reports::{ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::policy::{self, Effective, Setting, Source};
 use crate::replay::{Player, Replaying};
-use crate::report::{Detail, Replays, write_replay_json, write_replay_table};
+use crate::report::{CsvRows, Detail, Replays, write_replay_json, write_replay_table};
 
 /// Simulate policies turn by turn over recorded sessions.
 ///
@@ -40,12 +40,14 @@ pub(super) struct Replay {
     #[command(flatten)]
     reports: ReportArgs,
     #[command(flatten)]
+    rows: RowArgs,
+    #[command(flatten)]
     reading: Reading,
 }
 
 impl Replay {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let planned = self.reports.checked()?;
+        let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
         let names: Vec<String> = match &self.policies[..] {
             [] => policy::presets()?.into_iter().map(|p| p.name).collect(),
             named => named.to_vec(),

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use super::reports::{ReportArgs, write_all};
+use super::reports::{Planned, ReportArgs, RowArgs, write_all};
 use super::{Context, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::report::{Depth, Report, read, write_table};
+use crate::report::{CsvRows, Depth, Report, read, write_table};
 use crate::store::read_regular;
 
 /// A larger report is refused.
@@ -37,11 +37,14 @@ struct Out {
     /// Write it to OUT as .json, .jsonl, .csv, .md or .html; repeatable
     #[arg(short, long = "report", value_name = "OUT")]
     out: Vec<PathBuf>,
+    #[command(flatten)]
+    rows: RowArgs,
 }
 
 impl Out {
-    fn reports(&self) -> ReportArgs {
-        ReportArgs::to(self.out.clone())
+    fn planned(&self) -> Result<Vec<Planned>> {
+        let reports = ReportArgs::to(self.out.clone());
+        self.rows.of(reports.checked()?, CsvRows::Action)
     }
 }
 
@@ -61,12 +64,12 @@ impl ReportCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         match (&self.verb, &self.file) {
             (Some(Verb::Merge { files, out }), _) => {
-                let planned = out.reports().checked()?;
+                let planned = out.planned()?;
                 let files = files.iter().map(|file| load(file));
                 let merged = read::merge(files.collect::<Result<_>>()?);
                 tell(context, &planned, &merged)
             }
-            (None, Some(file)) => tell(context, &self.out.reports().checked()?, &load(file)?),
+            (None, Some(file)) => tell(context, &self.out.planned()?, &load(file)?),
             (None, None) => Err(Error::new(ErrorKind::Usage, "no report is named")),
         }
     }
@@ -77,7 +80,7 @@ fn load(path: &Path) -> Result<Report> {
 }
 
 /// Writes what was asked for, or else the table to stdout.
-fn tell(context: &Context, planned: &[super::reports::Planned], report: &Report) -> Result<u8> {
+fn tell(context: &Context, planned: &[Planned], report: &Report) -> Result<u8> {
     if planned.is_empty() {
         let mut out = BufWriter::new(io::stdout().lock());
         write_table(

@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Context;
 use crate::batch::Overwrite;
 use crate::error::{Error, ErrorKind, Result};
-use crate::report::{Render, ReportFormat, is_report};
+use crate::report::{CsvRows, Render, ReportFormat, is_report};
 use crate::store::atomic::{Existing, Mode, Replace, sweep_beside};
 use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
@@ -25,6 +25,62 @@ pub(super) struct ReportArgs {
     /// Write a report as .json, .jsonl, .csv, .md or .html; repeatable
     #[arg(long = "report", value_name = "FILE", help_heading = OUTPUT)]
     reports: Vec<PathBuf>,
+}
+
+/// What the rows of CSV reports are.
+#[derive(Debug, Args)]
+pub(super) struct RowArgs {
+    /// What a row of a .csv report is [default: file]
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = OUTPUT)]
+    csv_rows: Option<Row>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Row {
+    /// An input
+    File,
+    /// Something that was done to a conversation (compact, report)
+    Action,
+    /// A turn of a conversation (stats, replay)
+    Turn,
+}
+
+impl RowArgs {
+    /// The reports with these rows. `finer` is what the command has beside files.
+    pub(super) fn of(&self, planned: Vec<Planned>, finer: CsvRows) -> Result<Vec<Planned>> {
+        let Some(row) = self.csv_rows else {
+            return Ok(planned);
+        };
+        let rows = match row {
+            Row::File => CsvRows::File,
+            Row::Action => CsvRows::Action,
+            Row::Turn => CsvRows::Turn,
+        };
+        if rows != CsvRows::File && rows != finer {
+            let message = "this command has no such rows";
+            return Err(Error::new(ErrorKind::Usage, message)
+                .hint("actions are those of compact and report; turns those of stats and replay"));
+        }
+        let mut is_used = false;
+        let with_rows = |(path, format): Planned| match format {
+            ReportFormat::Csv(_) => {
+                is_used = true;
+                (path, ReportFormat::Csv(rows))
+            }
+            ReportFormat::Json
+            | ReportFormat::Jsonl
+            | ReportFormat::Markdown
+            | ReportFormat::Html => (path, format),
+        };
+        let planned = planned.into_iter().map(with_rows).collect();
+        if !is_used {
+            return Err(
+                Error::new(ErrorKind::Usage, "--csv-rows needs a .csv report")
+                    .hint("add --report FILE.csv"),
+            );
+        }
+        Ok(planned)
+    }
 }
 
 /// A report that is to be written.

@@ -7,12 +7,12 @@ use clap::Args;
 use super::compact::policy_ref;
 use super::config::PolicyArgs;
 use super::reading::{Reading, say, unsupported};
-use super::reports::{ReportArgs, write_all};
+use super::reports::{ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
-use crate::report::{Stats as Report, Turns, View, write_stats_json, write_stats_table};
+use crate::report::{CsvRows, Stats as Report, Turns, View, write_stats_json, write_stats_table};
 use crate::stats::{Counting, Exact};
 
 /// Count tokens by role, tool, file and turn.
@@ -38,12 +38,14 @@ pub(super) struct Stats {
     #[command(flatten)]
     reports: ReportArgs,
     #[command(flatten)]
+    rows: RowArgs,
+    #[command(flatten)]
     reading: Reading,
 }
 
 impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let planned = self.reports.checked()?;
+        let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
         let effective = self.policy.resolve()?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };

@@ -1,4 +1,4 @@
-//! The report as CSV: a header and one row an input, for spreadsheets and data frames.
+//! The report as CSV: a header and one row an input, or an action, for spreadsheets and data frames.
 //!
 //! Quoted as in RFC 4180, with `\n` as the line end. A record is always one line: control characters are made
 //! visible (the JSON report has the exact text). Never writes a text cell that a spreadsheet would run as a formula.
@@ -20,6 +20,34 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             Cell::Number(digits) => digits,
         });
         writeln!(out, "{}", cells.collect::<Vec<_>>().join(","))?;
+    }
+    Ok(())
+}
+
+/// The same with a row for each action: what was done to which message, and why.
+pub(super) fn write_actions(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "input,conversation,kind,line,message,tool,reason,tokens_before,tokens_after"
+    )?;
+    for outcome in report.files() {
+        for conversation in &outcome.conversations {
+            for action in &conversation.actions {
+                writeln!(
+                    out,
+                    "{},{},{},{},{},{},{},{},{}",
+                    text(&outcome.input),
+                    text(&conversation.id),
+                    action.kind,
+                    action.line,
+                    action.message,
+                    text(action.tool.as_deref().unwrap_or_default()),
+                    text(&action.reason),
+                    action.tokens_before,
+                    action.tokens_after
+                )?;
+            }
+        }
     }
     Ok(())
 }

@@ -56,8 +56,9 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
     match format {
         ReportFormat::Json => bytes.starts_with(b"{\n  \"schema_version\":"),
         ReportFormat::Jsonl => last_line().starts_with(b"{\"schema_version\":"),
-        ReportFormat::Csv => [
+        ReportFormat::Csv(_) => [
             &b"input,output,format,status,"[..],
+            b"input,conversation,",
             b"path,format,status,",
             b"path,session,",
             b"path,conversation,",
@@ -196,19 +197,30 @@ pub enum ReportFormat {
     Json,
     /// One line an input, a last one for the run.
     Jsonl,
-    /// One row an input.
-    Csv,
+    /// Rows for spreadsheets.
+    Csv(CsvRows),
     /// A short table for a pull request.
     Markdown,
     /// A page that stands alone.
     Html,
 }
 
+/// What a row of a CSV report is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CsvRows {
+    /// An input; what `replay` and `eval` found of one, a session under a policy.
+    File,
+    /// Something that was done to a conversation.
+    Action,
+    /// A turn of a conversation.
+    Turn,
+}
+
 impl ReportFormat {
     const ALL: [ReportFormat; 5] = [
         ReportFormat::Json,
         ReportFormat::Jsonl,
-        ReportFormat::Csv,
+        ReportFormat::Csv(CsvRows::File),
         ReportFormat::Markdown,
         ReportFormat::Html,
     ];
@@ -235,7 +247,7 @@ impl ReportFormat {
         match self {
             ReportFormat::Json => "json",
             ReportFormat::Jsonl => "jsonl",
-            ReportFormat::Csv => "csv",
+            ReportFormat::Csv(_) => "csv",
             ReportFormat::Markdown => "md",
             ReportFormat::Html => "html",
         }
@@ -244,7 +256,7 @@ impl ReportFormat {
 
 /// What a command has to report, in every format.
 pub trait Render {
-    /// Writes it in `format`, piece by piece: give it a buffered writer.
+    /// Writes it in `format`, piece by piece: give it a buffered writer. Rows that it does not have are rows of inputs.
     ///
     /// # Errors
     /// The writer's.
@@ -256,7 +268,8 @@ impl Render for Report {
         match format {
             ReportFormat::Json => json::write_pretty(self, out),
             ReportFormat::Jsonl => jsonl::write(self, out),
-            ReportFormat::Csv => csv::write(self, out),
+            ReportFormat::Csv(CsvRows::Action) => csv::write_actions(self, out),
+            ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => csv::write(self, out),
             ReportFormat::Markdown => markdown::write(self, out),
             ReportFormat::Html => html::write(self, out),
         }

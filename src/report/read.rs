@@ -66,7 +66,7 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Report> {
             let report = Report::new(last.policy, files).by_version(last.version);
             Ok(report.with_not_read(last.not_read))
         }
-        ReportFormat::Csv | ReportFormat::Markdown | ReportFormat::Html => Err(Error::new(
+        ReportFormat::Csv(_) | ReportFormat::Markdown | ReportFormat::Html => Err(Error::new(
             ErrorKind::Usage,
             "only .json and .jsonl reports can be read back",
         )

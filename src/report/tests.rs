@@ -193,7 +193,10 @@ fn each_format_renders_the_sample_as_its_document_says() {
     let documents = [
         (ReportFormat::Json, include_str!("tests/report.json")),
         (ReportFormat::Jsonl, include_str!("tests/report.jsonl")),
-        (ReportFormat::Csv, include_str!("tests/report.csv")),
+        (
+            ReportFormat::Csv(CsvRows::File),
+            include_str!("tests/report.csv"),
+        ),
         (ReportFormat::Markdown, include_str!("tests/report.md")),
         (ReportFormat::Html, include_str!("tests/report.html")),
     ];
@@ -258,7 +261,7 @@ fn a_report_knows_its_formats_by_extension() {
     for (path, format) in [
         ("out/r.json", ReportFormat::Json),
         ("r.jsonl", ReportFormat::Jsonl),
-        ("R.CSV", ReportFormat::Csv),
+        ("R.CSV", ReportFormat::Csv(CsvRows::File)),
         ("a.json/r.md", ReportFormat::Markdown),
         ("r.html", ReportFormat::Html),
     ] {
@@ -293,7 +296,7 @@ fn csv_cells_are_quoted_and_never_formulas() {
         ("\u{1b}[2J", "\\u{1b}[2J"),
     ];
     for (input, cell) in cases {
-        let csv = rendered(vec![failed(input, input)], ReportFormat::Csv);
+        let csv = rendered(vec![failed(input, input)], ReportFormat::Csv(CsvRows::File));
         let row = csv.split_once('\n').unwrap().1;
         assert_eq!(
             row,

@@ -307,3 +307,76 @@ fn reports_are_rendered_again_and_added_up() {
         .says(&["only .json and .jsonl"]);
     place.run("report").exits(2);
 }
+
+#[test]
+fn rows_of_csv_are_files_actions_or_turns() {
+    let place = mixed();
+    place
+        .run("compact in --out-dir out --report r.json --report a.csv --csv-rows action")
+        .exits(3);
+    let files = place.json("r.json");
+    let saved = |file: &Value| {
+        let [before, after] =
+            ["tokens_before", "tokens_after"].map(|key| file[key].as_i64().unwrap_or(0));
+        before - after
+    };
+    let expected: i64 = files["files"].as_array().unwrap().iter().map(saved).sum();
+    let csv = place.text("a.csv");
+    let mut lines = csv.lines();
+    assert_eq!(
+        lines.next(),
+        Some("input,conversation,kind,line,message,tool,reason,tokens_before,tokens_after")
+    );
+    let sum: i64 = lines
+        .map(|line| {
+            let figures: Vec<i64> = line
+                .rsplit(',')
+                .take(2)
+                .map(|n| n.parse().unwrap())
+                .collect();
+            figures[1] - figures[0]
+        })
+        .sum();
+    assert!(expected > 0);
+    assert_eq!(sum, expected);
+    // The same from a report that was kept, in place of the first.
+    place
+        .run("report r.json -o a.csv --csv-rows action")
+        .exits(0);
+    assert_eq!(place.text("a.csv"), csv);
+
+    place
+        .run("stats in --report t.csv --csv-rows turn")
+        .exits(3);
+    place.run("stats in --report t.json").exits(3);
+    let json = place.json("t.json");
+    let files = json["files"].as_array().unwrap().iter();
+    let conversations = files
+        .filter_map(|file| file["conversations"].as_array())
+        .flatten();
+    let turns: usize = conversations
+        .map(|c| c["timeline"].as_array().unwrap().len())
+        .sum();
+    assert!(turns > 4);
+    assert_eq!(place.text("t.csv").lines().count(), 1 + turns);
+    place
+        .run("replay in/lines.jsonl --report y.csv --csv-rows turn")
+        .exits(0);
+    let turns = place.text("y.csv");
+    assert!(
+        turns.starts_with(
+            "path,session,policy,turn,line,requests,sent,context\nin/lines.jsonl,line:1,"
+        ),
+        "{turns}"
+    );
+
+    for (args, says) in [
+        ("stats in --report t.csv --csv-rows action", "no such rows"),
+        (
+            "compact in --report r.json --csv-rows action",
+            "needs a .csv report",
+        ),
+    ] {
+        place.run(args).exits(2).says(&[says]);
+    }
+}

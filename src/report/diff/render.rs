@@ -40,7 +40,7 @@ impl Render for DiffReport {
                 };
                 jsonl::write_lines(&self.diff.conversations, &last, out)
             }
-            ReportFormat::Csv => csv(self, out),
+            ReportFormat::Csv(_) => csv(self, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
         }
@@ -200,7 +200,7 @@ impl Render for ComparisonReport {
                 };
                 jsonl::write_lines(&self.comparison.conversations, &last, out)
             }
-            ReportFormat::Csv => csv_of_two(self, out),
+            ReportFormat::Csv(_) => csv_of_two(self, out),
             ReportFormat::Markdown => markdown_of_two(self, out),
             ReportFormat::Html => page::write_of_two(self, out),
         }

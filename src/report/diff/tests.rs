@@ -79,13 +79,16 @@ fn a_fence_in_a_summary_ends_nothing() {
 
 #[test]
 fn a_cell_is_no_formula() {
-    let csv = rendered("=1+1", ReportFormat::Csv);
+    let csv = rendered("=1+1", ReportFormat::Csv(CsvRows::File));
     let row = csv.lines().nth(1).unwrap();
     assert_eq!(
         row,
         "new.jsonl,main,summary,,,1,1,user,\"'=cmd()\",0,7,,\"'=1+1\""
     );
-    assert!(crate::report::is_report(csv.as_bytes(), ReportFormat::Csv));
+    assert!(crate::report::is_report(
+        csv.as_bytes(),
+        ReportFormat::Csv(CsvRows::File)
+    ));
 }
 
 #[test]

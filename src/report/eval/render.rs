@@ -28,7 +28,7 @@ impl Render for Evals {
                 };
                 jsonl::write_lines(&self.files, &last, out)
             }
-            ReportFormat::Csv => write_eval_csv(self, Rows::Sessions, out),
+            ReportFormat::Csv(_) => write_eval_csv(self, Rows::Sessions, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
         }

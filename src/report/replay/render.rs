@@ -11,7 +11,7 @@ use super::{Replays, page, write_replay_json};
 use crate::replay::Totals;
 use crate::report::csv::text;
 use crate::report::markdown::write_foot;
-use crate::report::{PolicyRef, Render, ReportFormat, jsonl};
+use crate::report::{CsvRows, PolicyRef, Render, ReportFormat, jsonl};
 use crate::text::count;
 
 impl Render for Replays {
@@ -28,7 +28,8 @@ impl Render for Replays {
                 };
                 jsonl::write_lines(&self.files, &last, out)
             }
-            ReportFormat::Csv => csv(self, out),
+            ReportFormat::Csv(CsvRows::Turn) => turns(self, out),
+            ReportFormat::Csv(CsvRows::File | CsvRows::Action) => csv(self, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
         }
@@ -73,6 +74,32 @@ fn csv(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
                     text(&policy.policy),
                     numbers.map(|n| n.to_string()).join(",")
                 )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A row a turn under a policy.
+fn turns(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "path,session,policy,turn,line,requests,sent,context")?;
+    for file in &replays.files {
+        for session in &file.found.sessions {
+            for policy in &session.policies {
+                for turn in &policy.turns {
+                    writeln!(
+                        out,
+                        "{},{},{},{},{},{},{},{}",
+                        text(&file.path),
+                        text(&session.id),
+                        text(&policy.policy),
+                        turn.turn,
+                        turn.line,
+                        turn.requests,
+                        turn.sent,
+                        turn.context
+                    )?;
+                }
             }
         }
     }

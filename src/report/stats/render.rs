@@ -11,7 +11,7 @@ use super::{Stats, Turns, View, page, write_stats_json};
 use crate::outcome::{FileStatus, NotRead};
 use crate::report::csv::text;
 use crate::report::markdown::write_foot;
-use crate::report::{PolicyRef, Render, ReportFormat, Screen, jsonl};
+use crate::report::{CsvRows, PolicyRef, Render, ReportFormat, Screen, jsonl};
 use crate::stats::{Thresholds, Totals};
 use crate::text::{count, thousands};
 
@@ -27,7 +27,8 @@ impl Render for Stats {
         match format {
             ReportFormat::Json => write_stats_json(self, out),
             ReportFormat::Jsonl => jsonl::write_lines(&self.files, &Last::of(self), out),
-            ReportFormat::Csv => csv(self, out),
+            ReportFormat::Csv(CsvRows::Turn) => turns(self, out),
+            ReportFormat::Csv(CsvRows::File | CsvRows::Action) => csv(self, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
         }
@@ -97,6 +98,32 @@ fn csv(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
             error.unwrap_or_default(),
             numbers.map(|n| n.to_string()).join(",")
         )?;
+    }
+    Ok(())
+}
+
+/// A row a turn of a live window.
+fn turns(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "path,conversation,turn,line,messages,tokens,context,recorded"
+    )?;
+    for (file, conversation) in stats.conversations() {
+        for turn in &conversation.timeline {
+            let recorded = turn.recorded.map(|tokens| tokens.to_string());
+            writeln!(
+                out,
+                "{},{},{},{},{},{},{},{}",
+                text(&file.path),
+                text(&conversation.id),
+                turn.turn,
+                turn.line,
+                turn.messages,
+                turn.tokens,
+                turn.context,
+                recorded.unwrap_or_default()
+            )?;
+        }
     }
     Ok(())
 }
