@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diff::{At, ConversationDiff, LineCounts, Row};
-use crate::report::{Ink, Render, ReportFormat};
+use crate::report::{CsvRows, Ink, Render, ReportFormat};
 use crate::transcript::Role;
 
 /// A message that took the place of nothing.
