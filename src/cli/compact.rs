@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::config::{Chosen, PolicyArgs};
+use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
 use super::named::{AgentArgs, surroundings};
@@ -80,6 +81,8 @@ pub(super) struct Compact {
     reports: ReportArgs,
     #[command(flatten)]
     rows: RowArgs,
+    #[command(flatten)]
+    gates: CompactGates,
     /// Do not write a report beside the outputs
     #[arg(long, conflicts_with = "reports", help_heading = OUTPUT)]
     no_report: bool,
@@ -161,6 +164,7 @@ impl Compact {
         let mut notices = Notices::of(report.files());
         passed_by(&found, &mut notices);
         context.notices(notices);
+        let gate = context.gates(&self.gates.closed(&report));
         let next = match report.files() {
             [one] if context.voice > Voice::Quiet && !self.dry_run => {
                 next(one, self.went(), &surroundings())
@@ -175,7 +179,7 @@ impl Compact {
         if let Some(line) = next {
             let _ = writeln!(io::stderr().lock(), "{line}");
         }
-        Ok(interrupted.unwrap_or(exit.code()))
+        Ok(interrupted.unwrap_or(exit.code().max(gate)))
     }
 
     fn went(&self) -> Went {

@@ -3,15 +3,16 @@
 use std::io::{self, BufWriter};
 
 use clap::Args;
-use serde_json::json;
 
 use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
+use super::gates::{Closed, GATES};
 use super::reading::{Reading, say, unsupported};
 use super::replay::asking_nobody;
 use super::reports::{ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
-use super::{Context, Fault, flush, scripted_answers, stdout_failed};
+use super::shorthand::percent;
+use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch::{self, Job};
 use crate::error::Result;
@@ -48,23 +49,16 @@ pub(super) struct Eval {
     per_file: bool,
     #[command(flatten)]
     shape: TableShapeArgs,
-    /// Exit with 1 if a policy keeps fewer than P percent of the needed names
-    #[arg(long, value_name = "P", value_parser = percent)]
+    /// Fail if a policy keeps fewer than P percent of the needed names
+    #[arg(long, value_name = "P", value_parser = percent, help_heading = GATES)]
     min_need: Option<f64>,
-    /// Exit with 1 if a policy leaves more than N names that do not occur in the original
-    #[arg(long, value_name = "N")]
+    /// Fail if a policy leaves more than N names that do not occur in the original
+    #[arg(long, value_name = "N", help_heading = GATES)]
     max_invented: Option<u64>,
     #[command(flatten)]
     reports: ReportArgs,
     #[command(flatten)]
     reading: Reading,
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('%').parse() {
-        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
-        Ok(_) | Err(_) => Err("a percentage above 0, up to 100".to_owned()),
-    }
 }
 
 /// A policy, and what it is with each budget.
@@ -121,20 +115,9 @@ impl Eval {
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
         let closed = self.closed_gates(&evals);
-        for message in &closed {
-            context.fault(&Fault {
-                kind: json!("gate"),
-                file: None,
-                line: None,
-                message,
-                hint: None,
-            });
-        }
-        Ok(match (failed, closed.is_empty()) {
-            (true, _) => 3,
-            (false, false) => 1,
-            (false, true) => 0,
-        })
+        let closed: Vec<Closed> = closed.into_iter().map(|m| Closed::new(m, None)).collect();
+        let code = context.gates(&closed);
+        Ok(if failed { 3 } else { code })
     }
 
     /// A policy, made fit to be measured.

@@ -7,6 +7,7 @@ mod compact;
 mod config;
 mod diff;
 mod eval;
+mod gates;
 mod gc;
 mod help;
 mod hooks;

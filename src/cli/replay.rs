@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
+use super::gates::{BudgetArgs, SavingsArgs};
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
@@ -41,6 +42,10 @@ pub(super) struct Replay {
     reports: ReportArgs,
     #[command(flatten)]
     rows: RowArgs,
+    #[command(flatten)]
+    peak: BudgetArgs,
+    #[command(flatten)]
+    savings: SavingsArgs,
     #[command(flatten)]
     reading: Reading,
 }
@@ -86,7 +91,11 @@ impl Replay {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(if failed { 3 } else { 0 })
+        let totals = replays.totals();
+        let mut closed = self.peak.of_replay(totals);
+        closed.extend(self.savings.of_replay(totals));
+        let code = context.gates(&closed);
+        Ok(if failed { 3 } else { code })
     }
 }
 

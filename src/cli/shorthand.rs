@@ -65,8 +65,16 @@ fn target(text: &str) -> Result<Target, String> {
     }
 }
 
+/// A share of a whole, like `50` or `50%`.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        Ok(_) | Err(_) => Err("a percentage above 0, up to 100".to_owned()),
+    }
+}
+
 /// `8000`, `8_000` or `8k`.
-fn tokens(text: &str) -> Option<u64> {
+pub(super) fn tokens(text: &str) -> Option<u64> {
     let digits = text.replace('_', "");
     match digits.strip_suffix(['k', 'K']) {
         Some(thousands) => thousands.parse::<u64>().ok()?.checked_mul(1_000),

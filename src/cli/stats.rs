@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::compact::policy_ref;
 use super::config::PolicyArgs;
+use super::gates::BudgetArgs;
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
@@ -39,6 +40,8 @@ pub(super) struct Stats {
     reports: ReportArgs,
     #[command(flatten)]
     rows: RowArgs,
+    #[command(flatten)]
+    gate: BudgetArgs,
     #[command(flatten)]
     reading: Reading,
 }
@@ -80,6 +83,7 @@ impl Stats {
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(if failed { 3 } else { 0 })
+        let code = context.gates(&self.gate.of_stats(&report));
+        Ok(if failed { 3 } else { code })
     }
 }

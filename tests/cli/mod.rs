@@ -15,6 +15,7 @@ mod controls;
 mod diff;
 mod errors;
 mod eval;
+mod gates;
 mod gc;
 mod harness;
 #[cfg(unix)]

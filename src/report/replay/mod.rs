@@ -42,6 +42,11 @@ pub enum Detail {
 }
 
 impl Replays {
+    /// The sums over all inputs.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
     /// The sums over `files`, which are in path order.
     pub fn new(
         policies: Vec<PolicyRef>,
