@@ -1,7 +1,7 @@
 //! Which policy a command works with: flags, then the environment, then a file, then a preset.
 //!
 //! The only place where the environment is read for policies and where a `ctxpack.toml` is looked for. Never looks at
-//! either under `--isolated`; `check` never comes here.
+//! either under `--isolated`.
 
 use std::fs;
 use std::io;
@@ -154,29 +154,87 @@ impl Loaded {
     }
 
     fn file(path: &Path, text: &str) -> Result<Self> {
-        let policy = parse(path, text)?;
-        let origin = format!("file {}", path_text(path));
-        let given = policy::given(text).map_err(|error| error.at(path))?;
-        let mut values = policy.keys()?;
-        values.retain(|(key, _)| given.contains(key));
-        let overrides = values.into_iter().map(|(key, value)| Override {
-            key: key.to_owned(),
-            value,
-            origin: origin.clone(),
-        });
-        Ok(Loaded {
-            preset: policy::preset(&policy.extends)?.name,
-            overrides: overrides.collect(),
-            file: Some(path.to_owned()),
-            policy,
-        })
+        let File { policy, overrides } = File::read(path, text, Trust::Named, &[])?;
+        Loaded::of(path, policy, overrides)
     }
 
     /// A file that nobody named, which may set less.
     fn found(path: &Path) -> Result<Self> {
-        let text = read_found(path)?;
-        policy::check_found(&text, &path_text(path)).map_err(|error| error.at(path))?;
-        Loaded::file(path, &text)
+        let File { policy, overrides } = File::read(path, &read_found(path)?, Trust::Found, &[])?;
+        Loaded::of(path, policy, overrides)
+    }
+
+    fn of(path: &Path, policy: Policy, overrides: Vec<Override>) -> Result<Self> {
+        Ok(Loaded {
+            preset: policy::preset(&policy.extends)?.name,
+            overrides,
+            file: Some(path.to_owned()),
+            policy,
+        })
+    }
+}
+
+/// How a policy file came to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// Somebody named it, or a file that extends it.
+    Named,
+    /// It was found in a folder: it may set less, and so may the files that it extends.
+    Found,
+}
+
+/// A policy file, with the files that it extends.
+struct File {
+    policy: Policy,
+    /// What the files set, those that are extended first.
+    overrides: Vec<Override>,
+}
+
+impl File {
+    /// `above` are the files that have led here.
+    fn read(path: &Path, text: &str, trust: Trust, above: &[&Path]) -> Result<Self> {
+        if trust == Trust::Found {
+            policy::check_found(text, &path_text(path)).map_err(|error| error.at(path))?;
+        }
+        let mut overrides = Vec::new();
+        let mut extends = None;
+        let policy = parse(path, text, |name| {
+            if !is_path(name) {
+                return policy::preset(name);
+            }
+            let base = path.with_file_name("").join(name);
+            let chain = [above, &[path]].concat();
+            if chain.iter().any(|other| is_same_file(other, &base)) {
+                let message = format!("{name:?} is extended by a file that extends it");
+                return Err(Error::new(ErrorKind::Config, message));
+            }
+            let base = File::read(&base, &read_found(&base)?, trust, &chain)?;
+            overrides = base.overrides;
+            extends = Some(base.policy.extends.clone());
+            Ok(base.policy)
+        })?;
+        let origin = format!("file {}", path_text(path));
+        let given = policy::given(text).map_err(|error| error.at(path))?;
+        let mut values = policy.keys()?;
+        values.retain(|(key, _)| given.contains(key));
+        overrides.extend(values.into_iter().map(|(key, value)| Override {
+            key: key.to_owned(),
+            value,
+            origin: origin.clone(),
+        }));
+        let policy = Policy {
+            extends: extends.unwrap_or_else(|| policy.extends.clone()),
+            ..policy
+        };
+        Ok(File { policy, overrides })
+    }
+}
+
+/// Whether both name one file, however they are spelled.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (fs::canonicalize(a), fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
     }
 }
 
@@ -202,7 +260,7 @@ fn is_path(name: &str) -> bool {
 
 /// A policy file that was found, not named.
 pub(super) fn load_found_file(path: &Path) -> Result<Policy> {
-    parse(path, &read_found(path)?)
+    Ok(File::read(path, &read_found(path)?, Trust::Named, &[])?.policy)
 }
 
 /// The text of a file that nobody named. It may be anything, so that a pipe or an endless file must not block the run.
@@ -217,12 +275,15 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// A policy is called after its file unless it has a name.
-fn parse(path: &Path, text: &str) -> Result<Policy> {
+fn parse(path: &Path, text: &str, base: impl FnOnce(&str) -> Result<Policy>) -> Result<Policy> {
     let name = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    policy::parse(&name, text).map_err(|error| error.at(path))
+    policy::parse_over(&name, text, base).map_err(|error| match error.path {
+        Some(_) => error,
+        None => error.at(path),
+    })
 }
 
 pub(super) fn setting_of(text: &str) -> Result<Setting> {

@@ -75,7 +75,8 @@ key::policy! {
             name: String = "", label();
             /// Other names that `--policy` accepts for it.
             aliases: Vec<String> = [], label();
-            /// The preset that a file starts from; "" means the default one. A preset starts from nothing.
+            /// The preset that a file starts from, or the path of another policy file, relative to this one; "" means the default preset. A
+            /// preset starts from nothing.
             extends: String = "", origin();
             /// What is done. The order is fixed.
             layers: Vec<Layer> = &[], common();
@@ -152,10 +153,27 @@ pub struct Effective {
 /// [`ErrorKind::Config`](crate::ErrorKind::Config), with the line: no TOML, an unknown key, a value that the key does not accept, an unknown preset
 /// in `extends`.
 pub fn parse(name: &str, text: &str) -> Result<Policy> {
+    parse_over(name, text, preset)
+}
+
+/// The same, where `base` finds what the value of `extends` names.
+///
+/// # Errors
+/// Those of [`parse`], and of `base`; where these have no place, they get the line of `extends`.
+pub fn parse_over(
+    name: &str,
+    text: &str,
+    base: impl FnOnce(&str) -> Result<Policy>,
+) -> Result<Policy> {
     let given = read::read(text)?;
     let base = match given.iter().find(|given| given.key.name == EXTENDS) {
-        Some(extends) => preset(extends.value.as_str().unwrap_or_default())
-            .map_err(|error| error.on_line(read::line(text, extends.at)))?,
+        Some(extends) => {
+            let found = base(extends.value.as_str().unwrap_or_default());
+            found.map_err(|error| match error.path {
+                Some(_) => error,
+                None => error.on_line(read::line(text, extends.at)),
+            })?
+        }
         None => preset("")?,
     };
     let own = Policy {

@@ -36,7 +36,7 @@ mod tests;
 
 pub use diff::{
     Compared, ComparisonReport, DiffReport, write_comparison, write_comparison_json,
-    write_comparison_stat, write_diff, write_diff_json, write_diff_stat,
+    write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
 pub use replay::{Detail, Replays, write_replay_json, write_replay_table};

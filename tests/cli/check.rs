@@ -22,10 +22,13 @@ fn what_is_as_expected_passes() {
     let place = passing();
     let before = place.all_files();
     let ran = place.run("check").exits(0);
+    let text = ran.text();
+    let (cases, policy) = text.split_once('\n').unwrap();
     assert_eq!(
-        ran.text(),
-        "1 case: 1 as expected, 0 updated, 0 differ, 0 failed\n"
+        cases,
+        "1 case: 1 as expected, 0 updated, 0 differ, 0 failed"
     );
+    assert!(policy.starts_with("policy: auto ("), "{policy}");
     assert_eq!(
         place
             .run("check fixtures/case -v")
@@ -58,10 +61,8 @@ fn a_difference_is_shown_with_its_line() {
         (1, 1),
         "{text}"
     );
-    assert!(
-        text.ends_with("1 case: 0 as expected, 0 updated, 1 differ, 0 failed\n"),
-        "{text}"
-    );
+    let closing = "\n1 case: 0 as expected, 0 updated, 1 differ, 0 failed\npolicy: ";
+    assert!(text.contains(closing), "{text}");
 }
 
 #[test]
@@ -160,14 +161,164 @@ fn one_case_does_not_hide_another() {
         .run("check")
         .exits(3)
         .says(&["fixtures/b/policy.toml:1: "]);
-    assert!(
-        ran.text()
-            .ends_with("3 cases: 1 as expected, 0 updated, 1 differ, 1 failed\n"),
-        "{}",
-        ran.text()
-    );
+    ran.shows(&["3 cases: 1 as expected, 0 updated, 1 differ, 1 failed\n"]);
     place
         .run("check elsewhere")
         .exits(2)
-        .says(&["elsewhere: no case below this folder", "hint: "]);
+        .says(&["elsewhere: no such folder", "hint: "]);
+}
+
+#[test]
+fn the_policy_that_is_meant_is_tested() {
+    let place = passing();
+    // A golden made by one policy does not pass under another.
+    place.write("ctxpack.toml", "clear.keep = 3\n");
+    place.run("check").exits(1).shows(&[
+        "tokens expected, got",
+        "kept | cleared",
+        "policy: ctxpack (",
+    ]);
+    place
+        .run("check --isolated")
+        .exits(0)
+        .shows(&["policy: auto ("]);
+    place.run("check --policy auto").exits(0);
+    place.run("check --policy none").exits(1);
+    place.run("check --policy auto --set clear.keep=1").exits(1);
+    // A case's own file wins, and may extend another one.
+    place.write("base.toml", "extends = \"auto\"\nclear.keep = 4\n");
+    place.write(
+        "fixtures/case/policy.toml",
+        "extends = \"../../base.toml\"\nclear.keep = 5\n",
+    );
+    place
+        .run("check --policy none")
+        .exits(0)
+        .shows(&["policy: each case's own"]);
+    place.write(
+        "fixtures/case/policy.toml",
+        "extends = \"../../base.toml\"\n",
+    );
+    place.run("check").exits(1);
+    for (text, says) in [
+        (
+            "extends = \"policy.toml\"\n",
+            "policy.toml:1: \"policy.toml\" is extended by",
+        ),
+        ("extends = \"gone.toml\"\n", "gone.toml: "),
+        ("extends = \"lasered\"\n", "policy.toml:1: "),
+    ] {
+        place.write("fixtures/case/policy.toml", text);
+        place.run("check").exits(3).says(&[says]);
+    }
+}
+
+#[test]
+fn nothing_passes_by_absence() {
+    let place = passing();
+    place.write("fixtures/lost/expected.jsonl", "{}\n");
+    place.write("fixtures/case/expected.stat.json", "{}\n");
+    place.write("fixtures/README.md", "Notes.\n");
+    place.run("check").exits(1).shows(&[
+        "differs fixtures/lost\n  input.jsonl is missing",
+        "expected.stat.json is no file of a case; did you mean expected.stats.json?",
+        "2 cases: 0 as expected",
+    ]);
+    // Nor does an update hide it.
+    place.run("check --update=force fixtures/lost").exits(1);
+    let empty = Place::with(&[("fixtures/notes.md", "")]);
+    empty
+        .run("check")
+        .exits(2)
+        .says(&["no case below this folder", "--allow-empty"]);
+    empty
+        .run("check --allow-empty")
+        .exits(0)
+        .shows(&["0 cases"]);
+}
+
+#[test]
+fn a_pair_of_files_is_a_case() {
+    let (before, after) = sample();
+    let place = Place::with(&[
+        ("fixtures/a.jsonl", before.as_str()),
+        ("fixtures/a.expected.jsonl", &after),
+    ]);
+    place
+        .run("check")
+        .exits(1)
+        .shows(&["differs fixtures/a\n", "expected.stats.json is missing"]);
+    place.run("check --update=force").exits(0);
+    place
+        .run("check")
+        .exits(0)
+        .shows(&["1 case: 1 as expected"]);
+    assert_eq!(
+        place.files(),
+        [
+            "fixtures/a.expected.jsonl",
+            "fixtures/a.expected.stats.json",
+            "fixtures/a.jsonl"
+        ]
+    );
+    std::fs::remove_file(place.path("fixtures/a.jsonl")).unwrap();
+    place.run("check").exits(1).shows(&["a.jsonl is missing"]);
+}
+
+#[test]
+fn every_output_format_names_what_differs() {
+    let place = passing();
+    place.write("fixtures/b<&>/input.jsonl", "");
+    place.write("fixtures/bad/input.jsonl", sample().0);
+    place.write("fixtures/bad/policy.toml", "clear.kepe = 3\n");
+    let run = |format: &str| {
+        place
+            .run(&format!("check --output-format {format}"))
+            .exits(3)
+            .text()
+    };
+    let concise = run("concise");
+    assert!(
+        concise.contains("differs fixtures/b<&>: expected.jsonl is missing"),
+        "{concise}"
+    );
+    assert!(
+        concise.contains("failed  fixtures/bad: unknown policy key"),
+        "{concise}"
+    );
+
+    let stdout = |format: &str| {
+        let ran = place
+            .command(&format!("check --output-format {format}"))
+            .output()
+            .unwrap();
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    let json: serde_json::Value = serde_json::from_str(&stdout("json")).unwrap();
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(
+        json["totals"],
+        json!({"cases": 3, "same": 1, "updated": 0, "differ": 1, "failed": 1, "own_policy": 1})
+    );
+    assert_eq!(json["cases"][0]["status"], "differs");
+    assert_eq!(json["cases"][1]["error"]["line"], 1);
+    assert_eq!(
+        json["cases"][2],
+        json!({"case": "fixtures/case", "status": "same", "difference": null, "error": null})
+    );
+
+    let xml = stdout("junit");
+    assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"3\" failures=\"1\" errors=\"1\">\n"), "{xml}");
+    assert!(
+        xml.contains("<testcase classname=\"fixtures\" name=\"case\"/>"),
+        "{xml}"
+    );
+    assert!(xml.contains("name=\"b&lt;&amp;&gt;\">\n      <failure message=\"expected.jsonl is missing; --update writes it\">"), "{xml}");
+
+    let github = stdout("github");
+    assert_eq!(github.lines().count(), 2, "{github}");
+    assert!(
+        github.starts_with("::error file=fixtures/b<&>/expected.jsonl,title=ctxpack check%3A fixtures/b<&>::  expected.jsonl is missing; --update writes it%0A"),
+        "{github}"
+    );
 }

@@ -153,7 +153,7 @@ fn a_policy_that_is_named_leaves_the_folders_file_out() {
 }
 
 #[test]
-fn isolated_and_check_look_at_neither_the_environment_nor_the_folders_file() {
+fn isolated_looks_at_neither_the_environment_nor_the_folders_file() {
     let place = Place::with(&[("ctxpack.toml", "[clear]\nkeep = 1\n")]);
     let env = [("CTXPACK_CLEAR__KEEP", "4"), ("CTXPACK_POLICY", "layered")];
     let isolated = format!("{SHOW} --isolated");
@@ -166,10 +166,12 @@ fn isolated_and_check_look_at_neither_the_environment_nor_the_folders_file() {
     place.write("fixtures/case/input.jsonl", before);
     place.write("fixtures/case/expected.jsonl", after);
     place.write("fixtures/case/expected.stats.json", "{}");
-    place.run_with(&env, "check").exits(0);
+    place.run_with(&env, "check --isolated").exits(0);
     place
-        .run_with(&[("CTXPACK_CLAER__KEEP", "4")], "check")
+        .run_with(&[("CTXPACK_CLAER__KEEP", "4")], "check --isolated")
         .exits(0);
+    // Otherwise a check is by the policy that everything else is done by.
+    place.run_with(&env, "check").exits(1);
 }
 
 #[test]

@@ -176,6 +176,16 @@ impl Ran {
         self
     }
 
+    /// The same run, if its stdout shows all of this.
+    #[track_caller]
+    pub(super) fn shows(self, parts: &[&str]) -> Self {
+        let text = self.text();
+        for part in parts {
+            assert!(text.contains(part), "no {part:?} in:\n{text}");
+        }
+        self
+    }
+
     pub(super) fn text(&self) -> String {
         String::from_utf8(self.out.clone()).unwrap()
     }

@@ -2,13 +2,80 @@
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::diff::{Differ, Fate, Source};
+use crate::error::Result;
 use crate::format::{Detected, Detector, Layout, Warnings};
+use crate::outcome::ConversationOutcome;
+use crate::policy::Policy;
+use crate::report::{Screen, write_differences};
 use crate::scan::lines;
-use crate::text::printable;
+use crate::text::{printable, thousands};
 use crate::transcript::{ConversationId, Transcript};
 
-/// Messages that differ, each cut around the first character that does.
-pub(super) fn difference(expected: &[u8], output: &[u8]) -> String {
+/// What differs between the expected output of an input and the one that came, by message; where one of them cannot be read as
+/// the input can, by line. `told` is what the report says of the one that came.
+pub(super) fn difference(
+    input: &[u8],
+    expected: &[u8],
+    output: &[u8],
+    policy: &Policy,
+    told: &[ConversationOutcome],
+) -> Result<String> {
+    let of = |bytes| match detected(bytes) {
+        Detected::Known(format, layout) => Some(Source {
+            bytes,
+            format,
+            layout,
+        }),
+        Detected::Unsupported(_) => None,
+    };
+    let alike = |one: &Source<'_>, other: &Source<'_>| {
+        one.format == other.format && one.layout == other.layout
+    };
+    let sources = match (of(input), of(expected), of(output)) {
+        (Some(input), Some(expected), Some(output))
+            if alike(&input, &expected) && alike(&input, &output) =>
+        {
+            (input, [expected, output])
+        }
+        _ => return Ok(by_line(expected, output)),
+    };
+    let differ = Differ::new(policy)?;
+    let compared = differ.outputs(sources.0, sources.1, [&[], told]);
+    if compared.is_same() {
+        let at = compared.first_byte.unwrap_or_default();
+        return Ok(format!(
+            "  the messages are the same; ids, times or links that follow from them differ, from byte {at} on\n"
+        ));
+    }
+    let mut shown = Vec::new();
+    let names = ["expected", "got"];
+    // To a vector, nothing can fail.
+    let _ = write_differences(&compared, names, Screen::plain(130), &mut shown);
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    let lines = shown.lines().map(|line| format!("  {line}\n"));
+    let [was, is] = compared.tokens_after.map(thousands);
+    let head = format!("  {was} tokens expected, got {is}\n");
+    let mut text: String = std::iter::once(head).chain(lines).collect();
+    // Of a message that no layer has edited, only its line says what is different.
+    let rows = compared.conversations.iter().flat_map(|one| &one.rows);
+    if rows
+        .into_iter()
+        .any(|row| row.texts.is_empty() && row.fates.contains(&Fate::Edited))
+    {
+        text.push_str(&by_line(expected, output));
+    }
+    Ok(text)
+}
+
+fn detected(bytes: &[u8]) -> Detected {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    detector.decide()
+}
+
+/// Lines that differ, each cut around the first character that does.
+fn by_line(expected: &[u8], output: &[u8]) -> String {
     let (old, new) = (
         String::from_utf8_lossy(expected),
         String::from_utf8_lossy(output),
@@ -62,9 +129,7 @@ struct Places<'a> {
 
 impl<'a> Places<'a> {
     fn new(bytes: &'a [u8]) -> Self {
-        let mut detector = Detector::default();
-        detector.look(bytes);
-        let detected = detector.decide();
+        let detected = detected(bytes);
         let whole = match &detected {
             Detected::Known(format, Layout::File) => {
                 Some(format.read(bytes, 1, &mut Warnings::default()))

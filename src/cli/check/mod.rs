@@ -1,26 +1,29 @@
 //! `ctxpack check`: fixtures as regression tests.
 //!
-//! A folder with an `input.jsonl` is a case. It is compacted in memory under its `policy.toml` (the default policy
-//! without one) and compared with `expected.jsonl`, byte for byte, and with `expected.stats.json`, key by key: what that
-//! file does not list may be anything. One with an `expected.replay.json` is replayed instead, and compared with that, key
-//! by key. A scripted summariser answers from `summaries.jsonl`.
+//! A case is compacted in memory under its policy and compared with what is expected: the output byte for byte, and the report key
+//! by key, where a key that is not listed may be anything. One with an expected replay is replayed instead. A scripted summariser
+//! answers from `summaries.jsonl`. Writes nothing without `--update`.
 
+mod cases;
 mod difference;
+mod output;
 
-use std::io;
+use std::borrow::Cow;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ignore::WalkBuilder;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
+use cases::{Case, Empty, Part, cases_below};
 use difference::difference;
+use output::{Checked, Listing, OutputFormat, Verdict};
 
 use super::compact::policy_ref;
-use super::config::load_found_file;
+use super::config::{Chosen, PolicyArgs, load_found_file};
 use super::replay::replaying;
-use super::{Context, Voice, flush, json_line, put, scripted_answers};
+use super::{Context, Voice, flush, json_line, scripted_answers, stdout_failed};
 use crate::batch::{compact_bytes, replay_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
@@ -30,28 +33,24 @@ use crate::report::{Render, Replays, Report, ReportFormat, write_replay_json};
 use crate::store::atomic::{Existing, Mode, write};
 use crate::store::folder::Durability;
 use crate::store::{Missing, Spot, Store, read_regular};
-use crate::text::{count, printable};
+use crate::text::printable;
 
-const INPUT: &str = "input.jsonl";
-const POLICY: &str = "policy.toml";
-const EXPECTED: &str = "expected.jsonl";
-const STATS: &str = "expected.stats.json";
-const REPLAY: &str = "expected.replay.json";
 /// Larger than any file of a case.
 const MOST: u64 = 1 << 30;
-/// What earlier runs are taken to have offloaded to; may not be there.
-const STORE: &str = "store";
 
 /// Compare fixtures with their expected output.
 ///
-/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. Its input is
-/// compacted in memory; a case with an expected.replay.json is replayed instead. The environment and ctxpack.toml are ignored. The
-/// exit code is 1 if a case differs.
+/// A folder with an input.jsonl is a case; policy.toml, expected.jsonl and expected.stats.json are beside it. So are NAME.jsonl and
+/// NAME.expected.jsonl, with NAME.policy.toml and NAME.expected.stats.json. The input is compacted in memory; a case with an
+/// expected replay is replayed instead. A case with a policy file of its own is checked by that, all others by the policy in
+/// effect. The exit code is 1 if a case differs, or checks nothing.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  ctxpack check fixtures/                    compare
-  ctxpack check --update fixtures/my-case    write what is expected; read it before you commit it")]
+  ctxpack check fixtures/                       compare
+  ctxpack check --policy ours.toml fixtures/    cases without a policy.toml, by this policy
+  ctxpack check --update fixtures/my-case       write what is expected; read it before you commit it
+  ctxpack check --output-format junit > r.xml   for a report of tests")]
 pub(super) struct Check {
     /// Folders to search for cases
     #[arg(default_value = "fixtures")]
@@ -59,6 +58,14 @@ pub(super) struct Check {
     /// Write the output as the expected files; refused if the variable CI is set, unless forced
     #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "yes", value_name = "force", require_equals = true)]
     update: Option<Update>,
+    /// Accept a folder without a case
+    #[arg(long)]
+    allow_empty: bool,
+    /// What is printed
+    #[arg(long, value_enum, default_value_t = OutputFormat::Full, value_name = "FORMAT")]
+    output_format: OutputFormat,
+    #[command(flatten)]
+    policy: PolicyArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -69,14 +76,6 @@ enum Update {
     Force,
 }
 
-/// The result of a case.
-enum Verdict {
-    Same,
-    Updated,
-    /// How it differs, for people.
-    Differs(String),
-}
-
 impl Check {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         if self.update == Some(Update::Yes)
@@ -85,84 +84,99 @@ impl Check {
             return Err(Error::new(ErrorKind::Usage, "--update is refused where CI is set: a check that rewrites its expectations checks nothing")
                 .hint("use --update=force if you mean it"));
         }
+        let chosen = self.policy.resolve()?;
+        let empty = match self.allow_empty {
+            true => Empty::Allow,
+            false => Empty::Refuse,
+        };
         let mut cases = Vec::new();
         for dir in &self.dirs {
-            cases.extend(cases_below(dir)?);
+            cases.extend(cases_below(dir, empty)?);
         }
-        let verdicts: Vec<Result<Verdict>> = cases.par_iter().map(|case| self.case(case)).collect();
-        let mut out = io::stdout().lock();
-        let (mut same, mut updated, mut differ, mut errors) = (0, 0, 0, 0);
-        for (case, verdict) in cases.iter().zip(verdicts) {
-            let name = printable(&case.to_string_lossy()).into_owned();
-            match verdict {
-                Ok(Verdict::Same) => {
-                    same += 1;
-                    if context.voice == Voice::Loud {
-                        put(&mut out, format!("ok      {name}\n").as_bytes())?;
-                    }
-                }
-                Ok(Verdict::Updated) => {
-                    updated += 1;
-                    put(&mut out, format!("updated {name}\n").as_bytes())?;
-                }
-                Ok(Verdict::Differs(how)) => {
-                    differ += 1;
-                    put(&mut out, format!("differs {name}\n{how}").as_bytes())?;
-                }
-                Err(error) => {
-                    errors += 1;
-                    context.error(&error);
-                }
+        let check = |case: Case| {
+            let verdict = self.case(&case, &chosen).unwrap_or_else(Verdict::Failed);
+            (case, verdict)
+        };
+        let has_own = |case: &&Case| case.file(Part::Policy).exists();
+        let checked = Checked {
+            policy: policy_ref(&chosen.effective),
+            own: cases.iter().filter(has_own).count() as u64,
+            cases: cases.into_par_iter().map(check).collect(),
+        };
+        for (_, verdict) in &checked.cases {
+            if let Verdict::Failed(error) = verdict {
+                context.error(error);
             }
         }
-        if context.voice > Voice::Quiet {
-            let line = format!(
-                "{}: {same} as expected, {updated} updated, {differ} differ, {errors} failed\n",
-                count(cases.len() as u64, "case")
-            );
-            put(&mut out, line.as_bytes())?;
-        }
+        let listing = match context.voice {
+            Voice::Quiet => Listing::Bare,
+            Voice::Normal => Listing::Some,
+            Voice::Loud => Listing::All,
+        };
+        let mut out = BufWriter::new(io::stdout().lock());
+        checked
+            .write(self.output_format, listing, &mut out)
+            .map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
-        Ok(match (differ, errors) {
+        let [_, _, differ, failed] = checked.numbers();
+        Ok(match (differ, failed) {
             (_, 1..) => 3,
             (1.., 0) => 1,
             (0, 0) => 0,
-            _ => 1,
         })
     }
 
-    fn case(&self, case: &Path) -> Result<Verdict> {
-        if case.join(REPLAY).exists() {
-            return self.replayed(case);
+    fn case(&self, case: &Case, chosen: &Chosen) -> Result<Verdict> {
+        let gaps = case.gaps()?;
+        if !gaps.is_empty() {
+            let gaps = gaps.iter().map(|gap| format!("  {}\n", printable(gap)));
+            return Ok(Verdict::Differs(gaps.collect()));
         }
-        let read = |name: &str| {
-            let path = case.join(name);
-            read_regular(&path, MOST)
-        };
-        let policy_file = case.join(POLICY);
-        let effective = policy_of(&policy_file)?;
+        if case.file(Part::Replay).exists() {
+            return self.replayed(case, chosen);
+        }
+        let read = |part: Part| read_regular(&case.file(part), MOST);
+        let (policy_file, effective) = policy_of(case, chosen)?;
         let pipeline = Pipeline::new(&effective.policy, Keeping::Store)
-            .map_err(|error| error.at(&policy_file))?
-            .with_replies(scripted_answers(Some(&policy_file), &effective.policy)?);
-        let input = read(INPUT)?;
-        let store = Store::new(case.join(STORE), Durability::Lazy);
-        let (outcome, output) = compact_bytes(Path::new(INPUT), &input, &pipeline, Some(&store));
+            .map_err(|error| at(error, policy_file.as_deref()))?
+            .with_replies(scripted_answers(policy_file.as_deref(), &effective.policy)?);
+        let input = read(Part::Input)?;
+        let store = Store::new(case.file(Part::Store), Durability::Lazy);
+        let (outcome, output) = compact_bytes(
+            Path::new(Part::Input.name()),
+            &input,
+            &pipeline,
+            Some(&store),
+        );
         let mut stats = Vec::new();
         let report = Report::new(policy_ref(&effective), vec![outcome]);
         report
             .render(ReportFormat::Json, &mut stats)
-            .map_err(|e| Error::io(case, "render the report", e))?;
-        let stats: Value = parse(&stats, case)?;
+            .map_err(|e| Error::io(case.path(), "render the report", e))?;
+        let stats: Value = parse(&stats, case.path())?;
 
-        let expected = read(EXPECTED).ok();
-        let listed = match read(STATS).ok() {
-            Some(bytes) => Some(parse(&bytes, &case.join(STATS))?),
+        let expected = read(Part::Expected).ok();
+        let listed = match read(Part::Stats).ok() {
+            Some(bytes) => Some(parse(&bytes, &case.file(Part::Stats))?),
             None => None,
         };
         let mut how = String::new();
         match &expected {
             Some(expected) if *expected == output => {}
-            Some(expected) => how.push_str(&difference(expected, &output)),
+            Some(expected) => {
+                let told = report
+                    .files()
+                    .first()
+                    .map(|outcome| &outcome.conversations[..]);
+                let told = told.unwrap_or_default();
+                how.push_str(&difference(
+                    &input,
+                    expected,
+                    &output,
+                    &effective.policy,
+                    told,
+                )?);
+            }
             None => how.push_str("  expected.jsonl is missing; --update writes it\n"),
         }
         match &listed {
@@ -175,26 +189,23 @@ impl Check {
         if self.update.is_none() {
             return Ok(Verdict::Differs(how));
         }
-        let write = |name: &str, bytes: &[u8]| write_plain(&case.join(name), bytes);
-        write(EXPECTED, &output)?;
+        let write = |part: Part, bytes: &[u8]| write_plain(&case.file(part), bytes);
+        write(Part::Expected, &output)?;
         let new = listed.map_or_else(|| essence(&stats), |listed| renewed(&listed, &stats));
-        write(STATS, format!("{new:#}\n").as_bytes())?;
+        write(Part::Stats, format!("{new:#}\n").as_bytes())?;
         Ok(Verdict::Updated)
     }
 }
 
 impl Check {
     /// A case that is replayed.
-    fn replayed(&self, case: &Path) -> Result<Verdict> {
-        let read = |name: &str| {
-            let path = case.join(name);
-            read_regular(&path, MOST)
-        };
-        let policy_file = case.join(POLICY);
-        let effective = policy_of(&policy_file)?;
-        let replaying = replaying([(Some(policy_file.as_path()), &effective)])
-            .map_err(|error| error.at(&policy_file))?;
-        let file = replay_bytes(Path::new(INPUT), &read(INPUT)?, &replaying);
+    fn replayed(&self, case: &Case, chosen: &Chosen) -> Result<Verdict> {
+        let read = |part: Part| read_regular(&case.file(part), MOST);
+        let (policy_file, effective) = policy_of(case, chosen)?;
+        let replaying = replaying([(policy_file.as_deref(), &*effective)])
+            .map_err(|error| at(error, policy_file.as_deref()))?;
+        let name = Path::new(Part::Input.name());
+        let file = replay_bytes(name, &read(Part::Input)?, &replaying);
         let replays = Replays::new(
             vec![policy_ref(&effective)],
             replaying.estimator(),
@@ -202,9 +213,9 @@ impl Check {
         );
         let mut json = Vec::new();
         write_replay_json(&replays, &mut json)
-            .map_err(|e| Error::io(case, "render the report", e))?;
-        let replay: Value = parse(&json, case)?;
-        let listed = parse(&read(REPLAY)?, &case.join(REPLAY))?;
+            .map_err(|e| Error::io(case.path(), "render the report", e))?;
+        let replay: Value = parse(&json, case.path())?;
+        let listed = parse(&read(Part::Replay)?, &case.file(Part::Replay))?;
         let mut how = String::new();
         subset(&listed, &replay, "replay", &mut how);
         if how.is_empty() {
@@ -213,7 +224,7 @@ impl Check {
         if self.update.is_none() {
             return Ok(Verdict::Differs(how));
         }
-        let path = case.join(REPLAY);
+        let path = case.file(Part::Replay);
         let new = renewed(&listed, &replay);
         write_plain(&path, format!("{new:#}\n").as_bytes())?;
         Ok(Verdict::Updated)
@@ -227,33 +238,22 @@ fn write_plain(path: &Path, bytes: &[u8]) -> Result<()> {
     write(spot, bytes, existing, mode, Durability::Lazy).map(drop)
 }
 
-/// The policy of a case: the file's, or the default one where there is none.
-fn policy_of(file: &Path) -> Result<Effective> {
-    let base = if file.exists() {
-        load_found_file(file)?
-    } else {
-        policy::preset("")?
-    };
-    policy::resolve(base, &[]).map_err(|error| error.at(file))
+/// The policy of a case, and its file: its own, or else the one in effect.
+fn policy_of<'c>(case: &Case, chosen: &'c Chosen) -> Result<(Option<PathBuf>, Cow<'c, Effective>)> {
+    let file = case.file(Part::Policy);
+    if !file.exists() {
+        return Ok((chosen.file.clone(), Cow::Borrowed(&chosen.effective)));
+    }
+    let resolved = policy::resolve(load_found_file(&file)?, &[]);
+    let effective = resolved.map_err(|error| error.at(&file))?;
+    Ok((Some(file), Cow::Owned(effective)))
 }
 
-/// The folders below `dir` that hold an input, sorted.
-fn cases_below(dir: &Path) -> Result<Vec<PathBuf>> {
-    let walker = WalkBuilder::new(dir)
-        .standard_filters(false)
-        .sort_by_file_path(Path::cmp)
-        .build();
-    let cases: Vec<PathBuf> = walker
-        .flatten()
-        .filter(|entry| entry.file_name() == INPUT)
-        .filter_map(|entry| entry.path().parent().map(Path::to_owned))
-        .collect();
-    if cases.is_empty() {
-        return Err(Error::new(ErrorKind::NoInput, "no case below this folder")
-            .at(dir)
-            .hint("a case is a folder with an input.jsonl"));
+fn at(error: Error, file: Option<&Path>) -> Error {
+    match file {
+        Some(file) => error.at(file),
+        None => error,
     }
-    Ok(cases)
 }
 
 fn parse(bytes: &[u8], path: &Path) -> Result<Value> {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use super::listing::cut;
 use super::paint::Meaning;
 use super::{ComparisonReport, change, share};
-use crate::diff::compare::{AddedComparison, ConversationComparison, RowComparison};
-use crate::report::Ink;
+use crate::diff::LineDifference;
+use crate::diff::compare::{AddedComparison, Comparison, ConversationComparison, RowComparison};
+use crate::report::{Ink, Screen};
 use crate::text::{count, printable, thousands};
 
 /// So many characters of a message's words are shown at least.
@@ -44,6 +45,35 @@ pub fn write(
     }
     for conversation in &compared.conversations {
         one(conversation, [&first, &second], width, ink, out)?;
+    }
+    Ok(())
+}
+
+/// Writes what differs of two outputs of one input, which are called `names`; nothing if that is nothing but ids, times and links
+/// that follow from the content.
+///
+/// # Errors
+/// The writer's.
+pub fn write_differences(
+    compared: &Comparison,
+    names: [&str; 2],
+    screen: Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for conversation in &compared.conversations {
+        one(conversation, names, screen.width, screen.ink, out)?;
+    }
+    for LineDifference { lines, what } in &compared.lines {
+        let number = lines.iter().flatten().next().copied().unwrap_or_default();
+        let head = match lines {
+            [Some(_), Some(_)] => format!("line {number}"),
+            [Some(_), None] => format!("line {number}: only {}", names[0]),
+            [None, _] => format!("line {number}: only {}", names[1]),
+        };
+        writeln!(out, "{}", screen.ink.line(Meaning::Place, &head))?;
+        for value in what {
+            writeln!(out, "    {}", printable(value))?;
+        }
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::{PolicyRef, SCHEMA_VERSION};
 use crate::diff::{Diff, Fate, Stat, compare::Comparison};
 use crate::text::thousands;
 
-pub use compared::write as write_comparison;
+pub use compared::{write as write_comparison, write_differences};
 pub use listing::write as write_diff;
 pub use stat::{write_comparison_stat, write_diff_stat};
 

@@ -94,7 +94,9 @@ impl Stats {
     }
 
     /// Every conversation with its file.
-    pub fn conversations(&self) -> impl Iterator<Item = (&FileRecord<FileStats>, &ConversationStats)> {
+    pub fn conversations(
+        &self,
+    ) -> impl Iterator<Item = (&FileRecord<FileStats>, &ConversationStats)> {
         let files = self.files.iter();
         files.flat_map(|file| file.found.conversations.iter().map(move |c| (file, c)))
     }
