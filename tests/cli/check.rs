@@ -322,3 +322,21 @@ fn every_output_format_names_what_differs() {
         "{github}"
     );
 }
+
+#[test]
+fn an_update_writes_the_same_whatever_was_expected_before() {
+    let place = passing();
+    place.run("check --update=force").exits(0);
+    let stats = "fixtures/case/expected.stats.json";
+    std::fs::remove_file(place.path(stats)).unwrap();
+    place.run("check --update=force").exits(0);
+    let fresh = place.json(stats);
+    let actions = &fresh["files"][0]["conversations"][0]["actions"];
+    assert!(actions.as_array().is_some_and(|actions| actions.len() > 1));
+    // The policy once did nothing, so that no action was listed.
+    place.run("check --update=force --policy none").exits(0);
+    let none = place.json(stats);
+    assert_eq!(none["files"][0]["conversations"][0]["actions"], json!([]));
+    place.run("check --update=force").exits(0);
+    assert_eq!(place.json(stats), fresh);
+}

@@ -191,7 +191,11 @@ impl Check {
         }
         let write = |part: Part, bytes: &[u8]| write_plain(&case.file(part), bytes);
         write(Part::Expected, &output)?;
-        let new = listed.map_or_else(|| essence(&stats), |listed| renewed(&listed, &stats));
+        let fresh = essence(&stats);
+        let new = match listed {
+            Some(listed) => renewed(&listed, &stats, &fresh),
+            None => fresh,
+        };
         write(Part::Stats, format!("{new:#}\n").as_bytes())?;
         Ok(Verdict::Updated)
     }
@@ -225,7 +229,7 @@ impl Check {
             return Ok(Verdict::Differs(how));
         }
         let path = case.file(Part::Replay);
-        let new = renewed(&listed, &replay);
+        let new = renewed(&listed, &replay, &Value::Null);
         write_plain(&path, format!("{new:#}\n").as_bytes())?;
         Ok(Verdict::Updated)
     }
@@ -298,24 +302,29 @@ fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
     }
 }
 
-/// `listed` with the values of `stats`, and no other keys.
-fn renewed(listed: &Value, stats: &Value) -> Value {
+/// `listed` with the values of `stats`, and no other keys. Entries of a list that was empty have the keys that they have in `fresh`,
+/// the expectations of a new case, so that what an update writes does not depend on what was there before.
+fn renewed(listed: &Value, stats: &Value, fresh: &Value) -> Value {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
             let renew = |(key, value): (&String, &Value)| {
-                stats.get(key).map(|new| (key.clone(), renewed(value, new)))
+                let new = stats.get(key)?;
+                Some((key.clone(), renewed(value, new, &fresh[key])))
             };
             Value::Object(listed.iter().filter_map(renew).collect::<Map<_, _>>())
         }
-        (Value::Array(listed), Value::Array(stats)) => {
-            // Entries that are new list what the last of the old ones did.
-            let last = listed.last().unwrap_or(&Value::Null);
-            let listed = listed.iter().chain(std::iter::repeat(last));
-            listed
-                .zip(stats)
-                .map(|(listed, stats)| renewed(listed, stats))
-                .collect()
-        }
+        (Value::Array(listed), Value::Array(stats)) => match listed.last() {
+            Some(last) => {
+                // Entries that are new list what the last of the old ones did.
+                let listed = listed.iter().chain(std::iter::repeat(last));
+                let entries = listed.zip(stats).enumerate();
+                entries
+                    .map(|(i, (listed, stats))| renewed(listed, stats, &fresh[i]))
+                    .collect()
+            }
+            None if fresh.is_array() => fresh.clone(),
+            None => stats.clone().into(),
+        },
         _ => stats.clone(),
     }
 }
