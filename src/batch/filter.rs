@@ -47,7 +47,7 @@ impl Filter {
             let glob = GlobBuilder::new(text).build();
             glob.map(|glob| glob.compile_matcher()).map_err(|error| {
                 Error::new(ErrorKind::Usage, format!("--project: {error}"))
-                    .hint("a glob of the project's folder or its name: app, '*/work/*'")
+                    .hint("a glob of the project's folder or its name: app, '*/code/*'")
             })
         };
         Ok(Filter {

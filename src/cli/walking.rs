@@ -38,7 +38,7 @@ pub(super) struct FilterArgs {
     /// Of folders, take only what was last written to before: 7d, 24h, 2026-11-01
     #[arg(long, value_name = "TIME", value_parser = since, help_heading = INPUT)]
     until: Option<SystemTime>,
-    /// Of folders, take only transcripts of projects whose folder or its name matches: app, '*/work/*'
+    /// Of folders, take only transcripts of projects whose folder or its name matches: app, '*/code/*'
     #[arg(long, value_name = "GLOB", help_heading = INPUT)]
     project: Option<String>,
 }

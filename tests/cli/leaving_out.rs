@@ -179,17 +179,17 @@ fn times_are_those_in_the_transcript_or_else_of_the_file() {
     let place = Place::with(&[
         (
             "in/a.jsonl",
-            session("/work/app", "2026-01-10T10:00:00.000Z"),
+            session("/code/app", "2026-01-10T10:00:00.000Z"),
         ),
         (
             "in/b.jsonl",
-            session("/work/app", "2026-01-20T10:00:00.000Z"),
+            session("/code/app", "2026-01-20T10:00:00.000Z"),
         ),
         ("in/none.jsonl", anthropic(1, 0)),
     ]);
     place.write(
         "in/packed.jsonl.gz",
-        gzip(session("/work/app", "2026-01-01T10:00:00Z")),
+        gzip(session("/code/app", "2026-01-01T10:00:00Z")),
     );
     // The files are all of the same age; what they say differs.
     let day = |days: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(days * 24 * 3_600);
@@ -252,20 +252,20 @@ fn times_are_those_in_the_transcript_or_else_of_the_file() {
 fn projects_are_those_that_sessions_shows() {
     let time = "2026-01-10T10:00:00.000Z";
     let place = Place::with(&[
-        ("in/app.jsonl", session("/work/app", time)),
-        ("in/web.jsonl", session("/work/old/web", time)),
+        ("in/app.jsonl", session("/code/app", time)),
+        ("in/web.jsonl", session("/code/old/web", time)),
         (
             "in/evil.jsonl",
-            session("/work/\u{1b}[31m\n../../app", time),
+            session("/code/\u{1b}[31m\n../../app", time),
         ),
         ("in/none.jsonl", anthropic(1, 0)),
     ]);
-    place.write("in/packed.jsonl.zst", zstd(session("/work/app", time)));
+    place.write("in/packed.jsonl.zst", zstd(session("/code/app", time)));
     let app = ["in/app.jsonl", "in/evil.jsonl", "in/packed.jsonl.zst"];
     assert_eq!(read(&place, &["in", "--project", "app"]), app);
-    assert_eq!(read(&place, &["in", "--project", "/work/*"]).len(), 4);
+    assert_eq!(read(&place, &["in", "--project", "/code/*"]).len(), 4);
     assert_eq!(
-        read(&place, &["in", "--project", "/work/old/*"]),
+        read(&place, &["in", "--project", "/code/old/*"]),
         ["in/web.jsonl"]
     );
     assert_eq!(
