@@ -1,4 +1,4 @@
-//! Finds a value that a telling name is given: `name = value` in code, settings, queries, headers, XML and flags.
+//! Finds a value assigned to a name that suggests a secret: `name = value` in code, settings, queries, headers, XML and flags.
 //!
 //! Never judges names or values by itself: [`name`](super::name) and [`value`](super::value) do.
 
@@ -16,7 +16,7 @@ const MAX_NAME: usize = 96;
 /// The longest value looked at, in bytes.
 const MAX_VALUE: usize = 4096;
 
-/// Looks at the name that holds `anchor`. The search goes on in the value, whose own form may say more.
+/// Looks at the name that holds `anchor`. The search continues in the value, whose own form may be recognised, too.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let end = anchor.end + Set::Word.run(text, anchor.end, MAX_NAME).min(MAX_NAME);
     // Most names are only used, not given anything: they are left here.
@@ -118,7 +118,7 @@ fn accepts(noun: Noun, value: &[u8], setting: Setting) -> bool {
     }
 }
 
-/// Whether a value may as well be a checksum, where its name says little.
+/// Whether a value could just as well be a checksum, where its name is vague.
 fn is_digest(value: &[u8], setting: Setting) -> bool {
     setting == Setting::Bare && value::is_hex(value)
 }
@@ -189,7 +189,7 @@ fn given(text: &[u8], start: usize, end: usize, place: Place) -> Option<(Range<u
         [b'%', ..] => return percent_encoded(text, at),
         _ if spaced && flag => return value_at(text, at, Shell::Whole),
         _ if spaced && is_netrc(text, start) => return value_at(text, at, Shell::Whole),
-        // "Pass `x=1`" is no name, and what stands in backticks is code.
+        // "Pass `x=1`" is not a name, and text in backticks is code.
         _ if quoted_name.is_none() && spaced && rest.first() != Some(&b'`') && end - start > 4 => {
             // Prose speaks of passes: "two-pass memchr2".
             let bare = !text[start..end].to_ascii_lowercase().ends_with(b"pass");
@@ -207,7 +207,7 @@ enum Shell {
     Whole,
     /// A word of a connection's settings or a line of YAML, if a blank, a quote or the line's end follows.
     Pair,
-    /// Only what no code or sentence goes on with.
+    /// Only where neither code nor a sentence could continue.
     Not,
 }
 
@@ -301,7 +301,7 @@ fn literal_at(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     Some((range, Setting::Literal))
 }
 
-/// A quoted value that may as well be the next argument, or what a sentence quotes.
+/// A quoted value that could also be the next argument, or a quotation in a sentence.
 fn doubtful(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     literal_at(text, at).map(|(range, _)| (range, Setting::Bare))
 }
@@ -331,7 +331,7 @@ fn after_pair(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     Some((range, Setting::Literal))
 }
 
-/// A value behind a percent-encoded separator: `%3D…`, `%22%3A%22…`.
+/// A value after a percent-encoded separator: `%3D…`, `%22%3A%22…`.
 fn percent_encoded(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     let mut rest = &text[at..];
     let mut separated = false;
@@ -394,7 +394,7 @@ fn is_setting(text: &[u8], start: usize, end: usize) -> bool {
     }
 }
 
-/// Whether only blanks, a list's dash or a line's number stand before the name on its line.
+/// Whether the name is first on its line, apart from blanks, a list's dash or a line number.
 fn starts_line(text: &[u8], start: usize) -> bool {
     let before = &text[start.saturating_sub(48)..start];
     let blanks = before
@@ -414,7 +414,7 @@ fn is_formal(name: &[u8]) -> bool {
     name.contains(&b'-') || name.contains(&b'_') && !name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether the name stands in a `.netrc` entry, after its login.
+/// Whether the name is in a `.netrc` entry, after its login.
 fn is_netrc(text: &[u8], start: usize) -> bool {
     let before = &text[start.saturating_sub(120)..start];
     before.windows(6).any(|w| w == b"login ")

@@ -90,7 +90,7 @@ pub(super) fn is_word(b: u8) -> bool {
     b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')
 }
 
-/// Whether a token can begin at `at`: no letter or digit stands before it, unless that belongs to an escape (`\n`, `%3D`,
+/// Whether a token can begin at `at`: no letter or digit precedes it, unless that belongs to an escape (`\n`, `%3D`,
 /// `\u001b`, a terminal's colour).
 pub(super) fn begins(text: &[u8], at: usize) -> bool {
     let before = &text[..at];
@@ -153,7 +153,7 @@ pub(super) struct Quote {
 }
 
 impl Quote {
-    /// The quote that stands at `at`.
+    /// The quote at `at`.
     pub(super) fn at(text: &[u8], at: usize) -> Option<Quote> {
         let slashes = text
             .get(at..)?

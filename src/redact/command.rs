@@ -26,7 +26,7 @@ enum Takes {
     Login,
     /// A password as the next word.
     Word,
-    /// A password within the flag's own word.
+    /// A password in the same word as the flag.
     Attached,
     /// `name=value`, a cookie, as the next word.
     Cookie,
@@ -57,7 +57,7 @@ const fn flag(command: &'static str, flag: &'static str, takes: Takes) -> Flag {
     }
 }
 
-/// Looks at the line that a command begins, up to where the same command stands again. The search goes on behind the
+/// Looks at the line that a command begins, up to where the same command occurs again. The search continues after the
 /// command's name.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let command = &text[anchor.clone()];

@@ -40,11 +40,11 @@ pub(super) fn authorization(text: &[u8], anchor: Range<usize>, found: &mut Vec<F
         }
         return end;
     }
-    // `auth_token`, `authKey`: the rest of the name may hold an anchor of its own.
+    // `auth_token`, `authKey`: the rest of the name may contain an anchor of its own.
     anchor.end
 }
 
-/// A token after the word `Bearer`, where no header's name stands before it.
+/// A token after the word `Bearer`, where no header's name precedes it.
 pub(super) fn bearer(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let at = skip_blanks(text, anchor.end);
     if at == anchor.end || text[..anchor.start].last().copied().is_some_and(is_word) {
@@ -60,7 +60,7 @@ pub(super) fn bearer(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) 
     at
 }
 
-/// The values of a cookie's header that look drawn: `Cookie: a=…; b=…`, `--cookie 'a=…'`. The search goes on in them: a
+/// The values of a cookie header that look random: `Cookie: a=…; b=…`, `--cookie 'a=…'`. The search continues in them: a
 /// token still names itself.
 pub(super) fn cookie(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let flag = text[..anchor.start].ends_with(b"--");
@@ -96,7 +96,7 @@ fn pair(text: &[u8], at: usize) -> Option<Range<usize>> {
     let ends = |b: u8| {
         b.is_ascii_whitespace() || matches!(b, b';' | b'"' | b'\'' | b'`' | b',' | b'\\' | b'<')
     };
-    // A value may hold a few equals signs, as padding or within; more of them are no cookie's.
+    // A value may contain a few equals signs, as padding or inside; with more of them it is not a cookie.
     let mut signs = 0;
     let rest = &text[start..text.len().min(start + MAX_VALUE)];
     let len = rest
@@ -130,7 +130,7 @@ fn after_separator(text: &[u8], end: usize) -> Option<usize> {
     Some(Quote::at(text, at).map_or(at, |quote| quote.inner))
 }
 
-/// The credentials at `at`, behind their scheme if there is one. The answer is where to search on.
+/// The credentials at `at`, after their scheme if there is one. Returns where to continue the search.
 fn credentials(text: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> {
     let word = token(text, at);
     let after = skip_blanks(text, word.end);

@@ -6,7 +6,7 @@ use std::fmt;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
-        /// A kind of secret. Declared from the most to the least telling: where two finds overlap, the earlier names them both.
+        /// A kind of secret. Declared from the most to the least specific: where two finds overlap, the earlier names them both.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $($(#[$doc])* $kind,)+
@@ -16,7 +16,7 @@ macro_rules! kinds {
             /// Every kind, in its stable order.
             pub const ALL: &'static [Kind] = &[$(Kind::$kind,)+];
 
-            /// The name that a mask bears: lower-case words joined by hyphens.
+            /// The name in a mask: lower-case words joined by hyphens.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)+

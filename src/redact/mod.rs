@@ -1,4 +1,4 @@
-//! Masks secrets in text: each becomes `[REDACTED:<kind>]`, and what stands around it stays.
+//! Masks secrets in text: each becomes `[REDACTED:<kind>]`, and the text around it stays.
 //!
 //! Pure: no I/O, no state outside a [`Redactor`]. Finds what it knows by its form (a token's prefix, a key's armour, a
 //! password in an address) or by the name before it, so it is a net with holes, never a proof that nothing is left.
@@ -62,10 +62,10 @@ struct Found {
     kind: Kind,
 }
 
-/// What an anchor in the text may begin or stand beside.
+/// What an anchor in the text may begin, or be next to.
 #[derive(Debug, Clone, Copy)]
 enum Role {
-    /// A mask of our own: nothing within it is looked at.
+    /// A mask of our own: it is not searched.
     Mask,
     /// A token known by this prefix.
     Token(Token),
@@ -178,7 +178,7 @@ impl Redactor {
         found
     }
 
-    /// Looks at one anchor. Returns where to search on: always behind the anchor's first byte.
+    /// Looks at one anchor. Returns where to continue the search: always after the anchor's first byte.
     fn look(
         &self,
         role: &Role,
@@ -196,7 +196,7 @@ impl Redactor {
         };
         match role {
             Role::Mask => mask_end(text, anchor.end).unwrap_or(anchor.end),
-            // A prefix that begins nothing may hold another anchor.
+            // A prefix that begins no token may contain another anchor.
             Role::Token(token) => match token.find(text, &anchor) {
                 Some(find) => {
                     let end = find.range.end;

@@ -89,7 +89,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Name {
-    /// What `name` names, if that is a secret. `query` says that the name stands in a query, where `key` is one too.
+    /// What `name` names, if that is a secret. `query` says that the name is in a query, where `key` is one too.
     pub(super) fn of(name: &[u8], place: Place) -> Option<Name> {
         let mut joined = [0u8; 64];
         let mut len = 0;
@@ -135,7 +135,7 @@ impl Name {
     }
 }
 
-/// Where a name stands.
+/// Where a name occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// In an address, after `?` or `&`.

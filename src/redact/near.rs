@@ -1,4 +1,4 @@
-//! Finds tokens without a prefix of their own, by a clue within or before them: `clues.txt` lists most of them.
+//! Finds tokens without a prefix of their own, by a clue in or before them: `clues.txt` lists most of them.
 //!
 //! Looks at no more than a bounded stretch of text around each clue.
 
@@ -14,10 +14,10 @@ use super::value::{self, Setting};
 
 const LIST: &str = include_str!("clues.txt");
 
-/// How far behind a clue a token may begin, in bytes.
+/// How far after a clue a token may begin, in bytes.
 const REACH: usize = 256;
 
-/// The longest token that is searched for behind a clue, with the byte after it.
+/// The longest token that is searched for after a clue, with the byte after it.
 const LONGEST: usize = 128;
 
 /// A kind of token and where to look for it.
@@ -37,9 +37,9 @@ pub(super) struct Clue {
 /// Which bytes are searched for a token.
 #[derive(Debug, Clone, Copy)]
 enum Search {
-    /// So many before and after the clue; behind it, where there are none before.
+    /// So many before and after the clue; all after it, where there are none before.
     Around(usize, usize),
-    /// Those behind the clue.
+    /// Those after the clue.
     Near,
 }
 
@@ -82,7 +82,7 @@ impl Clue {
         self.clues.split(',')
     }
 
-    /// Looks around the clue at `anchor`. Returns where to search on.
+    /// Looks around the clue at `anchor`. Returns where to continue the search.
     pub(super) fn find(&self, text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
         let window = match self.search {
             Search::Around(0, after) => anchor.end..anchor.end + after,
@@ -200,7 +200,7 @@ pub(super) fn signature(text: &[u8], anchor: &Range<usize>) -> Option<Range<usiz
     ((40..=1024).contains(&len) && value::is_issued(&text[range.clone()])).then_some(range)
 }
 
-/// The part behind a dot at `at`: word bytes, at least one.
+/// The part after a dot at `at`: word bytes, at least one.
 fn part(text: &[u8], at: usize, most: usize) -> Option<Range<usize>> {
     if text.get(at) != Some(&b'.') {
         return None;

@@ -14,7 +14,7 @@ const MAX_BODY: usize = 32 * 1024;
 /// How long an unbroken run of base64 a key has at least, in bytes.
 const MIN_RUN: usize = 32;
 
-/// Looks at an armour's first line. The search goes on behind the body.
+/// Looks at an armour's first line. The search continues after the body.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let label_at = anchor.end;
     let Some(label) = label(text, label_at) else {
@@ -66,7 +66,7 @@ fn label(text: &[u8], at: usize) -> Option<&[u8]> {
         .then_some(label)
 }
 
-/// Where the last line of `text` begins: behind a line end, or one that is written as an escape.
+/// Where the last line of `text` begins: after a line end, or one that is written as an escape.
 fn line_start(text: &[u8]) -> usize {
     let real = text.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
     let escaped = text
@@ -76,7 +76,7 @@ fn line_start(text: &[u8]) -> usize {
     real.max(escaped)
 }
 
-/// Where a body ends that has no last line: behind its last long run of base64, and a shorter one that closes it.
+/// Where a body ends that has no last line: after its last long run of base64, and a shorter one that closes it.
 fn cut_off(rest: &[u8]) -> usize {
     let (mut at, mut end) = (0, 0);
     let mut closes = false;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 const LIST: &str = include_str!("secret_files.txt");
 
-/// What a copy of a file has behind its name.
+/// What a copy of a file has after its name.
 const COPIES: [&str; 11] = [
     "~", ".bak", ".backup", ".old", ".orig", ".save", ".tmp", ".swp", ".copy", ".1", ".2",
 ];

@@ -11,7 +11,7 @@ use super::value::{self, Setting};
 /// The longest login looked at, in bytes.
 const MAX_LOGIN: usize = 512;
 
-/// Looks at what follows `://`. The search goes on behind the anchor: a user's name may be a token.
+/// Looks at what follows `://`. The search continues after the anchor: a user name may be a token.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let at = anchor.end;
     let rest = &text[at..text.len().min(at + MAX_LOGIN)];
@@ -35,7 +35,7 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     };
     let value = &text[range.clone()];
     let secret = if range.start == at {
-        // A name without a password is a secret where it looks drawn: a token, or a key of its own.
+        // A name without a password is a secret where it looks random: a token, or a key of its own.
         value::is_machine_made(value, Setting::Literal)
     } else {
         is_password(user, value)

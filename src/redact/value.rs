@@ -1,6 +1,6 @@
 //! Judges a value: made by a machine, chosen by a person, or no secret at all.
 //!
-//! Never sees what stands around the value.
+//! Never sees the text around the value.
 
 /// Which letter follows which often: bit `n` of row `a` for the pair of `a` and the `n`th letter. The 240 commonest of the
 /// 676 pairs, 95 % of those in code and English; of random letters they are 36 %.
@@ -46,12 +46,12 @@ const PAIRS: [u32; 26] = {
     bits
 };
 
-/// What stands in a value that only shows where one goes. No word of under four letters: a random token would hold it.
+/// Words in a value that only marks the place of one. None under four letters: a random token would contain it.
 const FILLERS: &str = "example your xxxx changeme change-me change_me change-this placeholder dummy sample redacted \
     replace insert notreal foobar foo-bar foo_bar lorem **** .... ____ ---- hidden censored \
     masked undefined";
 
-/// More of them, which a long random token may hold by chance.
+/// More of them, which a long random token may contain by chance.
 const SHORT_FILLERS: &str = "fake test mock demo todo blah deadbeef cafebabe qwerty";
 
 /// What a value begins with that says where the secret comes from, or that is no text of its own.
@@ -78,7 +78,7 @@ const MAX_SHOWN: usize = 256;
 pub(super) enum Setting {
     /// Quoted, or in a place that takes text alone: a line of `.env`, a query, a header, a flag.
     Literal,
-    /// Without quotes, in what may as well be code or prose.
+    /// Without quotes, in text that could be code or prose.
     Bare,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn trim_end(value: &[u8]) -> &[u8] {
     &value[..kept.map_or(0, |last| last + 1)]
 }
 
-/// Whether the body of a token with a telling prefix was issued, and not written to show the form.
+/// Whether the body of a token with a known prefix was issued, and not written to show the form.
 pub(super) fn is_issued(body: &[u8]) -> bool {
     let counts = Counts::of(body);
     counts.distinct >= 8.min(body.len() / 2)
@@ -97,7 +97,7 @@ pub(super) fn is_issued(body: &[u8]) -> bool {
         && !has(FILLERS, body)
 }
 
-/// Whether a value of unknown make looks drawn at random: an API key, a token, a generated secret.
+/// Whether a value of unknown form looks random: an API key, a token, a generated secret.
 pub(super) fn is_machine_made(value: &[u8], setting: Setting) -> bool {
     let counts = Counts::of(value);
     let letters = counts.lowers + counts.uppers;
