@@ -85,6 +85,37 @@ pub fn replay_bytes(
     file(path, detector.decide().for_compaction(), bytes, &add)
 }
 
+/// Counts what is in memory.
+pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> FileRecord<FileStats> {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    file(
+        path,
+        detector.decide(),
+        bytes,
+        &|found: &mut FileStats, read: Read<'_>| {
+            counting.add(found, read.format, read.transcript, read.line);
+        },
+    )
+}
+
+/// Measures what is in memory.
+pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> FileRecord<FileEval> {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    let detected = detector.decide().for_compaction();
+    file(
+        path,
+        detected,
+        bytes,
+        &|found: &mut FileEval, read: Read<'_>| {
+            let sessions =
+                evaluator.evaluate(read.format, read.transcript, read.first_line, read.line);
+            found.sessions.extend(sessions);
+        },
+    )
+}
+
 fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>) {
     let recordings = recordings(read.format, read.transcript, read.first_line, read.line);
     let sessions = recordings.iter().map(|r| replaying.replay(r));

@@ -46,7 +46,7 @@ use crate::store::Store;
 use budget::{Budget, Share};
 use hooks::Verdict;
 
-pub use examine::{eval, replay, replay_bytes, stats, verify};
+pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
 pub use exclude::Exclude;
 pub use filter::Filter;
 pub use find::{FileSource, Found, Origin, Source, find, find_outputs, has_ending, split_ending};

@@ -129,15 +129,9 @@ impl Eval {
         let chosen = args.resolve()?;
         let replies = scripted_answers(chosen.file.as_deref(), &chosen.effective.policy)?;
         let asked = asking_nobody(chosen.effective, "eval")?;
-        let settings = Candidate::SETTINGS.map(|(key, value)| setting(key, value));
-        let mut effective = policy::resolve(asked.policy, &settings)?;
-        effective.overrides.splice(0..0, asked.overrides);
-        let of_budget = |budget: &f64| {
-            let budget = setting(Candidate::BUDGET, &budget.to_string());
-            policy::resolve(effective.policy.clone(), &[budget])
-        };
+        let (effective, of_budgets) = measured(asked, &self.budgets)?;
         Ok(Chosen {
-            of_budgets: self.budgets.iter().map(of_budget).collect::<Result<_>>()?,
+            of_budgets,
             effective,
             replies,
         })
@@ -175,6 +169,19 @@ impl Eval {
         }
         closed
     }
+}
+
+/// A policy, made fit to be measured, and what it is with each of these budgets.
+pub(super) fn measured(asked: Effective, budgets: &[f64]) -> Result<(Effective, Vec<Effective>)> {
+    let settings = Candidate::SETTINGS.map(|(key, value)| setting(key, value));
+    let mut effective = policy::resolve(asked.policy, &settings)?;
+    effective.overrides.splice(0..0, asked.overrides);
+    let of_budget = |budget: &f64| {
+        let budget = setting(Candidate::BUDGET, &budget.to_string());
+        policy::resolve(effective.policy.clone(), &[budget])
+    };
+    let of_budgets = budgets.iter().map(of_budget).collect::<Result<_>>()?;
+    Ok((effective, of_budgets))
 }
 
 fn setting(key: &str, value: &str) -> Setting {

@@ -53,7 +53,7 @@ pub(super) fn write_actions(report: &Report, out: &mut dyn Write) -> io::Result<
 }
 
 /// A text cell. Not for numbers, which may begin with a minus sign.
-pub(super) fn text(value: &str) -> String {
+pub(crate) fn text(value: &str) -> String {
     // Spreadsheets run a cell that begins so as a formula, even a quoted one; the apostrophe makes it text.
     let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let shown = printable(value);

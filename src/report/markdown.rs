@@ -72,7 +72,7 @@ fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The end of every Markdown report, by which it is known.
-pub(super) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Result<()> {
     let names: Vec<String> = policies
         .iter()
         .map(|policy| quoted(&policy.name, NAME_MAX))
@@ -91,7 +91,7 @@ pub(super) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Res
 
 /// Foreign text as code. Tags and not backticks: within those, nothing could be escaped; GitHub looks for
 /// mentions and issue numbers in neither.
-pub(super) fn quoted(text: &str, max: usize) -> String {
+pub(crate) fn quoted(text: &str, max: usize) -> String {
     let shown = printable(text);
     let mut out = String::from("<code>");
     for c in elide(&shown, max).chars() {

@@ -34,11 +34,13 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use csv::text as csv_text;
 pub use diff::{
     Compared, ComparisonReport, DiffReport, write_comparison, write_comparison_json,
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
+pub(crate) use markdown::{quoted, write_foot};
 pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
 pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_json, write_stats_table};
@@ -62,6 +64,7 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
             b"path,format,status,",
             b"path,session,",
             b"path,conversation,",
+            b"case,check,message",
         ]
         .iter()
         .any(|head| bytes.starts_with(head)),

@@ -27,18 +27,24 @@ pub(super) enum Part {
     Expected,
     Stats,
     Replay,
+    /// What `stats` counts.
+    Counts,
+    /// What is expected where no golden says it.
+    Expect,
     Summaries,
     /// What earlier runs are taken to have offloaded to; may not be there.
     Store,
 }
 
 impl Part {
-    const ALL: [Part; 7] = [
+    const ALL: [Part; 9] = [
         Part::Input,
         Part::Policy,
         Part::Expected,
         Part::Stats,
         Part::Replay,
+        Part::Counts,
+        Part::Expect,
         Part::Summaries,
         Part::Store,
     ];
@@ -51,6 +57,8 @@ impl Part {
             Part::Expected => "expected.jsonl",
             Part::Stats => "expected.stats.json",
             Part::Replay => "expected.replay.json",
+            Part::Counts => "expected.counts.json",
+            Part::Expect => "expect.toml",
             Part::Summaries => "summaries.jsonl",
             Part::Store => "store",
         }
@@ -59,7 +67,12 @@ impl Part {
     /// Whether only a case has such a file.
     fn is_of_a_case(self) -> bool {
         match self {
-            Part::Input | Part::Expected | Part::Stats | Part::Replay => true,
+            Part::Input
+            | Part::Expected
+            | Part::Stats
+            | Part::Replay
+            | Part::Counts
+            | Part::Expect => true,
             Part::Policy | Part::Summaries | Part::Store => false,
         }
     }
@@ -82,9 +95,29 @@ impl Case {
             (Case::Pair(base), Part::Summaries) => base.with_file_name(part.name()),
             (
                 Case::Pair(base),
-                Part::Policy | Part::Expected | Part::Stats | Part::Replay | Part::Store,
+                Part::Policy
+                | Part::Expected
+                | Part::Stats
+                | Part::Replay
+                | Part::Counts
+                | Part::Expect
+                | Part::Store,
             ) => with_ending(base, part.name()),
         }
+    }
+
+    /// The file that says what is expected of it: the first that is there.
+    pub(super) fn golden(&self) -> PathBuf {
+        let parts = [
+            Part::Expected,
+            Part::Replay,
+            Part::Counts,
+            Part::Expect,
+            Part::Stats,
+        ];
+        let files = parts.map(|part| self.file(part));
+        let there = files.into_iter().find(|file| file.exists());
+        there.unwrap_or_else(|| self.file(Part::Expected))
     }
 
     /// What makes it check less than it seems to: no input, or files that mean nothing.
@@ -97,8 +130,13 @@ impl Case {
                 "{name} is missing, so that nothing is checked: put it back, or remove what is expected of it"
             ));
         }
-        let Case::Folder(folder) = self else {
-            return Ok(gaps);
+        let folder = match self {
+            Case::Folder(folder) => folder,
+            Case::Pair(base) => match base.parent() {
+                Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+                Some(folder) => folder,
+                None => return Ok(gaps),
+            },
         };
         let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, "read", e))?;
         let names = entries.flatten().map(|entry| entry.file_name());
@@ -106,9 +144,24 @@ impl Case {
             .map(|name| name.to_string_lossy().into_owned())
             .collect();
         let known = Part::ALL.map(Part::name);
-        for name in names.iter().filter(|name| is_unknown(name, &known)) {
-            let hint = nearest(name, known)
-                .map_or(String::new(), |near| format!("; did you mean {near}?"));
+        let base = match self {
+            Case::Folder(_) => None,
+            Case::Pair(base) => base.file_name(),
+        };
+        let base = base.map(|base| format!("{}.", base.to_string_lossy()));
+        for name in &names {
+            // What belongs to a pair begins as it does; another name may be another input.
+            let part = match &base {
+                None => Some(name.as_str()).filter(|name| is_unknown(name, &known)),
+                Some(base) => name.strip_prefix(base.as_str()).filter(|part| {
+                    part.starts_with("expect") && is_data(part) && !known.contains(part)
+                }),
+            };
+            let Some(part) = part else { continue };
+            let begin = base.as_deref().unwrap_or_default();
+            let hint = nearest(part, known).map_or(String::new(), |near| {
+                format!("; did you mean {begin}{near}?")
+            });
             gaps.push(format!("{name} is no file of a case{hint}"));
         }
         Ok(gaps)
@@ -117,14 +170,12 @@ impl Case {
 
 /// Notes may be beside a case, data and policies of unknown meaning may not. Files of pairs are cases of their own.
 fn is_unknown(name: &str, known: &[&str]) -> bool {
-    let is_data = [".json", ".jsonl", ".toml"]
-        .iter()
-        .any(|ending| name.ends_with(ending));
-    is_data
-        && !name.starts_with('.')
-        && !known.contains(&name)
-        && pair(name).is_none()
-        && !name.ends_with(".new")
+    is_data(name) && !name.starts_with('.') && !known.contains(&name) && pair(name).is_none()
+}
+
+fn is_data(name: &str) -> bool {
+    let mut endings = [".json", ".jsonl", ".toml"].iter();
+    endings.any(|ending| name.ends_with(ending))
 }
 
 /// `a/b` → `a/b.jsonl`
@@ -137,7 +188,14 @@ fn with_ending(base: &Path, ending: &str) -> PathBuf {
 
 /// `x.expected.jsonl` → `x`
 fn pair(name: &str) -> Option<&str> {
-    let parts = [Part::Expected, Part::Stats, Part::Replay].into_iter();
+    let parts = [
+        Part::Expected,
+        Part::Stats,
+        Part::Replay,
+        Part::Counts,
+        Part::Expect,
+    ];
+    let parts = parts.into_iter();
     let bases = parts.filter_map(|part| name.strip_suffix(part.name())?.strip_suffix('.'));
     bases.into_iter().find(|base| !base.is_empty())
 }
@@ -160,6 +218,7 @@ pub(super) fn cases_below(dir: &Path, empty: Empty) -> Result<Vec<Case>> {
     }
     let walker = WalkBuilder::new(dir).standard_filters(false).build();
     let mut cases = BTreeSet::new();
+    let mut inputs = Vec::new();
     for entry in walker {
         let entry = entry.map_err(|e| {
             Error::new(ErrorKind::Io, format!("cannot search this folder: {e}")).at(dir)
@@ -173,8 +232,21 @@ pub(super) fn cases_below(dir: &Path, empty: Empty) -> Result<Vec<Case>> {
             cases.insert(Case::Folder(folder.to_owned()));
         } else if let Some(base) = pair(&name) {
             cases.insert(Case::Pair(folder.join(base)));
+        } else if let Some(base) = name
+            .strip_suffix(".jsonl")
+            .filter(|_| Part::Summaries.name() != name)
+        {
+            inputs.push(folder.join(base));
         }
     }
+    // Beside pairs, a transcript without its other half is half of one.
+    let is_of_pair = |case: &Case| matches!(case, Case::Pair(_));
+    let pairs = cases.iter().filter(|case| is_of_pair(case));
+    let folders: BTreeSet<PathBuf> = pairs
+        .filter_map(|case| Some(case.path().parent()?.to_owned()))
+        .collect();
+    let is_beside = |base: &PathBuf| base.parent().is_some_and(|folder| folders.contains(folder));
+    cases.extend(inputs.into_iter().filter(is_beside).map(Case::Pair));
     if cases.is_empty() && empty == Empty::Refuse {
         return Err(Error::new(ErrorKind::NoInput, "no case below this folder")
             .at(dir)

@@ -12,6 +12,15 @@ use crate::scan::lines;
 use crate::text::{printable, thousands};
 use crate::transcript::{ConversationId, Transcript};
 
+/// How much is said of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// The messages that differ.
+    Messages,
+    /// The first byte that does, too.
+    Bytes,
+}
+
 /// What differs between the expected output of an input and the one that came, by message; where one of them cannot be read as
 /// the input can, by line. `told` is what the report says of the one that came.
 pub(super) fn difference(
@@ -20,6 +29,7 @@ pub(super) fn difference(
     output: &[u8],
     policy: &Policy,
     told: &[ConversationOutcome],
+    detail: Detail,
 ) -> Result<String> {
     let of = |bytes| match detected(bytes) {
         Detected::Known(format, layout) => Some(Source {
@@ -42,10 +52,13 @@ pub(super) fn difference(
     };
     let differ = Differ::new(policy)?;
     let compared = differ.outputs(sources.0, sources.1, [&[], told]);
+    let first = match (detail, compared.first_byte) {
+        (Detail::Bytes, Some(byte)) => format!("  the first byte that differs: {byte}\n"),
+        (Detail::Bytes, None) | (Detail::Messages, _) => String::new(),
+    };
     if compared.is_same() {
-        let at = compared.first_byte.unwrap_or_default();
         return Ok(format!(
-            "  the messages are the same; ids, times or links that follow from them differ, from byte {at} on\n"
+            "  the messages are the same; ids, times or links that follow from them differ\n{first}"
         ));
     }
     let mut shown = Vec::new();
@@ -65,6 +78,7 @@ pub(super) fn difference(
     {
         text.push_str(&by_line(expected, output));
     }
+    text.push_str(&first);
     Ok(text)
 }
 

@@ -1,0 +1,234 @@
+//! Goldens of figures: what a report must say, and what `--update` writes.
+//!
+//! A golden lists the keys that must hold; other keys of a report may be anything. A figure may be a limit, like `"<= 9000"`. Reads
+//! and writes no file.
+
+use serde_json::{Map, Value, json};
+
+use super::limit::Limit;
+use crate::cli::json_line;
+use crate::text::printable;
+
+/// What `listed` says and `stats` does not.
+pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String) {
+    match (listed, stats) {
+        (Value::Object(listed), Value::Object(stats)) => {
+            for (key, value) in listed {
+                let key_shown = printable(key);
+                subset(
+                    value,
+                    stats.get(key).unwrap_or(&Value::Null),
+                    &format!("{path}.{key_shown}"),
+                    how,
+                );
+            }
+        }
+        (Value::Array(listed), Value::Array(stats)) if listed.len() == stats.len() => {
+            for (i, (listed, stats)) in listed.iter().zip(stats).enumerate() {
+                subset(listed, stats, &format!("{path}[{i}]"), how);
+            }
+        }
+        (Value::Array(listed), Value::Array(stats)) => {
+            how.push_str(&format!(
+                "  {path}: expected {} entries, got {}\n",
+                listed.len(),
+                stats.len()
+            ));
+        }
+        (Value::String(text), Value::Number(number)) if Limit::signed(text).is_some() => {
+            let holds = |limit: Limit| number.as_f64().is_some_and(|number| limit.holds(number));
+            if !Limit::signed(text).is_some_and(holds) {
+                how.push_str(&format!(
+                    "  {path}: expected {}, got {number}\n",
+                    printable(text)
+                ));
+            }
+        }
+        _ if listed == stats => {}
+        _ => {
+            let [listed, stats] = [listed, stats].map(json_line);
+            how.push_str(&format!("  {path}: expected {listed}, got {stats}\n"));
+        }
+    }
+}
+
+/// `listed` with the values of `stats`, and no other keys; limits stay. Entries of a list that was empty have the keys that they have in `fresh`,
+/// the expectations of a new case, so that what an update writes does not depend on what was there before.
+pub(super) fn renewed(listed: &Value, stats: &Value, fresh: &Value) -> Value {
+    match (listed, stats) {
+        (Value::Object(listed), Value::Object(stats)) => {
+            let renew = |(key, value): (&String, &Value)| {
+                let new = stats.get(key)?;
+                Some((key.clone(), renewed(value, new, &fresh[key])))
+            };
+            Value::Object(listed.iter().filter_map(renew).collect::<Map<_, _>>())
+        }
+        (Value::Array(listed), Value::Array(stats)) => match listed.last() {
+            Some(last) => {
+                // Entries that are new list what the last of the old ones did.
+                let listed = listed.iter().chain(std::iter::repeat(last));
+                let entries = listed.zip(stats).enumerate();
+                entries
+                    .map(|(i, (listed, stats))| renewed(listed, stats, &fresh[i]))
+                    .collect()
+            }
+            None if fresh.is_array() => fresh.clone(),
+            None => stats.clone().into(),
+        },
+        // A limit is what somebody meant; no result changes it.
+        (Value::String(text), Value::Number(_)) if Limit::signed(text).is_some() => listed.clone(),
+        _ => stats.clone(),
+    }
+}
+
+/// What a new case's expectations list: the numbers and actions that a reader can check by hand.
+pub(super) fn essence(stats: &Value) -> Value {
+    let file = &stats["files"][0];
+    let conversations: Vec<Value> = file["conversations"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|source| {
+            let pick = |value: &Value, keys: &[&str]| -> Value {
+                keys.iter()
+                    .map(|key| ((*key).to_owned(), value[*key].clone()))
+                    .collect::<Map<_, _>>()
+                    .into()
+            };
+            let actions = source["actions"].as_array().into_iter().flatten();
+            let actions: Vec<Value> = actions
+                .map(|action| {
+                    pick(
+                        action,
+                        &[
+                            "kind",
+                            "line",
+                            "message",
+                            "tool",
+                            "tokens_before",
+                            "tokens_after",
+                        ],
+                    )
+                })
+                .collect();
+            let mut conversation = pick(
+                source,
+                &[
+                    "id",
+                    "tokens_before",
+                    "tokens_after",
+                    "messages_before",
+                    "messages_after",
+                ],
+            );
+            let summary = &source["summary"];
+            if summary.is_object() {
+                conversation["summary"] = pick(
+                    summary,
+                    &[
+                        "source",
+                        "success",
+                        "messages",
+                        "preserved_messages",
+                        "fallback",
+                        "cut_moved",
+                        "user_verbatim",
+                        "user_clipped",
+                    ],
+                );
+            }
+            for key in ["target", "restored"] {
+                let is_there = match &source[key] {
+                    Value::Array(entries) => !entries.is_empty(),
+                    value => !value.is_null(),
+                };
+                if is_there {
+                    conversation[key] = source[key].clone();
+                }
+            }
+            conversation["actions"] = actions.into();
+            conversation
+        })
+        .collect();
+    let warnings: Vec<Value> = file["warnings"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|warning| json!({"kind": warning["kind"], "line": warning["line"]}))
+        .collect();
+    let mut essence = json!({
+        "format": file["format"], "status": file["status"],
+        "findings_before": file["findings_before"], "findings_after": file["findings_after"],
+        "warnings": warnings, "conversations": conversations,
+    });
+    if file["degraded"] != json!([]) {
+        essence["degraded"] = file["degraded"].clone();
+    }
+    json!({"files": [essence]})
+}
+
+/// The same for a new case of `stats`.
+pub(super) fn essence_of_counts(counts: &Value) -> Value {
+    let file = &counts["files"][0];
+    let conversations = file["conversations"].as_array().into_iter().flatten();
+    let conversations: Vec<Value> = conversations
+        .map(|one| pick(one, &["id", "messages", "turns", "tokens"]))
+        .collect();
+    let mut essence = pick(
+        file,
+        &["format", "status", "live", "dead", "roles", "tools"],
+    );
+    essence["conversations"] = conversations.into();
+    json!({"estimator": counts["estimator"], "files": [essence]})
+}
+
+/// The same for a new case of `replay`.
+pub(super) fn essence_of_replay(replay: &Value) -> Value {
+    let file = &replay["files"][0];
+    let sessions = file["sessions"].as_array().into_iter().flatten();
+    let sessions: Vec<Value> = sessions
+        .map(|session| {
+            let policies = session["policies"].as_array().into_iter().flatten();
+            let policies = policies.map(|one| pick(one, &["compactions", "edits", "own", "steps"]));
+            json!({"policies": policies.collect::<Vec<_>>()})
+        })
+        .collect();
+    json!({"files": [{"status": file["status"], "sessions": sessions}]})
+}
+
+fn pick(value: &Value, keys: &[&str]) -> Value {
+    let there = keys
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())));
+    Value::Object(there.collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_may_be_a_limit() {
+        let listed = json!({"tokens": "<= 9", "name": "<= 9", "kept": [1]});
+        let mut how = String::new();
+        subset(
+            &listed,
+            &json!({"tokens": 9, "name": "<= 9", "kept": [1]}),
+            "r",
+            &mut how,
+        );
+        assert_eq!(how, "");
+        let got = json!({"tokens": 10, "name": "<= 9", "kept": [2]});
+        subset(&listed, &got, "r", &mut how);
+        assert_eq!(
+            how,
+            "  r.tokens: expected <= 9, got 10\n  r.kept[0]: expected 1, got 2\n"
+        );
+        // It stays when the rest is written anew.
+        let renewed = renewed(&listed, &got, &Value::Null);
+        assert_eq!(
+            renewed,
+            json!({"tokens": "<= 9", "name": "<= 9", "kept": [2]})
+        );
+    }
+}

@@ -1,0 +1,289 @@
+//! Whether a compaction is as `expect.toml` says.
+//!
+//! Each expectation that does not hold is a line with its place in the file and what was found instead. Writes nothing.
+
+use std::path::Path;
+
+use super::expect::{Expect, Expectation, Key, What};
+use super::limit::{Limit, Unit};
+use crate::artifacts::Replies;
+use crate::batch::{each_transcript, eval_bytes};
+use crate::cli::eval::measured;
+use crate::cli::replay::asking_nobody;
+use crate::diff::{Differ, Fate, Source, plain};
+use crate::error::Result;
+use crate::eval::{Candidate, Evaluator, Metric, Totals};
+use crate::facts::{Earlier, MessageOrigin};
+use crate::format::{Detected, Detector, Warnings};
+use crate::outcome::Outcome;
+use crate::pipeline::Part;
+use crate::policy::Effective;
+use crate::text::{count, printable, thousands};
+use crate::transcript::{ConversationId, Typed};
+use crate::verify::Severity;
+
+/// So many characters of an expected text are shown.
+const SHOWN: usize = 60;
+/// Where sessions are cut for `need`, in percent of their tokens: as `eval` does.
+const CUTS: [f64; 4] = [35.0, 50.0, 65.0, 80.0];
+
+/// A compacted input.
+pub(super) struct Compacted<'c> {
+    pub(super) input: &'c [u8],
+    pub(super) output: &'c [u8],
+    pub(super) outcome: &'c Outcome,
+    pub(super) effective: &'c Effective,
+    pub(super) replies: &'c Replies,
+}
+
+impl Expect {
+    /// What of this does not hold, as lines; `name` is what the file is called.
+    pub(super) fn unmet(&self, name: &str, of: &Compacted<'_>) -> Result<String> {
+        let mut how = String::new();
+        for one in &self.all {
+            if let Some(found) = of.found(one, self.budget)? {
+                how.push_str(&format!("  {}:{}: {found}\n", printable(name), one.line));
+            }
+        }
+        Ok(how)
+    }
+}
+
+impl Compacted<'_> {
+    /// What was found instead, if it does not hold.
+    fn found(&self, expectation: &Expectation, budget: f64) -> Result<Option<String>> {
+        let name = expectation.key.name();
+        Ok(match &expectation.what {
+            What::Limit(limit) => match expectation.key {
+                Key::LastTurnsIdentical => self.changed_turn(limit)?,
+                Key::Need => self.need(limit, budget)?,
+                _ => self.figure(expectation.key, limit),
+            },
+            What::Text(status) => {
+                let is = self.outcome.status.to_string();
+                (is != *status).then(|| format!("{name}: expected {}, got {is}", printable(status)))
+            }
+            What::Truth(expected) => {
+                let errors = self.outcome.findings_after;
+                let said = match (expected, errors) {
+                    (true, 0) | (false, 1..) => return Ok(None),
+                    (true, _) => {
+                        format!("{} of its provider broken", count(errors, "rule"))
+                    }
+                    (false, _) => "no rule of its provider is broken".to_owned(),
+                };
+                Some(format!("{name}: expected {expected}, but {said}"))
+            }
+            What::Texts(texts) => match expectation.key {
+                Key::Findings => self.findings(texts),
+                Key::Restored => self.restored(texts),
+                Key::Gone => self.texts(texts, "is still there", |has| !has)?,
+                _ => self.texts(texts, "is not there", |has| has)?,
+            },
+        })
+    }
+
+    fn figure(&self, key: Key, limit: &Limit) -> Option<String> {
+        let of = self.outcome;
+        let tokens = [of.tokens_before(), of.tokens_after()];
+        let messages = [of.messages_before(), of.messages_after()];
+        let [whole, value] = match key {
+            Key::TokensBefore => [tokens[0], tokens[0]],
+            Key::MessagesBefore => [messages[0], messages[0]],
+            Key::MessagesAfter => messages,
+            Key::Saved => [tokens[0], tokens[0].saturating_sub(tokens[1])],
+            Key::Invented => {
+                let summaries = of
+                    .conversations
+                    .iter()
+                    .filter_map(|one| one.summary.as_ref());
+                let invented = summaries.map(|summary| summary.invented).sum();
+                [invented, invented]
+            }
+            _ => tokens,
+        };
+        let share = value as f64 * 100.0 / whole.max(1) as f64;
+        let (holds, got) = match limit.unit {
+            Unit::One => (limit.holds(value as f64), thousands(value)),
+            Unit::Percent => (limit.holds(share), format!("{share:.1}%")),
+        };
+        (!holds).then(|| format!("{}: expected {limit}, got {got}", key.name()))
+    }
+
+    /// Rules that the result breaks, and those that it should.
+    fn findings(&self, expected: &[String]) -> Option<String> {
+        let mut rules: Vec<&str> = Vec::new();
+        if let Some(of) = source(self.output) {
+            each_transcript(of.bytes, of.layout, |bytes, first_line, _| {
+                let transcript = of.format.read(bytes, first_line, &mut Warnings::default());
+                let found = of.format.verify(&transcript);
+                let errors = found.iter().filter(|one| one.severity == Severity::Error);
+                rules.extend(errors.map(|one| one.rule.name()));
+            });
+        }
+        rules.sort_unstable();
+        rules.dedup();
+        let mut expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        expected.sort_unstable();
+        expected.dedup();
+        (rules != expected).then(|| {
+            let [expected, rules] =
+                [expected, rules].map(|names| printable(&names.join(", ")).into_owned());
+            format!("findings: expected [{expected}], got [{rules}]")
+        })
+    }
+
+    fn restored(&self, paths: &[String]) -> Option<String> {
+        let restored = self
+            .outcome
+            .conversations
+            .iter()
+            .flat_map(|one| &one.restored);
+        let restored: Vec<&str> = restored.map(|file| file.path.as_str()).collect();
+        let is_missing = |path: &&String| {
+            let is_it = |file: &&str| {
+                let end = file.strip_suffix(path.as_str());
+                end.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            };
+            !restored.iter().any(|file| is_it(&file))
+        };
+        let missing: Vec<&str> = paths
+            .iter()
+            .filter(is_missing)
+            .map(String::as_str)
+            .collect();
+        (!missing.is_empty()).then(|| {
+            let [missing, restored] =
+                [missing, restored].map(|names| printable(&names.join(", ")).into_owned());
+            format!("restored: {missing} was not; restored were [{restored}]")
+        })
+    }
+
+    /// Texts of which it does not hold that a model reads them, or does not.
+    fn texts(
+        &self,
+        texts: &[String],
+        what: &str,
+        is_fine: impl Fn(bool) -> bool,
+    ) -> Result<Option<String>> {
+        let mut read = String::new();
+        if let Some(source) = source(self.output) {
+            let earlier = Earlier::of(&self.effective.policy)?;
+            plain(source, &earlier, |piece| read.push_str(piece));
+        }
+        let wrong: Vec<String> = texts
+            .iter()
+            // What is read is shown without what would steer a terminal, line by line.
+            .filter(|text| {
+                let lines: Vec<String> = text
+                    .lines()
+                    .map(|line| printable(line).into_owned())
+                    .collect();
+                !is_fine(read.contains(&lines.join("\n")))
+            })
+            .map(|text| format!("{:?} {what}", shortened(text)))
+            .collect();
+        let name = match what {
+            "is not there" => "kept",
+            _ => "gone",
+        };
+        Ok((!wrong.is_empty()).then(|| format!("{name}: {}", wrong.join(", "))))
+    }
+
+    /// The first message of the last turns that is not as it was.
+    fn changed_turn(&self, limit: &Limit) -> Result<Option<String>> {
+        let (Some(old), Some(new)) = (source(self.input), source(self.output)) else {
+            return Ok(Some(
+                "last_turns_identical: the format is not known".to_owned(),
+            ));
+        };
+        let last = limit.within(0.0, f64::MAX).unwrap_or(1.0) as usize;
+        let differ = Differ::new(&self.effective.policy)?;
+        let earlier = Earlier::of(&self.effective.policy)?;
+        let diff = differ.diff(old, new, &self.outcome.conversations);
+        let mut changed = None;
+        each_transcript(old.bytes, old.layout, |bytes, first_line, part| {
+            let transcript = old.format.read(bytes, first_line, &mut Warnings::default());
+            for conversation in &transcript.conversations {
+                let origins = earlier.origins(&transcript, conversation);
+                let messages = conversation.messages.iter().zip(origins).enumerate();
+                let typed = messages.filter(|(_, (message, origin))| {
+                    message.typed == Typed::Yes && *origin == MessageOrigin::Session
+                });
+                let typed: Vec<usize> = typed.map(|(at, _)| at).collect();
+                let Some(at) = typed.get(typed.len().saturating_sub(last)) else {
+                    continue;
+                };
+                // In a file of conversations, this is how a report calls each of them.
+                let id = match part {
+                    Part::File => conversation.id.to_string(),
+                    Part::Line => ConversationId::Line(first_line).to_string(),
+                };
+                let rows = diff.conversations.iter().filter(|of| of.id == id);
+                let rows = rows.flat_map(|of| &of.rows);
+                let mut rows = rows.filter(|row| row.fate != Fate::Kept);
+                let first = rows.find_map(|row| {
+                    let old = row.old.filter(|old| old.message > *at as u64)?;
+                    Some((old, row.fate))
+                });
+                if let Some((place, fate)) = first {
+                    changed.get_or_insert((place, fate, id));
+                }
+            }
+        });
+        Ok(changed.map(|(place, fate, id)| {
+            format!(
+                "last_turns_identical: expected {limit}, but message {} of {} (line {}) is {}",
+                place.message,
+                printable(&id),
+                place.line,
+                fate.name()
+            )
+        }))
+    }
+
+    /// How much of what was needed later is kept, as `eval` measures it.
+    fn need(&self, limit: &Limit, budget: f64) -> Result<Option<String>> {
+        let asked = asking_nobody(self.effective.clone(), "check")?;
+        let (effective, of_budgets) = measured(asked, &[budget])?;
+        let policies = of_budgets.iter().map(|effective| &effective.policy);
+        let candidate = Candidate::new(effective.policy.name.clone(), policies, self.replies)?;
+        let evaluator = Evaluator::new(vec![candidate], Vec::new(), vec![budget], CUTS.to_vec())?;
+        let totals = Totals::of(&[eval_bytes(Path::new("input.jsonl"), self.input, &evaluator)]);
+        let need = totals
+            .scores
+            .first()
+            .and_then(|of| of.scores.share(Metric::Need));
+        Ok(match need {
+            None => Some(
+                "need: could not be measured; the session is too short, or nothing in it is needed later"
+                    .to_owned(),
+            ),
+            Some(need) if limit.holds(need) => None,
+            Some(need) => Some(format!(
+                "need: expected {limit}, got {need:.1} at a budget of {budget}%"
+            )),
+        })
+    }
+}
+
+fn source(bytes: &[u8]) -> Option<Source<'_>> {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    match detector.decide() {
+        Detected::Known(format, layout) => Some(Source {
+            bytes,
+            format,
+            layout,
+        }),
+        Detected::Unsupported(_) => None,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,59 @@
+//! The result of a check as annotations of GitHub Actions, one for each case that is not as expected.
+
+use std::io::{self, Write};
+
+use crate::cli::check::cases::Part;
+use crate::cli::check::verdict::{Checked, Verdict};
+use crate::outcome::path_text;
+
+impl Checked {
+    /// Errors are the writer's.
+    pub(super) fn write_github(&self, out: &mut dyn Write) -> io::Result<()> {
+        for (case, verdict) in &self.cases {
+            let (file, line, text) = match verdict {
+                Verdict::Same | Verdict::Updated => continue,
+                Verdict::Differs(difference) => (case.golden(), None, difference.how.clone()),
+                Verdict::Failed(error) => {
+                    let file = error.path.clone();
+                    (
+                        file.unwrap_or_else(|| case.file(Part::Input)),
+                        error.line,
+                        error.to_string(),
+                    )
+                }
+            };
+            writeln!(
+                out,
+                "::error file={}{},title={}::{}",
+                property(&path_text(&file)),
+                line.map_or(String::new(), |line| format!(",line={line}")),
+                property(&format!("ctxpack check: {}", path_text(case.path()))),
+                data(text.trim_end())
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The text of a workflow command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+/// A property of one.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_something_to_github_is_escaped() {
+        assert_eq!(data("50%\r\n:,"), "50%25%0D%0A:,");
+        assert_eq!(property("a%b:c,d\n"), "a%25b%3Ac%2Cd%0A");
+    }
+}

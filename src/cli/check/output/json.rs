@@ -1,0 +1,63 @@
+//! The result of a check as one JSON object.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::cli::check::cases::Case;
+use crate::cli::check::verdict::{Checked, Verdict};
+use crate::outcome::path_text;
+
+/// It rises when a key changes its meaning or goes.
+const SCHEMA_VERSION: u32 = 1;
+
+impl Checked {
+    /// Errors are the writer's.
+    pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{:#}", self.json())
+    }
+
+    /// All of it but the cases, on one line.
+    pub(super) fn head(&self) -> Value {
+        let mut head = self.json();
+        if let Some(head) = head.as_object_mut() {
+            head.remove("cases");
+        }
+        head
+    }
+
+    fn json(&self) -> Value {
+        let [same, updated, differ, failed] = self.numbers();
+        let cases: Vec<Value> = self
+            .cases
+            .iter()
+            .map(|(case, verdict)| entry(case, verdict))
+            .collect();
+        json!({
+            "schema_version": SCHEMA_VERSION,
+            "version": env!("CARGO_PKG_VERSION"),
+            "policy": self.policy,
+            "totals": {"cases": self.cases.len(), "same": same, "updated": updated, "differ": differ, "failed": failed,
+                       "own_policy": self.own},
+            "cases": cases,
+        })
+    }
+}
+
+/// What is said of a case.
+pub(super) fn entry(case: &Case, verdict: &Verdict) -> Value {
+    let (status, difference, error) = match verdict {
+        Verdict::Same => ("same", None, None),
+        Verdict::Updated => ("updated", None, None),
+        Verdict::Differs(difference) => {
+            let lines: Vec<&str> = difference.how.lines().collect();
+            ("differs", Some(lines), None)
+        }
+        Verdict::Failed(error) => ("failed", None, Some(error)),
+    };
+    let error = error.map(|error| {
+        json!({"kind": error.kind, "message": error.message, "line": error.line, "hint": error.hint,
+               "file": error.path.as_deref().map(path_text)})
+    });
+    json!({"case": path_text(case.path()), "status": status, "difference": difference, "error": error})
+}

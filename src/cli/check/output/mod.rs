@@ -1,0 +1,104 @@
+//! What `check` prints: for people, for programs, for JUnit's readers, for GitHub's annotations.
+//!
+//! Names and texts from a case are made safe for each of these.
+
+mod github;
+mod json;
+mod junit;
+mod report;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+
+use super::cases::Case;
+use super::verdict::{Checked, Verdict};
+use crate::outcome::path_text;
+use crate::text::{count, printable};
+
+pub(super) use report::CheckReports;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OutputFormat {
+    /// Each difference, and a closing line
+    Full,
+    /// One line for each case that is not as expected
+    Concise,
+    /// One object
+    Json,
+    /// XML for test reports
+    Junit,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+/// Whether cases that are as expected are listed, and the closing lines printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    All,
+    Some,
+    /// Nor the closing lines.
+    Bare,
+}
+
+impl Checked {
+    /// Errors are the writer's.
+    pub(super) fn write(
+        &self,
+        format: OutputFormat,
+        listing: Listing,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        match format {
+            OutputFormat::Full | OutputFormat::Concise => self.text(format, listing, out),
+            OutputFormat::Json => self.write_json(out),
+            OutputFormat::Junit => self.write_junit(out),
+            OutputFormat::Github => self.write_github(out),
+        }
+    }
+
+    fn text(&self, format: OutputFormat, listing: Listing, out: &mut dyn Write) -> io::Result<()> {
+        for (case, verdict) in &self.cases {
+            let name = name(case);
+            match verdict {
+                Verdict::Same if listing == Listing::All => writeln!(out, "ok      {name}")?,
+                Verdict::Same => {}
+                Verdict::Updated => writeln!(out, "updated {name}")?,
+                Verdict::Differs(difference) if format == OutputFormat::Concise => {
+                    writeln!(out, "differs {name}: {}", difference.first_line())?;
+                }
+                Verdict::Differs(difference) => write!(out, "differs {name}\n{}", difference.how)?,
+                Verdict::Failed(error) if format == OutputFormat::Concise => {
+                    writeln!(out, "failed  {name}: {}", printable(&error.message))?;
+                }
+                // The error itself goes to stderr.
+                Verdict::Failed(_) => writeln!(out, "failed  {name}")?,
+            }
+        }
+        if listing == Listing::Bare {
+            return Ok(());
+        }
+        let [same, updated, differ, failed] = self.numbers();
+        writeln!(
+            out,
+            "{}: {same} as expected, {updated} updated, {differ} differ, {failed} failed",
+            count(self.cases.len() as u64, "case")
+        )?;
+        let (policy, all) = (&self.policy, self.cases.len() as u64);
+        let policy = format!("{} ({})", printable(&policy.name), policy.hash);
+        match self.own {
+            0 => writeln!(out, "policy: {policy}"),
+            own if own == all => writeln!(out, "policy: each case's own"),
+            1 => writeln!(out, "policy: {policy}; 1 case has its own"),
+            own => writeln!(
+                out,
+                "policy: {policy}; {} have their own",
+                count(own, "case")
+            ),
+        }
+    }
+}
+
+fn name(case: &Case) -> String {
+    printable(&path_text(case.path())).into_owned()
+}

@@ -1,0 +1,174 @@
+//! `--report FILE`: the result of a check as a file, by its ending.
+//!
+//! What may be replaced, and how files are written, is for all reports alike (`cli::reports`); JUnit's XML is `check`'s own.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::json::entry;
+use crate::cli::Context;
+use crate::cli::check::verdict::{Checked, Verdict};
+use crate::cli::reports::{Planned, ReportArgs, write_all};
+use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::path_text;
+use crate::report::{Render, ReportFormat, csv_text, quoted, write_foot};
+use crate::store::atomic::{Existing, Mode, write};
+use crate::store::folder::Durability;
+use crate::store::{Missing, Spot, read_regular};
+use crate::text::{count, printable};
+
+/// How every report in XML of ours begins.
+const XML_BEGINS: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ";
+/// What every one of them has.
+const XML_HAS: &[u8] = b"<testsuite name=\"ctxpack check\" ";
+/// Larger than any report that is replaced.
+const MOST: u64 = 1 << 30;
+/// So many characters of a name a table shows.
+const NAME_MAX: usize = 200;
+
+/// The reports that were asked for.
+pub(in crate::cli::check) struct CheckReports {
+    planned: Vec<Planned>,
+    junit: Vec<PathBuf>,
+}
+
+impl CheckReports {
+    /// Those of these names; what cannot be written is said before the work.
+    pub(in crate::cli::check) fn checked(files: &[PathBuf]) -> Result<Self> {
+        let is_junit = |file: &&PathBuf| {
+            let ending = file.extension().unwrap_or_default();
+            ending.eq_ignore_ascii_case("xml")
+        };
+        let (junit, others): (Vec<&PathBuf>, Vec<&PathBuf>) = files.iter().partition(is_junit);
+        let junit: Vec<PathBuf> = junit.into_iter().cloned().collect();
+        for file in &junit {
+            may_replace(file)?;
+        }
+        let planned = ReportArgs::to(others.into_iter().cloned().collect());
+        let planned = planned.checked().map_err(with_xml)?;
+        if let Some((file, _)) = planned
+            .iter()
+            .find(|(_, format)| *format == ReportFormat::Html)
+        {
+            return Err(
+                Error::new(ErrorKind::Usage, "check has no report of this kind")
+                    .at(file)
+                    .hint("use one of .json, .jsonl, .csv, .md, .xml"),
+            );
+        }
+        Ok(CheckReports { planned, junit })
+    }
+
+    /// Writes all of them, and says what went wrong; whether all were written.
+    pub(in crate::cli::check) fn write(&self, context: &Context, checked: &Checked) -> bool {
+        let mut all = write_all(context, &self.planned, checked);
+        for file in &self.junit {
+            if let Err(error) = write_xml(file, checked) {
+                context.error(&error);
+                all = false;
+            }
+        }
+        all
+    }
+}
+
+/// An unknown ending's error, with the one that only `check` knows.
+fn with_xml(error: Error) -> Error {
+    match (error.kind, &error.hint) {
+        (ErrorKind::Usage, Some(hint)) if hint.starts_with("use one of ") => {
+            error.hint("use one of .json, .jsonl, .csv, .md, .xml")
+        }
+        _ => error,
+    }
+}
+
+fn write_xml(file: &std::path::Path, checked: &Checked) -> Result<()> {
+    may_replace(file)?;
+    let mut xml = Vec::new();
+    checked
+        .write_junit(&mut xml)
+        .map_err(|e| Error::io(file, "write the report", e))?;
+    let spot = Spot::named(file, Missing::Make)?;
+    let existing = Existing::Overwrite;
+    write(spot, &xml, existing, Mode::Default, Durability::Lazy).map(drop)
+}
+
+/// Fails if there is a file that is no report of ours.
+fn may_replace(file: &std::path::Path) -> Result<()> {
+    if file.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let bytes = read_regular(file, MOST)?;
+    let is_ours = bytes.starts_with(XML_BEGINS) && memchr::memmem::find(&bytes, XML_HAS).is_some();
+    if is_ours {
+        return Ok(());
+    }
+    let message = "a file of that name exists, and it is not a report of ctxpack";
+    Err(Error::new(ErrorKind::Exists, message)
+        .at(file)
+        .hint("--report FILE writes elsewhere"))
+}
+
+impl Render for Checked {
+    fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            ReportFormat::Json => self.write_json(out),
+            ReportFormat::Jsonl => {
+                for (case, verdict) in &self.cases {
+                    writeln!(out, "{}", entry(case, verdict))?;
+                }
+                writeln!(out, "{}", self.head())
+            }
+            ReportFormat::Csv(_) => self.csv(out),
+            // There is no page: it was refused before the work.
+            ReportFormat::Markdown | ReportFormat::Html => self.markdown(out),
+        }
+    }
+}
+
+impl Checked {
+    fn csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "case,check,message")?;
+        for (case, verdict) in &self.cases {
+            let (status, message) = row(verdict);
+            let case = csv_text(&path_text(case.path()));
+            writeln!(out, "{case},{status},{}", csv_text(&message))?;
+        }
+        Ok(())
+    }
+
+    fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
+        let [same, updated, differ, failed] = self.numbers();
+        let cases = count(self.cases.len() as u64, "case");
+        writeln!(
+            out,
+            "**ctxpack check**: {cases}: {same} as expected, {updated} updated, {differ} differ, {failed} failed"
+        )?;
+        let is_listed = |verdict: &Verdict| !matches!(verdict, Verdict::Same);
+        let mut listed = self
+            .cases
+            .iter()
+            .filter(|(_, verdict)| is_listed(verdict))
+            .peekable();
+        if listed.peek().is_some() {
+            writeln!(out, "\n| case | | |\n| --- | --- | --- |")?;
+        }
+        for (case, verdict) in listed {
+            let (status, message) = row(verdict);
+            let [case, message] =
+                [path_text(case.path()), message].map(|text| quoted(&text, NAME_MAX));
+            writeln!(out, "| {case} | {status} | {message} |")?;
+        }
+        write_foot(std::slice::from_ref(&self.policy), out)
+    }
+}
+
+/// A verdict in a word and a line.
+fn row(verdict: &Verdict) -> (&'static str, String) {
+    match verdict {
+        Verdict::Same => ("same", String::new()),
+        Verdict::Updated => ("updated", String::new()),
+        Verdict::Differs(difference) => ("differs", difference.first_line().to_owned()),
+        Verdict::Failed(error) => ("failed", printable(&error.to_string()).into_owned()),
+    }
+}

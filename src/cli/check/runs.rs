@@ -1,0 +1,316 @@
+//! Runs a case and compares the result with what is expected of it. Writes nothing.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::cases::{Case, Part};
+use super::difference::{Detail, difference};
+use super::expect::{CaseCommand, Expect};
+use super::goldens::{essence, essence_of_counts, essence_of_replay, renewed, subset};
+use super::met::Compacted;
+use super::verdict::{Difference, Golden, Verdict};
+use crate::batch::{compact_bytes, replay_bytes, stats_bytes};
+use crate::cli::compact::policy_ref;
+use crate::cli::config::{Chosen, load_found_file};
+use crate::cli::replay::replaying;
+use crate::cli::scripted_answers;
+use crate::error::{Error, ErrorKind, Result};
+use crate::pipeline::Pipeline;
+use crate::plan::Keeping;
+use crate::policy::{self, Effective};
+use crate::report::{
+    Render, Replays, Report, ReportFormat, Stats, write_replay_json, write_stats_json,
+};
+use crate::stats::{Counting, Exact};
+use crate::store::folder::Durability;
+use crate::store::{Store, read_regular};
+use crate::text::printable;
+
+/// Larger than any file of a case.
+const MOST: u64 = 1 << 30;
+/// So many of the largest items the counts of a case list.
+const TOP: usize = 10;
+
+/// A case with its policy.
+struct Run<'r> {
+    case: &'r Case,
+    /// The policy's file.
+    file: Option<PathBuf>,
+    effective: Cow<'r, Effective>,
+    expect: Option<Expect>,
+    detail: Detail,
+}
+
+/// What was found of a case: lines, and the goldens that would mend them.
+#[derive(Default)]
+struct Found {
+    how: String,
+    beyond: String,
+    goldens: Vec<Golden>,
+}
+
+/// The verdict on a case; one without a policy of its own is run under `chosen`.
+pub(super) fn run(case: &Case, chosen: &Chosen, detail: Detail) -> Result<Verdict> {
+    let gaps = case.gaps()?;
+    if !gaps.is_empty() {
+        let gaps = gaps.iter().map(|gap| format!("  {}\n", printable(gap)));
+        return Ok(Verdict::Differs(Difference::lasting(gaps.collect())));
+    }
+    let expect = expectations(case)?;
+    let command = command(case, expect.as_ref())?;
+    let (file, effective) = policy_of(case, chosen)?;
+    let run = Run {
+        case,
+        file,
+        effective,
+        expect,
+        detail,
+    };
+    let found = match command {
+        CaseCommand::Compact => run.compacted()?,
+        CaseCommand::Replay => run.replayed()?,
+        CaseCommand::Stats => run.counted()?,
+    };
+    Ok(match found.how.is_empty() {
+        true => Verdict::Same,
+        false => Verdict::Differs(Difference {
+            how: found.how,
+            goldens: found.goldens,
+            beyond: found.beyond,
+        }),
+    })
+}
+
+fn expectations(case: &Case) -> Result<Option<Expect>> {
+    let path = case.file(Part::Expect);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = String::from_utf8(read_regular(&path, MOST)?)
+        .map_err(|_| Error::new(ErrorKind::Config, "not Unicode text").at(&path))?;
+    let expect = Expect::parse(&text, &path)?;
+    if expect.all.is_empty() && expect.command.is_none() {
+        return Err(Error::new(ErrorKind::Config, "expects nothing")
+            .at(&path)
+            .hint("write below [expect] what must hold, or remove the file"));
+    }
+    Ok(Some(expect))
+}
+
+/// What is run: what `expect.toml` says, else what the goldens are of.
+fn command(case: &Case, expect: Option<&Expect>) -> Result<CaseCommand> {
+    let of = [
+        (CaseCommand::Compact, Part::Expected),
+        (CaseCommand::Compact, Part::Stats),
+        (CaseCommand::Replay, Part::Replay),
+        (CaseCommand::Stats, Part::Counts),
+    ];
+    let said = expect.and_then(|expect| Some((expect.command?, Part::Expect)));
+    let there = of.into_iter().filter(|(_, part)| case.file(*part).exists());
+    let mut asked = said.into_iter().chain(there);
+    let (command, first) = asked
+        .next()
+        .unwrap_or((CaseCommand::Compact, Part::Expected));
+    if let Some((_, part)) = asked.find(|(other, _)| *other != command) {
+        let [first, part] = [first, part].map(Part::name);
+        let message = format!("{first} and {part} are of different commands");
+        return Err(Error::new(ErrorKind::Config, message)
+            .at(case.path())
+            .hint("a case runs one command: make two cases of it"));
+    }
+    let only_compacted =
+        expect.filter(|expect| command != CaseCommand::Compact && !expect.all.is_empty());
+    if let Some(expectation) = only_compacted.and_then(|expect| expect.all.first()) {
+        let message = "[expect] is about compactions alone";
+        return Err(Error::new(ErrorKind::Config, message)
+            .at(&case.file(Part::Expect))
+            .on_line(expectation.line)
+            .hint("a figure in expected.replay.json or expected.counts.json can be a limit, like \"<= 9000\""));
+    }
+    Ok(command)
+}
+
+impl Run<'_> {
+    fn read(&self, part: Part) -> Result<Vec<u8>> {
+        read_regular(&self.case.file(part), MOST)
+    }
+
+    /// The golden, if there is one.
+    fn golden(&self, part: Part) -> Result<Option<Vec<u8>>> {
+        match self.case.file(part).exists() {
+            true => self.read(part).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn name(&self, part: Part) -> String {
+        let file = self.case.file(part);
+        file.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    fn compacted(&self) -> Result<Found> {
+        let policy = &self.effective.policy;
+        let replies = scripted_answers(self.file.as_deref(), policy)?;
+        let pipeline = Pipeline::new(policy, Keeping::Store)
+            .map_err(|error| at(error, self.file.as_deref()))?
+            .with_replies(replies.clone());
+        let input = self.read(Part::Input)?;
+        let store = Store::new(self.case.file(Part::Store), Durability::Lazy);
+        let name = Path::new(Part::Input.name());
+        let (outcome, output) = compact_bytes(name, &input, &pipeline, Some(&store));
+        let report = Report::new(policy_ref(&self.effective), vec![outcome]);
+        let stats = self.json(|out| report.render(ReportFormat::Json, out))?;
+        let mut found = Found::default();
+
+        let expected = self.golden(Part::Expected)?;
+        let is_said = self
+            .expect
+            .as_ref()
+            .is_some_and(|expect| !expect.all.is_empty());
+        match &expected {
+            Some(expected) if *expected == output => {}
+            Some(expected) => {
+                let told = report
+                    .files()
+                    .first()
+                    .map(|outcome| &outcome.conversations[..]);
+                let told = told.unwrap_or_default();
+                found.how.push_str(&difference(
+                    &input,
+                    expected,
+                    &output,
+                    policy,
+                    told,
+                    self.detail,
+                )?);
+            }
+            None if is_said => {}
+            None => self.missing(Part::Expected, &mut found),
+        }
+        let is_listed = self.case.file(Part::Stats).exists();
+        if is_listed || !is_said {
+            self.figures(Part::Stats, "stats", &stats, &essence(&stats), &mut found)?;
+        }
+        if let (Some(expect), Some(outcome)) = (&self.expect, report.files().first()) {
+            let of = Compacted {
+                input: &input,
+                output: &output,
+                outcome,
+                effective: &self.effective,
+                replies: &replies,
+            };
+            let unmet = expect.unmet(&self.name(Part::Expect), &of)?;
+            found.how.push_str(&unmet);
+            found.beyond.push_str(&unmet);
+        }
+        if expected.as_ref() != Some(&output) && (expected.is_some() || !is_said) {
+            let path = self.case.file(Part::Expected);
+            found.goldens.push(Golden {
+                path,
+                bytes: output,
+            });
+        }
+        Ok(found)
+    }
+
+    fn replayed(&self) -> Result<Found> {
+        let replaying = replaying([(self.file.as_deref(), &*self.effective)])
+            .map_err(|error| at(error, self.file.as_deref()))?;
+        let name = Path::new(Part::Input.name());
+        let file = replay_bytes(name, &self.read(Part::Input)?, &replaying);
+        let policies = vec![policy_ref(&self.effective)];
+        let replays = Replays::new(policies, replaying.estimator(), vec![file]);
+        let replay = self.json(|out| write_replay_json(&replays, out))?;
+        let mut found = Found::default();
+        let fresh = essence_of_replay(&replay);
+        self.figures(Part::Replay, "replay", &replay, &fresh, &mut found)?;
+        Ok(found)
+    }
+
+    fn counted(&self) -> Result<Found> {
+        let counting = Counting::new(&self.effective.policy, TOP, Exact::No)
+            .map_err(|error| at(error, self.file.as_deref()))?;
+        let name = Path::new(Part::Input.name());
+        let file = stats_bytes(name, &self.read(Part::Input)?, &counting);
+        let policy = policy_ref(&self.effective);
+        let thresholds = counting.thresholds().clone();
+        let stats = Stats::new(policy, counting.estimator(), thresholds, vec![file], TOP);
+        let counts = self.json(|out| write_stats_json(&stats, out))?;
+        let mut found = Found::default();
+        let fresh = essence_of_counts(&counts);
+        self.figures(Part::Counts, "counts", &counts, &fresh, &mut found)?;
+        Ok(found)
+    }
+
+    /// Compares a report with the golden that lists what it must say; without one, `fresh` would be it.
+    fn figures(
+        &self,
+        part: Part,
+        name: &str,
+        report: &Value,
+        fresh: &Value,
+        found: &mut Found,
+    ) -> Result<()> {
+        let path = self.case.file(part);
+        let Some(bytes) = self.golden(part)? else {
+            self.missing(part, found);
+            let bytes = format!("{fresh:#}\n").into_bytes();
+            found.goldens.push(Golden { path, bytes });
+            return Ok(());
+        };
+        let listed = parse(&bytes, &path)?;
+        let new = renewed(&listed, report, fresh);
+        subset(&listed, report, name, &mut found.how);
+        // Limits are not renewed.
+        subset(&new, report, name, &mut found.beyond);
+        let bytes = format!("{new:#}\n").into_bytes();
+        if new != listed {
+            found.goldens.push(Golden { path, bytes });
+        }
+        Ok(())
+    }
+
+    fn missing(&self, part: Part, found: &mut Found) {
+        let name = self.name(part);
+        let line = format!("  {} is missing; --update writes it\n", printable(&name));
+        found.how.push_str(&line);
+    }
+
+    /// A report as a value.
+    fn json(&self, write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> Result<Value> {
+        let mut json = Vec::new();
+        write(&mut json).map_err(|e| Error::io(self.case.path(), "render the report", e))?;
+        parse(&json, self.case.path())
+    }
+}
+
+/// The policy of a case, and its file: its own, or else the one in effect.
+fn policy_of<'c>(case: &Case, chosen: &'c Chosen) -> Result<(Option<PathBuf>, Cow<'c, Effective>)> {
+    let file = case.file(Part::Policy);
+    if !file.exists() {
+        return Ok((chosen.file.clone(), Cow::Borrowed(&chosen.effective)));
+    }
+    let resolved = policy::resolve(load_found_file(&file)?, &[]);
+    let effective = resolved.map_err(|error| error.at(&file))?;
+    Ok((Some(file), Cow::Owned(effective)))
+}
+
+fn at(error: Error, file: Option<&Path>) -> Error {
+    match file {
+        Some(file) => error.at(file),
+        None => error,
+    }
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<Value> {
+    serde_json::from_slice(bytes).map_err(|e| {
+        Error::new(ErrorKind::Config, format!("no JSON: {e}"))
+            .at(path)
+            .on_line(e.line() as u64)
+    })
+}

@@ -1,0 +1,141 @@
+//! What becomes of a difference: it is shown, or the goldens are written anew, or somebody is asked.
+//!
+//! Goldens are only replaced when `--update` or a person says so. Where `--review` has nobody to ask, it writes `.new` files
+//! beside them.
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
+
+use super::cases::Case;
+use super::verdict::{Difference, Golden, Verdict};
+use crate::batch::Stdin;
+use crate::error::Result;
+use crate::outcome::path_text;
+use crate::store::atomic::{Existing, Mode, write};
+use crate::store::folder::Durability;
+use crate::store::{Missing, Spot};
+use crate::text::printable;
+
+/// What is done about differences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settling {
+    Show,
+    Update,
+    /// After all cases were run.
+    Review,
+}
+
+/// Writes the goldens that would make it as expected.
+pub(super) fn update(difference: Difference) -> Result<Verdict> {
+    for Golden { path, bytes } in &difference.goldens {
+        write_plain(path, bytes)?;
+    }
+    if difference.beyond.is_empty() {
+        return Ok(Verdict::Updated);
+    }
+    Ok(Verdict::Differs(Difference::lasting(difference.beyond)))
+}
+
+/// Asks about each case that differs, or writes what would be expected beside what is.
+pub(super) fn review(cases: &mut [(Case, Verdict)], stop: &AtomicUsize) -> Result<()> {
+    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
+    let mut asked = match is_terminal {
+        true => Some(BufReader::new(Stdin::open(stop)?)),
+        false => None,
+    };
+    let mut is_over = false;
+    for (case, verdict) in cases {
+        let Verdict::Differs(difference) = verdict else {
+            continue;
+        };
+        if difference.goldens.is_empty() || is_over {
+            continue;
+        }
+        let Some(answers) = &mut asked else {
+            let noted = beside(difference);
+            match noted {
+                Ok(said) => difference.how.push_str(&said),
+                Err(error) => *verdict = Verdict::Failed(error),
+            }
+            continue;
+        };
+        match ask(case, difference, answers)? {
+            Answer::Yes => {
+                let goldens = std::mem::take(&mut difference.goldens);
+                let accepted = Difference {
+                    goldens,
+                    how: String::new(),
+                    beyond: std::mem::take(&mut difference.beyond),
+                };
+                *verdict = update(accepted).unwrap_or_else(Verdict::Failed);
+            }
+            Answer::No => {}
+            Answer::Quit => is_over = true,
+        }
+    }
+    Ok(())
+}
+
+enum Answer {
+    Yes,
+    No,
+    Quit,
+}
+
+fn ask(case: &Case, difference: &Difference, answers: &mut impl BufRead) -> Result<Answer> {
+    let failed = |e| crate::error::Error::io(Path::new("-"), "ask", e);
+    let mut err = io::stderr().lock();
+    let name = path_text(case.path());
+    write!(err, "differs {}\n{}", printable(&name), difference.how).map_err(failed)?;
+    let names = difference.goldens.iter().map(|golden| &golden.path);
+    let names: Vec<String> = names
+        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+        .collect();
+    loop {
+        let names = names.join(", ");
+        write!(
+            err,
+            "write {} (y: yes, n: no, q: no more)? ",
+            printable(&names)
+        )
+        .map_err(failed)?;
+        err.flush().map_err(failed)?;
+        let mut answer = String::new();
+        // The end of the input is as good as a q.
+        if answers.read_line(&mut answer).map_err(failed)? == 0 {
+            return Ok(Answer::Quit);
+        }
+        match answer.trim() {
+            "y" | "yes" => return Ok(Answer::Yes),
+            "n" | "no" => return Ok(Answer::No),
+            "q" | "quit" => return Ok(Answer::Quit),
+            _ => {}
+        }
+    }
+}
+
+/// Writes the new goldens beside the old ones; a line that says so.
+fn beside(difference: &Difference) -> Result<String> {
+    let mut said = String::new();
+    for Golden { path, bytes } in &difference.goldens {
+        let new = with_new(path);
+        write_plain(&new, bytes)?;
+        said.push_str(&format!("  written: {}\n", printable(&path_text(&new))));
+    }
+    Ok(said)
+}
+
+/// `expected.jsonl` → `expected.jsonl.new`
+fn with_new(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+/// Replaces a file of a case; a link is an error, since a case can have come with somebody else's repository.
+fn write_plain(path: &Path, bytes: &[u8]) -> Result<()> {
+    let spot = Spot::named(path, Missing::Refuse)?;
+    let (existing, mode) = (Existing::Overwrite, Mode::Default);
+    write(spot, bytes, existing, mode, Durability::Lazy).map(drop)
+}
