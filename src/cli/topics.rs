@@ -37,6 +37,8 @@ pub(super) enum Topic {
     Hooks,
     /// What `stats`, `replay` and `eval` measure.
     Measuring,
+    /// The files of a case of `check`, and what it can expect.
+    Check,
     /// Checks in continuous integration.
     Ci,
     /// What `diff` compares and shows, and how git calls it.
@@ -45,7 +47,7 @@ pub(super) enum Topic {
 
 impl Topic {
     /// All of them, as they are listed.
-    pub(super) const ALL: [Topic; 15] = [
+    pub(super) const ALL: [Topic; 16] = [
         Topic::Policies,
         Topic::Keys,
         Topic::Formats,
@@ -59,6 +61,7 @@ impl Topic {
         Topic::Stores,
         Topic::Hooks,
         Topic::Measuring,
+        Topic::Check,
         Topic::Ci,
         Topic::Diff,
     ];
@@ -84,6 +87,7 @@ impl Topic {
             Topic::Stores => "stores",
             Topic::Hooks => "hooks",
             Topic::Measuring => "measuring",
+            Topic::Check => "check",
             Topic::Ci => "ci",
             Topic::Diff => "diff",
         }
@@ -105,6 +109,7 @@ impl Topic {
             Topic::Stores => include_str!("topics/stores.md"),
             Topic::Hooks => include_str!("topics/hooks.md"),
             Topic::Measuring => include_str!("topics/measuring.md"),
+            Topic::Check => include_str!("topics/check.md"),
             Topic::Ci => include_str!("topics/ci.md"),
             Topic::Diff => include_str!("topics/diff.md"),
         }
@@ -135,6 +140,7 @@ impl Topic {
             | Topic::Stores
             | Topic::Hooks
             | Topic::Measuring
+            | Topic::Check
             | Topic::Ci
             | Topic::Diff => Cow::Borrowed(self.file()),
         })

@@ -310,10 +310,10 @@ fn every_output_format_names_what_differs() {
     let xml = stdout("junit");
     assert!(xml.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites tests=\"3\" failures=\"1\" errors=\"1\">\n"), "{xml}");
     assert!(
-        xml.contains("<testcase classname=\"fixtures\" name=\"case\"/>"),
+        xml.contains("<testcase classname=\"fixtures\" name=\"case\" time=\"0\"/>"),
         "{xml}"
     );
-    assert!(xml.contains("name=\"b&lt;&amp;&gt;\">\n      <failure message=\"expected.jsonl is missing; --update writes it\">"), "{xml}");
+    assert!(xml.contains("name=\"b&lt;&amp;&gt;\" time=\"0\">\n      <failure message=\"expected.jsonl is missing; --update writes it\" type=\"differs\">"), "{xml}");
 
     let github = stdout("github");
     assert_eq!(github.lines().count(), 2, "{github}");

@@ -9,6 +9,8 @@
 mod attributes;
 mod bytes;
 mod check;
+mod check_expect;
+mod check_review;
 mod config;
 #[cfg(unix)]
 mod controls;

@@ -1,0 +1,127 @@
+//! `check --review`, its reports, and how much it says of a difference.
+
+use super::harness::{Place, sample};
+
+/// A case that differs in its output and in its figures.
+fn differing() -> Place {
+    let (before, after) = sample();
+    Place::with(&[
+        ("fixtures/case/input.jsonl", before.as_str()),
+        (
+            "fixtures/case/expected.jsonl",
+            &after.replace("ls 2", "ls two"),
+        ),
+        (
+            "fixtures/case/expected.stats.json",
+            "{\"files\":[{\"status\":\"unchanged\"}]}",
+        ),
+    ])
+}
+
+#[test]
+fn without_a_terminal_what_would_be_expected_is_written_beside_what_is() {
+    let place = differing();
+    let before = place.all_files();
+    place.run("check --review").exits(1).shows(&[
+        "differs fixtures/case\n",
+        "  written: fixtures/case/expected.jsonl.new\n",
+        "  written: fixtures/case/expected.stats.json.new\n",
+    ]);
+    let mut after = place.all_files();
+    assert_eq!(
+        after.remove("fixtures/case/expected.jsonl.new").unwrap(),
+        sample().1.as_bytes()
+    );
+    let stats = after
+        .remove("fixtures/case/expected.stats.json.new")
+        .unwrap();
+    assert!(String::from_utf8(stats).unwrap().contains("\"compacted\""));
+    assert_eq!(after, before);
+    // They are no files of the case, and none of them is written where nothing differs.
+    place.run("check").exits(1);
+    place.run("check --update=force").exits(0);
+    std::fs::remove_file(place.path("fixtures/case/expected.jsonl.new")).unwrap();
+    place.run("check --review").exits(0);
+    assert!(!place.path("fixtures/case/expected.jsonl.new").exists());
+    place.run("check --review --update").exits(2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_terminal_each_difference_is_shown_and_asked_about() {
+    let asked = |answers: &str| {
+        let place = differing();
+        place.write("fixtures/case2/input.jsonl", sample().0);
+        let line = format!(
+            "(sleep 1; printf '{answers}') | script -qec \"$CTXPACK check --review\" /dev/null"
+        );
+        let ran = place.shell(&line);
+        (place, ran)
+    };
+    let (place, ran) = asked("y\\nn\\n");
+    let ran = ran.exits(1).shows(&[
+        "ls two",
+        "write expected.stats.json, expected.jsonl (y: yes",
+    ]);
+    ran.shows(&["2 cases: 0 as expected, 1 updated, 1 differ"]);
+    assert_eq!(place.text("fixtures/case/expected.jsonl"), sample().1);
+    assert!(!place.path("fixtures/case2/expected.jsonl").exists());
+
+    let (place, ran) = asked("what\\nq\\n");
+    ran.exits(1).shows(&["0 updated, 2 differ"]);
+    assert_eq!(place.files().len(), 4);
+}
+
+#[test]
+fn the_first_byte_that_differs_is_for_who_asks() {
+    let place = differing();
+    let first = "the first byte that differs: ";
+    assert!(!place.run("check").exits(1).text().contains(first));
+    place.run("check -v").exits(1).shows(&[first]);
+}
+
+#[test]
+fn a_report_is_written_by_its_ending() {
+    let place = differing();
+    let all = "--report r.json --report r.jsonl --report r.csv --report r.md --report r.xml";
+    place.run(&format!("check -q {all}")).exits(1);
+    assert_eq!(place.json("r.json")["cases"][0]["status"], "differs");
+    assert!(
+        place
+            .text("r.jsonl")
+            .lines()
+            .last()
+            .unwrap()
+            .starts_with("{\"schema_version\":1,")
+    );
+    assert_eq!(
+        place.text("r.csv").lines().next(),
+        Some("case,check,message")
+    );
+    assert!(
+        place
+            .text("r.md")
+            .contains("| <code>fixtures/case</code> | differs |")
+    );
+    assert!(
+        place
+            .text("r.xml")
+            .contains("<testcase classname=\"fixtures\" name=\"case\" time=\"0\">")
+    );
+    // Again, over those of before; but over no file of somebody else.
+    place.run(&format!("check -q {all}")).exits(1);
+    for name in ["own.json", "own.xml"] {
+        place.write(name, "mine");
+        place
+            .run(&format!("check --report {name}"))
+            .exits(2)
+            .says(&["it is not a report of ctxpack"]);
+        assert_eq!(place.text(name), "mine");
+    }
+    for name in ["r.html", "r.txt"] {
+        place
+            .run(&format!("check --report {name}"))
+            .exits(2)
+            .says(&["hint: use one of .json, .jsonl, .csv, .md, .xml"]);
+    }
+}
