@@ -34,12 +34,14 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "cli")]
 pub(crate) use csv::text as csv_text;
 pub use diff::{
     Compared, ComparisonReport, DiffReport, write_comparison, write_comparison_json,
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
+#[cfg(feature = "cli")]
 pub(crate) use markdown::{quoted, write_foot};
 pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
 pub use screen::{Ink, Screen};

@@ -84,6 +84,9 @@ enum Form {
     Number,
     Text,
     Truth,
+    /// None of them means that there are none.
+    Names,
+    /// One at least: none, or an empty one, would expect nothing.
     Texts,
 }
 
@@ -133,7 +136,8 @@ impl Key {
             Key::LastTurnsIdentical => Form::Number,
             Key::Status => Form::Text,
             Key::Valid => Form::Truth,
-            Key::Findings | Key::Kept | Key::Gone | Key::Restored => Form::Texts,
+            Key::Findings => Form::Names,
+            Key::Kept | Key::Gone | Key::Restored => Form::Texts,
         }
     }
 }
@@ -148,7 +152,8 @@ impl Form {
             Form::Number => "a whole number above 0",
             Form::Text => "a text",
             Form::Truth => "true or false",
-            Form::Texts => "a list of texts",
+            Form::Names => "a list of names",
+            Form::Texts => "a list of texts, at least one, none of them empty",
         }
     }
 
@@ -166,16 +171,19 @@ impl Form {
                     (Form::Number, _) => text.parse().is_ok_and(|number: u32| number > 0),
                     (Form::Count, unit) => unit == Unit::One,
                     (Form::CountOrShare | Form::Share, _) => true,
-                    (Form::Text | Form::Truth | Form::Texts, _) => false,
+                    (Form::Text | Form::Truth | Form::Names | Form::Texts, _) => false,
                 };
                 fits.then_some(What::Limit(limit))
             }
             Form::Text => Some(What::Text(value.as_str()?.to_owned())),
             Form::Truth => Some(What::Truth(value.as_bool()?)),
-            Form::Texts => {
+            Form::Names | Form::Texts => {
                 let texts = value.as_array()?.iter();
                 let texts = texts.map(|text| text.get_ref().as_str().map(str::to_owned));
-                Some(What::Texts(texts.collect::<Option<_>>()?))
+                let texts: Vec<String> = texts.collect::<Option<_>>()?;
+                let says_nothing =
+                    texts.is_empty() || texts.iter().any(|text| text.trim().is_empty());
+                (self == Form::Names || !says_nothing).then_some(What::Texts(texts))
             }
         }
     }
@@ -321,6 +329,12 @@ mod tests {
                 "last_turns_identical takes",
             ),
             ("[expect]\nbudget = 0\n", 2, "budget takes"),
+            (
+                "[expect]\nkept = []\n",
+                2,
+                "kept takes a list of texts, at least one",
+            ),
+            ("[expect]\ngone = [\"\"]\n", 2, "gone takes"),
             ("command = \"undo\"\n", 1, "command takes"),
             ("[expect\n", 1, "not TOML"),
         ] {

@@ -145,7 +145,7 @@ impl Compacted<'_> {
                 let end = file.strip_suffix(path.as_str());
                 end.is_some_and(|before| before.is_empty() || before.ends_with('/'))
             };
-            !restored.iter().any(|file| is_it(&file))
+            !restored.iter().any(is_it)
         };
         let missing: Vec<&str> = paths
             .iter()
@@ -247,7 +247,7 @@ impl Compacted<'_> {
         let asked = asking_nobody(self.effective.clone(), "check")?;
         let (effective, of_budgets) = measured(asked, &[budget])?;
         let policies = of_budgets.iter().map(|effective| &effective.policy);
-        let candidate = Candidate::new(effective.policy.name.clone(), policies, self.replies)?;
+        let candidate = Candidate::new(effective.policy.name, policies, self.replies)?;
         let evaluator = Evaluator::new(vec![candidate], Vec::new(), vec![budget], CUTS.to_vec())?;
         let totals = Totals::of(&[eval_bytes(Path::new("input.jsonl"), self.input, &evaluator)]);
         let need = totals

@@ -125,7 +125,7 @@ fn command(case: &Case, expect: Option<&Expect>) -> Result<CaseCommand> {
     if let Some(expectation) = only_compacted.and_then(|expect| expect.all.first()) {
         let message = "[expect] is about compactions alone";
         return Err(Error::new(ErrorKind::Config, message)
-            .at(&case.file(Part::Expect))
+            .at(case.file(Part::Expect))
             .on_line(expectation.line)
             .hint("a figure in expected.replay.json or expected.counts.json can be a limit, like \"<= 9000\""));
     }
