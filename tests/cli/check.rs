@@ -214,6 +214,21 @@ fn the_policy_that_is_meant_is_tested() {
 }
 
 #[test]
+fn files_that_extend_each_other_are_refused_with_a_line() {
+    let place = passing();
+    place.write(
+        "fixtures/case/policy.toml",
+        "# ours\nextends = \"../a.toml\"\n",
+    );
+    place.write("fixtures/a.toml", "extends = \"b.toml\"\n");
+    place.write("fixtures/b.toml", "\n\nextends = \"case/../a.toml\"\n");
+    place
+        .run("check")
+        .exits(3)
+        .says(&["b.toml:3: \"case/../a.toml\" is extended by a file that extends it"]);
+}
+
+#[test]
 fn nothing_passes_by_absence() {
     let place = passing();
     place.write("fixtures/lost/expected.jsonl", "{}\n");

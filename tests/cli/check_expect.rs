@@ -130,6 +130,19 @@ fn the_need_of_a_session_is_that_of_eval() {
 }
 
 #[test]
+fn turns_that_are_not_there_are_not_identical() {
+    let place = expecting("[expect]\nlast_turns_identical = 1\n");
+    let before = sample().0;
+    let typed = |line: &&str| !line.contains("\"content\":\"");
+    let untyped: Vec<&str> = before.lines().filter(typed).collect();
+    place.write("fixtures/case/input.jsonl", untyped.join("\n"));
+    place
+        .run("check")
+        .exits(1)
+        .shows(&["last_turns_identical: expected 1, but nobody typed anything"]);
+}
+
+#[test]
 fn an_expectation_that_means_nothing_is_an_error() {
     for (text, says) in [
         (

@@ -37,24 +37,43 @@ pub(super) enum CaseCommand {
 /// One thing that must hold.
 #[derive(Debug, PartialEq)]
 pub(super) struct Expectation {
-    pub(super) key: Key,
+    /// What it is called in the file.
+    pub(super) name: &'static str,
     /// From 1.
     pub(super) line: u64,
     pub(super) what: What,
 }
 
-/// What must hold of what a key names.
+/// What must hold.
 #[derive(Debug, PartialEq)]
 pub(super) enum What {
-    Limit(Limit),
-    Text(String),
-    Truth(bool),
-    Texts(Vec<String>),
+    Figure(Figure, Limit),
+    Status(String),
+    Valid(bool),
+    Findings(Vec<String>),
+    /// A model still reads these.
+    Kept(Vec<String>),
+    /// A model does not read these any more.
+    Gone(Vec<String>),
+    Restored(Vec<String>),
+    LastTurnsIdentical(usize),
+    Need(Limit),
+}
+
+/// A figure of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figure {
+    TokensBefore,
+    TokensAfter,
+    MessagesBefore,
+    MessagesAfter,
+    Saved,
+    Invented,
 }
 
 /// What can be expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+enum Key {
     TokensBefore,
     TokensAfter,
     MessagesBefore,
@@ -69,25 +88,6 @@ pub(super) enum Key {
     LastTurnsIdentical,
     Invented,
     Need,
-}
-
-/// What a key takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// A limit on a count.
-    Count,
-    /// The same, or a share of what was before.
-    CountOrShare,
-    /// A percentage, with or without its sign.
-    Share,
-    /// A whole number.
-    Number,
-    Text,
-    Truth,
-    /// None of them means that there are none.
-    Names,
-    /// One at least: none, or an empty one, would expect nothing.
-    Texts,
 }
 
 impl Key {
@@ -109,7 +109,7 @@ impl Key {
     ];
 
     /// Its name in the file.
-    pub(super) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Key::TokensBefore => "tokens_before",
             Key::TokensAfter => "tokens_after",
@@ -128,65 +128,77 @@ impl Key {
         }
     }
 
-    fn form(self) -> Form {
+    /// What it takes, for people.
+    fn takes(self) -> &'static str {
         match self {
-            Key::TokensBefore | Key::MessagesBefore | Key::Invented => Form::Count,
-            Key::TokensAfter | Key::MessagesAfter | Key::Saved => Form::CountOrShare,
-            Key::Need => Form::Share,
-            Key::LastTurnsIdentical => Form::Number,
-            Key::Status => Form::Text,
-            Key::Valid => Form::Truth,
-            Key::Findings => Form::Names,
-            Key::Kept | Key::Gone | Key::Restored => Form::Texts,
+            Key::TokensBefore | Key::MessagesBefore | Key::Invented => {
+                "a number or a limit like \"<= 9000\""
+            }
+            Key::TokensAfter | Key::MessagesAfter | Key::Saved => {
+                "a number or a limit like \"<= 9000\" or \">= 50%\""
+            }
+            Key::Status => "a text",
+            Key::Valid => "true or false",
+            Key::Findings => "a list of names",
+            Key::Kept | Key::Gone | Key::Restored => {
+                "a list of texts, at least one, none of them empty"
+            }
+            Key::LastTurnsIdentical => "a whole number above 0",
+            Key::Need => "a percentage like \">= 60\"",
+        }
+    }
+
+    /// What must hold if the key has this value.
+    fn with(self, value: &DeValue<'_>) -> Option<What> {
+        let share = |figure| Some(What::Figure(figure, limit(value)?));
+        let count = |figure| {
+            let limit = limit(value).filter(|limit| limit.unit == Unit::One)?;
+            Some(What::Figure(figure, limit))
+        };
+        // None, or an empty one, would expect nothing.
+        let some = || {
+            let texts = texts(value).filter(|texts| !texts.is_empty())?;
+            texts
+                .iter()
+                .all(|text| !text.trim().is_empty())
+                .then_some(texts)
+        };
+        match self {
+            Key::TokensBefore => count(Figure::TokensBefore),
+            Key::TokensAfter => share(Figure::TokensAfter),
+            Key::MessagesBefore => count(Figure::MessagesBefore),
+            Key::MessagesAfter => share(Figure::MessagesAfter),
+            Key::Saved => share(Figure::Saved),
+            Key::Invented => count(Figure::Invented),
+            Key::Status => Some(What::Status(value.as_str()?.to_owned())),
+            Key::Valid => value.as_bool().map(What::Valid),
+            Key::Findings => texts(value).map(What::Findings),
+            Key::Kept => some().map(What::Kept),
+            Key::Gone => some().map(What::Gone),
+            Key::Restored => some().map(What::Restored),
+            Key::LastTurnsIdentical => {
+                let number: usize = value.as_integer()?.as_str().parse().ok()?;
+                (number > 0).then_some(What::LastTurnsIdentical(number))
+            }
+            Key::Need => limit(value).map(What::Need),
         }
     }
 }
 
-impl Form {
-    /// What it takes, for people.
-    fn takes(self) -> &'static str {
-        match self {
-            Form::Count => "a number or a limit like \"<= 9000\"",
-            Form::CountOrShare => "a number or a limit like \"<= 9000\" or \">= 50%\"",
-            Form::Share => "a percentage like \">= 60\"",
-            Form::Number => "a whole number above 0",
-            Form::Text => "a text",
-            Form::Truth => "true or false",
-            Form::Names => "a list of names",
-            Form::Texts => "a list of texts, at least one, none of them empty",
-        }
+fn limit(value: &DeValue<'_>) -> Option<Limit> {
+    match value {
+        DeValue::String(text) => Limit::parse(text),
+        DeValue::Integer(number) if number.radix() == 10 => Limit::parse(number.as_str()),
+        DeValue::Float(number) => Limit::parse(number.as_str()),
+        _ => None,
     }
+}
 
-    fn fit(self, value: &DeValue<'_>) -> Option<What> {
-        match self {
-            Form::Count | Form::CountOrShare | Form::Share | Form::Number => {
-                let text = match value {
-                    DeValue::String(text) if self != Form::Number => text.to_string(),
-                    DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
-                    DeValue::Float(number) => number.as_str().to_owned(),
-                    _ => return None,
-                };
-                let limit = Limit::parse(&text)?;
-                let fits = match (self, limit.unit) {
-                    (Form::Number, _) => text.parse().is_ok_and(|number: u32| number > 0),
-                    (Form::Count, unit) => unit == Unit::One,
-                    (Form::CountOrShare | Form::Share, _) => true,
-                    (Form::Text | Form::Truth | Form::Names | Form::Texts, _) => false,
-                };
-                fits.then_some(What::Limit(limit))
-            }
-            Form::Text => Some(What::Text(value.as_str()?.to_owned())),
-            Form::Truth => Some(What::Truth(value.as_bool()?)),
-            Form::Names | Form::Texts => {
-                let texts = value.as_array()?.iter();
-                let texts = texts.map(|text| text.get_ref().as_str().map(str::to_owned));
-                let texts: Vec<String> = texts.collect::<Option<_>>()?;
-                let says_nothing =
-                    texts.is_empty() || texts.iter().any(|text| text.trim().is_empty());
-                (self == Form::Names || !says_nothing).then_some(What::Texts(texts))
-            }
-        }
-    }
+fn texts(value: &DeValue<'_>) -> Option<Vec<String>> {
+    let texts = value.as_array()?.iter();
+    texts
+        .map(|text| text.get_ref().as_str().map(str::to_owned))
+        .collect()
 }
 
 impl Expect {
@@ -248,11 +260,7 @@ impl Expect {
         let at = name.span().start;
         let name = name.get_ref().as_ref();
         if name == "budget" {
-            let limit = Form::Share.fit(value.get_ref());
-            let budget = match limit {
-                Some(What::Limit(limit)) => limit.within(0.0, 100.0),
-                Some(What::Text(_) | What::Truth(_) | What::Texts(_)) | None => None,
-            };
+            let budget = limit(value.get_ref()).and_then(|limit| limit.within(0.0, 100.0));
             self.budget = budget.ok_or_else(|| {
                 wrong(
                     at,
@@ -269,10 +277,11 @@ impl Expect {
             };
             return Err(wrong(at, format!("unknown expectation {name:?}")).hint(hint));
         };
-        let what = key.form().fit(value.get_ref());
-        let what = what.ok_or_else(|| wrong(at, format!("{name} takes {}", key.form().takes())))?;
+        let what = key.with(value.get_ref());
+        let what = what.ok_or_else(|| wrong(at, format!("{name} takes {}", key.takes())))?;
         let line = wrong(at, String::new()).line.unwrap_or(1);
-        self.all.push(Expectation { key, line, what });
+        let name = key.name();
+        self.all.push(Expectation { name, line, what });
         Ok(())
     }
 }
@@ -301,7 +310,7 @@ mod tests {
         let text = "command = \"compact\"\n[expect]\nvalid = true\nsaved = \">= 50%\"\nkept = [\"a\"]\ntokens_after = 9\n";
         let expect = parse(text).unwrap();
         assert_eq!(expect.command, Some(CaseCommand::Compact));
-        let keys: Vec<(&str, u64)> = expect.all.iter().map(|e| (e.key.name(), e.line)).collect();
+        let keys: Vec<(&str, u64)> = expect.all.iter().map(|e| (e.name, e.line)).collect();
         assert_eq!(
             keys,
             [("valid", 3), ("saved", 4), ("kept", 5), ("tokens_after", 6)]

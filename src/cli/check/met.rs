@@ -2,9 +2,10 @@
 //!
 //! Each expectation that does not hold is a line with its place in the file and what was found instead. Writes nothing.
 
+use std::borrow::Cow;
 use std::path::Path;
 
-use super::expect::{Expect, Expectation, Key, What};
+use super::expect::{Expect, Expectation, Figure, What};
 use super::limit::{Limit, Unit};
 use crate::artifacts::Replies;
 use crate::batch::{each_transcript, eval_bytes};
@@ -26,6 +27,15 @@ use crate::verify::Severity;
 const SHOWN: usize = 60;
 /// Where sessions are cut for `need`, in percent of their tokens: as `eval` does.
 const CUTS: [f64; 4] = [35.0, 50.0, 65.0, 80.0];
+
+/// What is expected of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// A model still reads it.
+    Still,
+    /// It does not.
+    NoLonger,
+}
 
 /// A compacted input.
 pub(super) struct Compacted<'c> {
@@ -52,62 +62,55 @@ impl Expect {
 impl Compacted<'_> {
     /// What was found instead, if it does not hold.
     fn found(&self, expectation: &Expectation, budget: f64) -> Result<Option<String>> {
-        let name = expectation.key.name();
-        Ok(match &expectation.what {
-            What::Limit(limit) => match expectation.key {
-                Key::LastTurnsIdentical => self.changed_turn(limit)?,
-                Key::Need => self.need(limit, budget)?,
-                _ => self.figure(expectation.key, limit),
-            },
-            What::Text(status) => {
+        let found = match &expectation.what {
+            What::Figure(figure, limit) => self.figure(*figure, limit),
+            What::Status(status) => {
                 let is = self.outcome.status.to_string();
-                (is != *status).then(|| format!("{name}: expected {}, got {is}", printable(status)))
+                (is != *status).then(|| format!("expected {}, got {is}", printable(status)))
             }
-            What::Truth(expected) => {
-                let errors = self.outcome.findings_after;
-                let said = match (expected, errors) {
-                    (true, 0) | (false, 1..) => return Ok(None),
-                    (true, _) => {
-                        format!("{} of its provider broken", count(errors, "rule"))
-                    }
-                    (false, _) => "no rule of its provider is broken".to_owned(),
-                };
-                Some(format!("{name}: expected {expected}, but {said}"))
-            }
-            What::Texts(texts) => match expectation.key {
-                Key::Findings => self.findings(texts),
-                Key::Restored => self.restored(texts),
-                Key::Gone => self.texts(texts, "is still there", |has| !has)?,
-                _ => self.texts(texts, "is not there", |has| has)?,
+            What::Valid(expected) => match (expected, self.outcome.findings_after) {
+                (true, 0) | (false, 1..) => None,
+                (true, errors) => {
+                    let rules = count(errors, "rule");
+                    Some(format!("expected true, but {rules} of its provider broken"))
+                }
+                (false, 0) => {
+                    Some("expected false, but no rule of its provider is broken".to_owned())
+                }
             },
-        })
+            What::Findings(rules) => self.findings(rules),
+            What::Kept(texts) => self.texts(texts, Reading::Still)?,
+            What::Gone(texts) => self.texts(texts, Reading::NoLonger)?,
+            What::Restored(paths) => self.restored(paths),
+            What::LastTurnsIdentical(turns) => self.changed_turn(*turns)?,
+            What::Need(limit) => self.need(limit, budget)?,
+        };
+        Ok(found.map(|found| format!("{}: {found}", expectation.name)))
     }
 
-    fn figure(&self, key: Key, limit: &Limit) -> Option<String> {
+    fn figure(&self, figure: Figure, limit: &Limit) -> Option<String> {
         let of = self.outcome;
         let tokens = [of.tokens_before(), of.tokens_after()];
         let messages = [of.messages_before(), of.messages_after()];
-        let [whole, value] = match key {
-            Key::TokensBefore => [tokens[0], tokens[0]],
-            Key::MessagesBefore => [messages[0], messages[0]],
-            Key::MessagesAfter => messages,
-            Key::Saved => [tokens[0], tokens[0].saturating_sub(tokens[1])],
-            Key::Invented => {
-                let summaries = of
-                    .conversations
-                    .iter()
-                    .filter_map(|one| one.summary.as_ref());
+        let [whole, value] = match figure {
+            Figure::TokensBefore => [tokens[0], tokens[0]],
+            Figure::TokensAfter => tokens,
+            Figure::MessagesBefore => [messages[0], messages[0]],
+            Figure::MessagesAfter => messages,
+            Figure::Saved => [tokens[0], tokens[0].saturating_sub(tokens[1])],
+            Figure::Invented => {
+                let conversations = of.conversations.iter();
+                let summaries = conversations.filter_map(|one| one.summary.as_ref());
                 let invented = summaries.map(|summary| summary.invented).sum();
                 [invented, invented]
             }
-            _ => tokens,
         };
         let share = value as f64 * 100.0 / whole.max(1) as f64;
         let (holds, got) = match limit.unit {
             Unit::One => (limit.holds(value as f64), thousands(value)),
             Unit::Percent => (limit.holds(share), format!("{share:.1}%")),
         };
-        (!holds).then(|| format!("{}: expected {limit}, got {got}", key.name()))
+        (!holds).then(|| format!("expected {limit}, got {got}"))
     }
 
     /// Rules that the result breaks, and those that it should.
@@ -129,7 +132,7 @@ impl Compacted<'_> {
         (rules != expected).then(|| {
             let [expected, rules] =
                 [expected, rules].map(|names| printable(&names.join(", ")).into_owned());
-            format!("findings: expected [{expected}], got [{rules}]")
+            format!("expected [{expected}], got [{rules}]")
         })
     }
 
@@ -155,53 +158,49 @@ impl Compacted<'_> {
         (!missing.is_empty()).then(|| {
             let [missing, restored] =
                 [missing, restored].map(|names| printable(&names.join(", ")).into_owned());
-            format!("restored: {missing} was not; restored were [{restored}]")
+            format!("{missing} was not; restored were [{restored}]")
         })
     }
 
-    /// Texts of which it does not hold that a model reads them, or does not.
-    fn texts(
-        &self,
-        texts: &[String],
-        what: &str,
-        is_fine: impl Fn(bool) -> bool,
-    ) -> Result<Option<String>> {
+    /// The texts that a model does not read, or still does.
+    fn texts(&self, texts: &[String], expected: Reading) -> Result<Option<String>> {
         let mut read = String::new();
         if let Some(source) = source(self.output) {
             let earlier = Earlier::of(&self.effective.policy)?;
             plain(source, &earlier, |piece| read.push_str(piece));
         }
-        let wrong: Vec<String> = texts
-            .iter()
-            // What is read is shown without what would steer a terminal, line by line.
-            .filter(|text| {
-                let lines: Vec<String> = text
-                    .lines()
-                    .map(|line| printable(line).into_owned())
-                    .collect();
-                !is_fine(read.contains(&lines.join("\n")))
-            })
+        let is_read = |text: &str| {
+            // What is read is shown line by line, without what would steer a terminal.
+            let lines: Vec<Cow<'_, str>> = text.lines().map(printable).collect();
+            read.contains(&lines.join("\n"))
+        };
+        let (wrong, what): (Vec<&String>, _) = match expected {
+            Reading::Still => (
+                texts.iter().filter(|text| !is_read(text)).collect(),
+                "is not there",
+            ),
+            Reading::NoLonger => (
+                texts.iter().filter(|text| is_read(text)).collect(),
+                "is still there",
+            ),
+        };
+        let wrong: Vec<String> = wrong
+            .into_iter()
             .map(|text| format!("{:?} {what}", shortened(text)))
             .collect();
-        let name = match what {
-            "is not there" => "kept",
-            _ => "gone",
-        };
-        Ok((!wrong.is_empty()).then(|| format!("{name}: {}", wrong.join(", "))))
+        Ok((!wrong.is_empty()).then(|| wrong.join(", ")))
     }
 
     /// The first message of the last turns that is not as it was.
-    fn changed_turn(&self, limit: &Limit) -> Result<Option<String>> {
+    fn changed_turn(&self, turns: usize) -> Result<Option<String>> {
         let (Some(old), Some(new)) = (source(self.input), source(self.output)) else {
-            return Ok(Some(
-                "last_turns_identical: the format is not known".to_owned(),
-            ));
+            return Ok(Some("the format is not known".to_owned()));
         };
-        let last = limit.within(0.0, f64::MAX).unwrap_or(1.0) as usize;
         let differ = Differ::new(&self.effective.policy)?;
         let earlier = Earlier::of(&self.effective.policy)?;
         let diff = differ.diff(old, new, &self.outcome.conversations);
         let mut changed = None;
+        let mut has_turns = false;
         each_transcript(old.bytes, old.layout, |bytes, first_line, part| {
             let transcript = old.format.read(bytes, first_line, &mut Warnings::default());
             for conversation in &transcript.conversations {
@@ -211,7 +210,8 @@ impl Compacted<'_> {
                     message.typed == Typed::Yes && *origin == MessageOrigin::Session
                 });
                 let typed: Vec<usize> = typed.map(|(at, _)| at).collect();
-                let Some(at) = typed.get(typed.len().saturating_sub(last)) else {
+                has_turns |= !typed.is_empty();
+                let Some(at) = typed.get(typed.len().saturating_sub(turns)) else {
                     continue;
                 };
                 // In a file of conversations, this is how a report calls each of them.
@@ -231,15 +231,17 @@ impl Compacted<'_> {
                 }
             }
         });
-        Ok(changed.map(|(place, fate, id)| {
-            format!(
-                "last_turns_identical: expected {limit}, but message {} of {} (line {}) is {}",
+        Ok(match changed {
+            Some((place, fate, id)) => Some(format!(
+                "expected {turns}, but message {} of {} (line {}) is {}",
                 place.message,
                 printable(&id),
                 place.line,
                 fate.name()
-            )
-        }))
+            )),
+            None if has_turns => None,
+            None => Some(format!("expected {turns}, but nobody typed anything")),
+        })
     }
 
     /// How much of what was needed later is kept, as `eval` measures it.
@@ -256,12 +258,12 @@ impl Compacted<'_> {
             .and_then(|of| of.scores.share(Metric::Need));
         Ok(match need {
             None => Some(
-                "need: could not be measured; the session is too short, or nothing in it is needed later"
+                "could not be measured; the session is too short, or nothing in it is needed later"
                     .to_owned(),
             ),
             Some(need) if limit.holds(need) => None,
             Some(need) => Some(format!(
-                "need: expected {limit}, got {need:.1} at a budget of {budget}%"
+                "expected {limit}, got {need:.1} at a budget of {budget}%"
             )),
         })
     }

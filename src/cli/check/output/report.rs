@@ -3,7 +3,7 @@
 //! What may be replaced, and how files are written, is for all reports alike (`cli::reports`); JUnit's XML is `check`'s own.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::json::entry;
 use crate::cli::Context;
@@ -74,15 +74,14 @@ impl CheckReports {
 
 /// An unknown ending's error, with the one that only `check` knows.
 fn with_xml(error: Error) -> Error {
-    match (error.kind, &error.hint) {
-        (ErrorKind::Usage, Some(hint)) if hint.starts_with("use one of ") => {
-            error.hint("use one of .json, .jsonl, .csv, .md, .xml")
-        }
-        _ => error,
+    let hint = error.hint.as_deref().unwrap_or_default();
+    if error.kind == ErrorKind::Usage && hint.starts_with("use one of ") {
+        return error.hint("use one of .json, .jsonl, .csv, .md, .xml");
     }
+    error
 }
 
-fn write_xml(file: &std::path::Path, checked: &Checked) -> Result<()> {
+fn write_xml(file: &Path, checked: &Checked) -> Result<()> {
     may_replace(file)?;
     let mut xml = Vec::new();
     checked
@@ -94,7 +93,7 @@ fn write_xml(file: &std::path::Path, checked: &Checked) -> Result<()> {
 }
 
 /// Fails if there is a file that is no report of ours.
-fn may_replace(file: &std::path::Path) -> Result<()> {
+fn may_replace(file: &Path) -> Result<()> {
     if file.symlink_metadata().is_err() {
         return Ok(());
     }
