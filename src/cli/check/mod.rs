@@ -4,6 +4,7 @@
 //! key, where a key that is not listed may be anything, and what `expect.toml` says. One with an expected replay is replayed, one
 //! with expected counts counted. A scripted summariser answers from `summaries.jsonl`. Writes no golden without `--update` or a yes.
 
+mod asked;
 mod cases;
 mod difference;
 mod expect;
