@@ -39,12 +39,14 @@ pub(super) enum Tint {
     Strong,
     /// What is only said beside.
     Faint,
-    /// All is well.
+    /// All is well, or new.
     Good,
-    /// Worth a look.
+    /// Worth a look, or changed.
     Odd,
-    /// Wrong.
+    /// Wrong, or gone.
     Bad,
+    /// Where one is.
+    Place,
 }
 
 impl Tint {
@@ -56,6 +58,7 @@ impl Tint {
             Tint::Good => "32",
             Tint::Odd => "33",
             Tint::Bad => "31",
+            Tint::Place => "36",
         }
     }
 }

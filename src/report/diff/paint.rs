@@ -2,8 +2,11 @@
 //!
 //! Only ever around text that was made safe for a terminal.
 
+use std::borrow::Cow;
+
 use crate::diff::Fate;
 use crate::report::Ink;
+use crate::report::screen::Tint;
 
 /// What a colour means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,17 +42,14 @@ impl Meaning {
 
 impl Ink {
     /// A line in its colour; the text is safe already.
-    pub(super) fn line(self, meaning: Meaning, text: &str) -> String {
-        let code = match meaning {
-            Meaning::Gone => 31,
-            Meaning::New => 32,
-            Meaning::Changed => 33,
-            Meaning::Place => 36,
-            Meaning::Faint => 2,
+    pub(super) fn line(self, meaning: Meaning, text: &str) -> Cow<'_, str> {
+        let tint = match meaning {
+            Meaning::Gone => Tint::Bad,
+            Meaning::New => Tint::Good,
+            Meaning::Changed => Tint::Odd,
+            Meaning::Place => Tint::Place,
+            Meaning::Faint => Tint::Faint,
         };
-        match self {
-            Ink::Plain => text.to_owned(),
-            Ink::Colour => format!("\x1b[{code}m{text}\x1b[0m"),
-        }
+        self.paint(text, Some(tint))
     }
 }

@@ -116,8 +116,5 @@ fn length(tokens: u64, most: u64) -> usize {
 }
 
 fn painted(ink: Ink, meaning: Meaning, mark: &str, length: usize) -> String {
-    match length {
-        0 => String::new(),
-        length => ink.line(meaning, &mark.repeat(length)),
-    }
+    ink.line(meaning, &mark.repeat(length)).into_owned()
 }
