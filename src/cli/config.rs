@@ -19,6 +19,9 @@ pub(super) const FILE: &str = "ctxpack.toml";
 /// The largest policy file, in bytes, that is read if nobody named it.
 const MOST_FOUND: u64 = 1 << 20;
 
+/// The most files that a policy file may extend, one after the other.
+const MOST_EXTENDED: usize = 16;
+
 /// The heading of flags that say what the policy is.
 pub(super) const POLICY: &str = "Policy";
 
@@ -65,6 +68,13 @@ pub(super) enum NamedBy {
     Found,
     /// None was named: it is the default policy.
     Nobody,
+}
+
+impl KeyArgs {
+    /// Whether a key is set by a flag.
+    pub(super) fn are_given(&self) -> bool {
+        !self.settings.is_empty()
+    }
 }
 
 impl PolicyArgs {
@@ -191,8 +201,8 @@ struct File {
 }
 
 impl File {
-    /// `above` are the files that have led here.
-    fn read(path: &Path, text: &str, trust: Trust, above: &[&Path]) -> Result<Self> {
+    /// `above` are the real paths of the files that have led here.
+    fn read(path: &Path, text: &str, trust: Trust, above: &[PathBuf]) -> Result<Self> {
         if trust == Trust::Found {
             policy::check_found(text, &path_text(path)).map_err(|error| error.at(path))?;
         }
@@ -202,13 +212,20 @@ impl File {
             if !is_path(name) {
                 return policy::preset(name);
             }
+            if above.len() == MOST_EXTENDED {
+                let message = format!("more than {MOST_EXTENDED} files extend each other");
+                return Err(Error::new(ErrorKind::Config, message));
+            }
             let base = path.with_file_name("").join(name);
-            let chain = [above, &[path]].concat();
-            if chain.iter().any(|other| is_same_file(other, &base)) {
+            let text = read_found(&base)?;
+            // What cannot be resolved cannot be read either.
+            let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            let chain = [above, &[real(path)]].concat();
+            if chain.contains(&real(&base)) {
                 let message = format!("{name:?} is extended by a file that extends it");
                 return Err(Error::new(ErrorKind::Config, message));
             }
-            let base = File::read(&base, &read_found(&base)?, trust, &chain)?;
+            let base = File::read(&base, &text, trust, &chain)?;
             overrides = base.overrides;
             extends = Some(base.policy.extends.clone());
             Ok(base.policy)
@@ -227,14 +244,6 @@ impl File {
             ..policy
         };
         Ok(File { policy, overrides })
-    }
-}
-
-/// Whether both name one file, however they are spelled.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (fs::canonicalize(a), fs::canonicalize(b)) {
-        (Ok(a), Ok(b)) => a == b,
-        (Ok(_) | Err(_), Ok(_) | Err(_)) => false,
     }
 }
 

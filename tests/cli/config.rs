@@ -304,3 +304,23 @@ fn the_table_names_the_file_and_steers_no_terminal() {
     let none = place.run("config show --isolated").exits(0).text();
     assert_eq!(none.lines().nth(1), Some("file    none (default)"));
 }
+
+#[test]
+fn few_files_extend_each_other() {
+    let place = Place::new();
+    for number in 0..2_000 {
+        let next = format!("extends = \"p{}.toml\"\n", number + 1);
+        place.write(&format!("p{number}.toml"), next);
+    }
+    place.write("p2000.toml", "clear.keep = 7\n");
+    place
+        .run("policy show p0.toml")
+        .exits(2)
+        .says(&["p16.toml:1: more than 16 files extend each other"]);
+    place.run("policy show p1984.toml").exits(0);
+    place.write("sub/a.toml", "extends = \"../sub/../sub/a.toml\"\n");
+    place
+        .run("policy show sub/a.toml")
+        .exits(2)
+        .says(&["is extended by a file that extends it"]);
+}
