@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::shorthand::{percent, tokens};
 use super::{Context, Fault};
-use crate::outcome::{Outcome, Totals};
+use crate::outcome::{Outcome, Status, Totals};
 use crate::replay;
 use crate::report::{Report, Stats};
 use crate::text::{count, thousands};
@@ -69,7 +69,7 @@ pub(super) struct CompactGates {
     budget: BudgetArgs,
     #[command(flatten)]
     savings: SavingsArgs,
-    /// Fail if a result breaks a rule of its provider, even if the input did, too
+    /// Fail if a result breaks a rule of its provider, even if the input did, too, or if a file could not be checked
     #[arg(long, help_heading = GATES)]
     require_valid: bool,
     /// Fail if summaries have more than N names that do not occur in the original
@@ -176,7 +176,8 @@ impl CompactGates {
         let is_asked = self.budget.budget.is_some()
             || self.savings.min_savings.is_some()
             || self.require_valid
-            || self.max_invented.is_some();
+            || self.max_invented.is_some()
+            || self.max_degraded.is_some();
         if is_asked && totals.compacted + totals.unchanged + totals.rejected == 0 {
             return vec![nothing()];
         }
@@ -202,17 +203,20 @@ impl CompactGates {
         if !self.require_valid {
             return None;
         }
+        let why_not = |outcome: &Outcome| match (outcome.status, outcome.findings_after) {
+            (Status::Failed | Status::Unsupported, _) => Some("not checked".to_owned()),
+            (Status::Compacted | Status::Unchanged | Status::Rejected, findings @ 1..) => {
+                Some(count(findings, "finding"))
+            }
+            (Status::Compacted | Status::Unchanged | Status::Rejected | Status::Skipped, _) => None,
+        };
         let invalid: Vec<String> = files
             .iter()
-            .filter(|outcome| outcome.findings_after > 0)
-            .map(|outcome| {
-                let findings = count(outcome.findings_after, "finding");
-                format!("{} with {findings}", outcome.input)
-            })
+            .filter_map(|outcome| Some(format!("{}: {}", outcome.input, why_not(outcome)?)))
             .collect();
         let number = count(invalid.len() as u64, "file");
         (!invalid.is_empty()).then(|| {
-            let message = format!("not valid: {number}: {}", listed(invalid));
+            let message = format!("not valid: {number} ({})", listed(invalid));
             Closed::new(message, Some("ctxpack verify lists the findings"))
         })
     }

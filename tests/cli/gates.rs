@@ -84,11 +84,13 @@ fn results_must_be_valid_where_it_is_asked_for() {
     place
         .run("compact bad.jsonl good.jsonl --overwrite --require-valid")
         .exits(1)
-        .says(&[
-            "not valid: 1 file: bad.jsonl with 1 finding",
-            "ctxpack verify",
-        ]);
+        .says(&["not valid: 1 file (bad.jsonl: 1 finding)", "ctxpack verify"]);
     place.run("compact bad.jsonl --overwrite").exits(0);
+    place.write("other.jsonl", "{\"a\":1}\n{\"b\":2}\n");
+    place
+        .run("compact good.jsonl other.jsonl --overwrite --require-valid")
+        .exits(1)
+        .says(&["not valid: 1 file (other.jsonl: not checked)"]);
 }
 
 #[test]
@@ -97,6 +99,7 @@ fn nothing_passes_that_was_not_read() {
     for args in [
         "compact x.jsonl --budget 5",
         "compact x.jsonl --min-savings 5",
+        "compact x.jsonl --max-degraded 0",
         "stats x.jsonl --budget 5",
         "replay x.jsonl --budget 5",
     ] {
@@ -126,4 +129,28 @@ fn what_a_model_invents_or_fails_to_write_is_counted() {
     place
         .run("compact in.jsonl --overwrite --summarize always --max-invented 0")
         .exits(0);
+}
+
+#[test]
+fn names_that_a_summary_invents_close_the_gate() {
+    let place = Place::with(&[
+        ("in.jsonl", anthropic(9, 0)),
+        (
+            "p.toml",
+            "extends = \"auto\"\n[summary]\nsource = \"scripted\"\nmax_invented = -1\n".to_owned(),
+        ),
+        (
+            "summaries.jsonl",
+            "{\"text\":\"The gauge was mended in /srv/never/seen.rs and /srv/nor/this.rs, as was asked for.\"}\n".to_owned(),
+        ),
+    ]);
+    let run = |most: u64| {
+        place.run(&format!(
+            "compact in.jsonl --overwrite --policy p.toml --summarize always --max-invented {most}"
+        ))
+    };
+    run(1)
+        .exits(1)
+        .says(&["2 names that the originals lack, more than 1"]);
+    run(2).exits(0);
 }
