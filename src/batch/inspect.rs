@@ -19,7 +19,18 @@ pub fn compact_bytes(
 ) -> (Outcome, Vec<u8>) {
     let mut detector = Detector::default();
     detector.look(bytes);
-    let detected = detector.decide().for_compaction();
+    compact_detected(path, bytes, detector.decide(), pipeline, store)
+}
+
+/// The same for bytes whose format is known, or was named by the user.
+pub fn compact_detected(
+    path: &Path,
+    bytes: &[u8],
+    detected: Detected,
+    pipeline: &Pipeline<'_>,
+    store: Option<&Store>,
+) -> (Outcome, Vec<u8>) {
+    let detected = detected.for_compaction();
     let mut sum = Sum::default();
     let mut warnings = Warnings::default();
     let mut output = Vec::new();

@@ -19,6 +19,7 @@ use crate::batch::Loading;
 use crate::diff::plain;
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
+use crate::outcome::Exit;
 use crate::policy::Policy;
 use crate::report::{
     ComparisonReport, DiffReport, Screen, write_comparison, write_comparison_json,
@@ -60,7 +61,7 @@ pub(super) struct Diff {
     #[arg(long, conflicts_with = "json")]
     stat: bool,
     /// Print FILE as text without ids and times, as git's textconv wants it
-    #[arg(long, conflicts_with_all = ["policies", "stat", "json", "reports", "exit_code"])]
+    #[arg(long, conflicts_with_all = ["policies", "stat", "json", "reports", "exit_code", "stats", "store"])]
     textconv: bool,
     /// Exit with 1 if there are differences
     #[arg(long)]
@@ -105,13 +106,22 @@ impl Diff {
         if self.textconv {
             return self.textconv(&input, &paths);
         }
-        let found = match (&paths[..], &self.policies[..]) {
+        self.check(&paths)?;
+        let done = Exit::Done;
+        let (found, exit) = match (&paths[..], &self.policies[..]) {
             ([old, new], [] | [_]) => {
-                Found::Diff(input.two(context, old, new, self.policies.first())?)
+                let report = input.two(context, old, new, self.policies.first())?;
+                (Found::Diff(report), done)
             }
-            ([file], []) => Found::Diff(input.with_original(context, file)?),
-            ([file], [policy]) => Found::Diff(input.compacted(file, policy)?),
-            ([file], [first, second]) => Found::Comparison(input.policies(file, [first, second])?),
+            ([file], []) => (Found::Diff(input.with_original(context, file)?), done),
+            ([file], [policy]) => {
+                let (report, exit) = input.compacted(context, file, policy)?;
+                (Found::Diff(report), exit)
+            }
+            ([file], [first, second]) => {
+                let (report, exit) = input.policies(context, file, [first, second])?;
+                (Found::Comparison(report), exit)
+            }
             ([_, _, ..] | [], _) | (_, [_, _, ..]) => {
                 let message =
                     "--policy is given once with OLD and NEW, and at most twice with FILE";
@@ -133,7 +143,27 @@ impl Diff {
         };
         Ok(match all {
             false => 3,
-            true => u8::from(self.exit_code && !is_same),
+            true => exit.code().max(u8::from(self.exit_code && !is_same)),
+        })
+    }
+
+    /// Fails where something was asked for that has no effect.
+    fn check(&self, paths: &[PathBuf]) -> Result<()> {
+        let (one, in_memory) = (paths.len() == 1, !self.policies.is_empty());
+        let wrong = match () {
+            () if one && paths == [PathBuf::from("-")] && !in_memory => {
+                Some("standard input has no record of where it came from")
+            }
+            () if self.store.is_some() && (!one || in_memory) => {
+                Some("--store is for a file that is compared with its original")
+            }
+            () if self.stats.is_some() && one && in_memory => {
+                Some("--stats is for a file that a run has written")
+            }
+            () => None,
+        };
+        wrong.map_or(Ok(()), |wrong| {
+            Err(Error::new(ErrorKind::Usage, wrong).hint("`ctxpack diff --help` shows the forms"))
         })
     }
 

@@ -13,6 +13,7 @@
 
 use serde::Serialize;
 
+use crate::ids::IdMap;
 use crate::outcome::ConversationOutcome;
 use crate::transcript::Role;
 
@@ -143,14 +144,20 @@ pub fn compare(left: &Diff, right: &Diff) -> Comparison {
         messages_after: 0,
         rows: Vec::new(),
     };
-    let find = |diff: &Diff, id: &str| diff.conversations.iter().find(|c| c.id == id).cloned();
+    let by_id = |diff: &'_ Diff| -> IdMap<String, usize> {
+        let ids = diff.conversations.iter().map(|one| one.id.clone());
+        ids.zip(0..).collect()
+    };
+    let (lefts, rights) = (by_id(left), by_id(right));
     let mut conversations = Vec::new();
     for one in &left.conversations {
-        let other = find(right, &one.id).unwrap_or_else(|| nothing(one));
-        conversations.extend(conversation(one, &other));
+        conversations.extend(match rights.get(&one.id) {
+            Some(other) => conversation(one, &right.conversations[*other]),
+            None => conversation(one, &nothing(one)),
+        });
     }
     for one in &right.conversations {
-        if find(left, &one.id).is_none() {
+        if !lefts.contains_key(&one.id) {
             conversations.extend(conversation(&nothing(one), one));
         }
     }

@@ -1,7 +1,6 @@
 //! The rows of a conversation: every message of the old one once, and what only the new one has.
 
 use crate::facts::{MessageOrigin, is_put_back};
-use crate::outcome::ConversationOutcome;
 use crate::policy::Policy;
 use crate::text::printable;
 
@@ -9,7 +8,7 @@ use super::align::Alignment;
 use super::changes::{changes, fate};
 use super::pairing::{self, Pair};
 use super::side::{Key, Side, Window};
-use super::told::Told;
+use super::told::{Records, Told};
 use super::{At, ConversationDiff, Fate, Row};
 
 /// What the rows of a transcript are made from.
@@ -18,7 +17,7 @@ pub(super) struct About<'d> {
     pub(super) was: &'d Side<'d>,
     pub(super) is: &'d Side<'d>,
     pub(super) policies: &'d [Policy],
-    pub(super) told: &'d [ConversationOutcome],
+    pub(super) told: &'d Records<'d>,
     /// The number of the line that the transcript is, in a file of several.
     pub(super) line: Option<u64>,
 }
@@ -31,9 +30,9 @@ impl About<'_> {
         let id = old.or(new).map(|window| pairing::id(&window, self.line));
         let id = id.unwrap_or_default();
         let rows = match (old, new) {
-            (Some(old), Some(new)) => self.rows(old, new, Told::of(self.told, &id)),
+            (Some(old), Some(new)) => self.rows(old, new, self.told.of(&id)),
             (Some(old), None) => {
-                let told = Told::of(self.told, &id);
+                let told = self.told.of(&id);
                 let rows = 0..old.tokens.len();
                 rows.map(|at| gone(old, at, Fate::Dropped, &told)).collect()
             }

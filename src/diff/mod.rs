@@ -1,7 +1,7 @@
 //! What a compaction did, read off its input and its output: two transcripts aligned message by message.
 //!
-//! PURE, and independent of what wrote the output: the bytes decide what became of a message. A record of the run, where there
-//! is one, adds the reasons. Two functions:
+//! PURE, and independent of what wrote the output: the bytes say what became of a message. A record of the run, where there is
+//! one, adds the reasons, and decides what the bytes leave open. Two functions:
 //!
 //! * [`Differ::diff`] aligns an old transcript with a new one. Each live message of the old one is in exactly one [`Row`], with
 //!   its [`Fate`]; what only the new one has is in rows of its own. Tokens are those of the live windows, and the rows of a
@@ -16,7 +16,7 @@
 //! | `pairing` | finds the same conversations |
 //! | `conversation` | the rows of a conversation |
 //! | `changes` | the blocks of a message that changed |
-//! | `told` | the reasons in a record |
+//! | `told` | what a record says |
 //! | `outside` | the lines that no model sees |
 //! | `stat` | rows added up by what became of them |
 //! | `lines` | a unified diff of two texts |
@@ -45,7 +45,7 @@ use serde::Serialize;
 
 use crate::error::Result;
 use crate::facts::Earlier;
-use crate::format::{Detector, Format, Layout};
+use crate::format::{Detected, Detector, Format, Layout};
 use crate::outcome::ConversationOutcome;
 use crate::policy::{Policy, presets};
 use crate::tokens::Estimator;
@@ -53,6 +53,7 @@ use crate::transcript::Role;
 
 use align::Alignment;
 use side::{Side, hash};
+use told::Records;
 
 pub use lines::unified;
 pub use masked::LineDifference;
@@ -77,6 +78,22 @@ pub struct Source<'a> {
     pub format: Format,
     /// How it holds its transcripts.
     pub layout: Layout,
+}
+
+impl<'a> Source<'a> {
+    /// What these bytes are, if they are of a known format.
+    pub fn detect(bytes: &'a [u8]) -> Option<Self> {
+        let mut detector = Detector::default();
+        detector.look(bytes);
+        match detector.decide() {
+            Detected::Known(format, layout) => Some(Source {
+                bytes,
+                format,
+                layout,
+            }),
+            Detected::Unsupported(_) => None,
+        }
+    }
 }
 
 /// What became of a message, or of a part of it.
@@ -271,12 +288,13 @@ impl Differ {
     }
 
     /// Aligns `new` with `old`, which have the same format. `told` is what a record says of the old conversations; it may be
-    /// empty, and gives reasons alone.
+    /// empty: it adds reasons, and decides where the bytes leave it open, as with a summary of unknown wording.
     pub fn diff(&self, old: Source<'_>, new: Source<'_>, told: &[ConversationOutcome]) -> Diff {
+        let told = Records::new(told);
         let mut conversations = Vec::new();
         let mut outside = LineCounts::default();
         for (old, new) in transcripts(old, new) {
-            let part = self.transcript(old, new, told, &mut outside);
+            let part = self.transcript(old, new, &told, &mut outside);
             conversations.extend(part);
         }
         let sum = |of: fn(&ConversationDiff) -> u64| conversations.iter().map(of).sum();
@@ -295,7 +313,7 @@ impl Differ {
         &self,
         old: Part<'_>,
         new: Part<'_>,
-        told: &[ConversationOutcome],
+        told: &Records<'_>,
         outside: &mut LineCounts,
     ) -> Vec<ConversationDiff> {
         let (was, is) = (self.side(old), self.side(new));

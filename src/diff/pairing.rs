@@ -5,10 +5,10 @@
 
 use crate::facts::MessageOrigin;
 use crate::ids::IdMap;
-use crate::outcome::ConversationOutcome;
 use crate::transcript::ConversationId;
 
 use super::side::{Side, Window};
+use super::told::Records;
 
 /// The numbers of a conversation on both sides; at least one is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Partners {
 pub(super) fn pairs(
     was: &Side<'_>,
     is: &Side<'_>,
-    told: &[ConversationOutcome],
+    told: &Records<'_>,
     line: Option<u64>,
 ) -> Vec<Pair> {
     let olds: Vec<Window<'_>> = was.windows().collect();
@@ -66,11 +66,7 @@ pub(super) fn pairs(
         }
     }
     // What is summarised as a whole has no line left; what a record says is gone is none of these.
-    let is_gone = |old: usize| {
-        let id = id(&olds[old], line);
-        let of = told.iter().find(|outcome| outcome.id == id);
-        of.is_some_and(|outcome| outcome.messages_after == 0)
-    };
+    let is_gone = |old: usize| told.is_gone(&id(&olds[old], line));
     let left = (0..olds.len()).filter(|old| partners.new_of[*old].is_none() && !is_gone(*old));
     let begins = |new: &usize| news[*new].origins.first() == Some(&MessageOrigin::Summary);
     let free = (0..news.len()).filter(|new| partners.old_of[*new].is_none() && begins(new));

@@ -1,46 +1,85 @@
-//! The reasons in a record of the run, looked up for messages and their parts.
+//! A record of the run, looked up for conversations, messages and their parts.
 //!
-//! A record adds reasons, and never decides: where it does not fit the bytes, it is not used.
+//! A record adds reasons. Where the bytes leave it open, it also says what became of something: which text is a summary, which
+//! action an edit was, which conversation has left. Where it does not fit the bytes, it is not used.
 
+use std::collections::VecDeque;
+
+use crate::ids::IdMap;
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
 
 use super::Fate;
 
-/// What a record says of a conversation.
+/// What a record says of the conversations of a file.
 #[derive(Debug)]
+pub(super) struct Records<'t>(IdMap<&'t str, &'t ConversationOutcome>);
+
+impl<'t> Records<'t> {
+    pub(super) fn new(told: &'t [ConversationOutcome]) -> Self {
+        let mut by_id = IdMap::default();
+        for outcome in told {
+            by_id.entry(outcome.id.as_str()).or_insert(outcome);
+        }
+        Records(by_id)
+    }
+
+    /// Whether the conversation of this id has left as a whole.
+    pub(super) fn is_gone(&self, id: &str) -> bool {
+        let outcome = self.0.get(id);
+        outcome.is_some_and(|outcome| outcome.messages_after == 0)
+    }
+
+    /// What is said of the conversation of this id.
+    pub(super) fn of(&self, id: &str) -> Told<'t> {
+        let mut told = Told::default();
+        for action in self
+            .0
+            .get(id)
+            .into_iter()
+            .flat_map(|outcome| &outcome.actions)
+        {
+            match action.kind {
+                ActionKind::Clear | ActionKind::Demote | ActionKind::Offload => {
+                    let place = (action.message, action.line);
+                    told.open.entry(place).or_default().push_back(action);
+                }
+                ActionKind::Summarize => told.summarised = told.summarised.or(Some(action)),
+                ActionKind::Prune | ActionKind::Drop => {
+                    told.dropped = told.dropped.or(Some(action))
+                }
+                ActionKind::Restore => {}
+            }
+        }
+        told
+    }
+}
+
+/// What a record says of a conversation.
+#[derive(Debug, Default)]
 pub(super) struct Told<'t> {
-    outcome: Option<&'t ConversationOutcome>,
-    /// The actions that no part has claimed yet.
-    open: Vec<&'t Action>,
+    /// The actions on results that no part has claimed yet, by message and line.
+    open: IdMap<(u64, u64), VecDeque<&'t Action>>,
+    /// The first action of each kind that makes messages leave.
+    summarised: Option<&'t Action>,
+    dropped: Option<&'t Action>,
 }
 
 impl<'t> Told<'t> {
-    /// What is said of the conversation of this id.
-    pub(super) fn of(told: &'t [ConversationOutcome], id: &str) -> Self {
-        let outcome = told.iter().find(|outcome| outcome.id == id);
-        Told {
-            outcome,
-            open: outcome.iter().flat_map(|o| &o.actions).collect(),
-        }
-    }
-
     /// What was done to a result, by its message and line in the old file. Each action is claimed once: results that share
     /// a line are in the same order.
     pub(super) fn claim(&mut self, message: u64, line: u64, seen: Fate) -> Option<&'t Action> {
-        let is_here = |action: &&Action| {
-            action.message == message && action.line == line && fate_of(action.kind).is_some()
-        };
-        let mut places = self.open.iter();
-        let best = places.position(|action| is_here(action) && fate_of(action.kind) == Some(seen));
-        let at = best.or_else(|| self.open.iter().position(is_here))?;
-        Some(self.open.remove(at))
+        let here = self.open.get_mut(&(message, line))?;
+        let best = here
+            .iter()
+            .position(|action| fate_of(action.kind) == Some(seen));
+        here.remove(best.unwrap_or_default())
     }
 
     /// Why messages were summarised or left out.
     pub(super) fn why_gone(&self, fate: Fate) -> Option<String> {
-        let kinds: &[ActionKind] = match fate {
-            Fate::Summarised => &[ActionKind::Summarize],
-            Fate::Dropped => &[ActionKind::Prune, ActionKind::Drop],
+        let action = match fate {
+            Fate::Summarised => self.summarised,
+            Fate::Dropped => self.dropped,
             Fate::Kept
             | Fate::Cleared
             | Fate::Offloaded
@@ -48,18 +87,14 @@ impl<'t> Told<'t> {
             | Fate::Edited
             | Fate::Summary
             | Fate::Acknowledgement
-            | Fate::Inserted => &[],
+            | Fate::Inserted => None,
         };
-        let mut actions = self.outcome.iter().flat_map(|o| &o.actions);
-        let action = actions.find(|action| kinds.contains(&action.kind));
         action.map(|action| action.reason.clone())
     }
 
     /// Whether a summary was written.
     pub(super) fn has_summary(&self) -> bool {
-        let actions = self.outcome.iter().flat_map(|o| &o.actions);
-        let mut kinds = actions.map(|action| action.kind);
-        kinds.any(|kind| kind == ActionKind::Summarize)
+        self.summarised.is_some()
     }
 }
 

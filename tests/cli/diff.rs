@@ -542,3 +542,101 @@ fn git_shows_what_changed_in_a_transcript() {
     assert!(!shown.contains("tool_use_id"), "{shown}");
     assert!(shown.contains("\n-{\"x\":1}\n+{\"x\":2}\n"), "{shown}");
 }
+
+#[test]
+fn what_a_run_in_memory_lacks_is_said() {
+    let place = summarised();
+    place.write(
+        "p.toml",
+        "extends = \"auto\"\n[summary]\nsource = \"scripted\"\non_failure = \"keep\"\n",
+    );
+    place.write("summaries.jsonl", "");
+    let failed = place
+        .run("compact in.jsonl -n --policy p.toml --summarize always")
+        .exits(3);
+    place.write(
+        "q.toml",
+        "extends = \"p.toml\"\nsummary.when = \"always\"\n",
+    );
+    let ran = place.run("diff --policy q.toml in.jsonl").exits(3);
+    let said = |err: &str| {
+        err.lines()
+            .any(|line| line.contains("summar") && line.contains("in.jsonl"))
+    };
+    assert!(
+        said(&failed.err) && said(&ran.err),
+        "{}\n{}",
+        failed.err,
+        ran.err
+    );
+    place
+        .run("diff --policy p.toml --policy q.toml in.jsonl")
+        .exits(3);
+}
+
+#[test]
+fn lines_that_no_model_reads_are_not_left_out_in_silence() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/claude-code/auto-an-abandoned-branch-leaves/input.jsonl"
+    );
+    let place = Place::with(&[("in.jsonl", fs::read(path).unwrap())]);
+    place.write("keep.toml", "extends = \"auto\"\nhistory = \"keep\"\n");
+    let ran = place
+        .run("diff --policy auto --policy keep.toml in.jsonl --exit-code --report r.md")
+        .exits(1);
+    for text in [ran.text(), place.text("r.md")] {
+        assert!(
+            text.contains("different, too, though no model reads it: "),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_an_error() {
+    let place = summarised();
+    for (args, says) in [
+        ("diff -", "standard input has no record"),
+        (
+            "diff --policy auto in.jsonl --stats in.compact.stats.json",
+            "--stats is for",
+        ),
+        (
+            "diff --policy auto in.jsonl --store .ctxpack",
+            "--store is for",
+        ),
+        (
+            "diff in.jsonl in.compact.jsonl --store .ctxpack",
+            "--store is for",
+        ),
+        (
+            "diff --textconv in.jsonl --stats x.json",
+            "cannot be used with",
+        ),
+    ] {
+        place.run(args).exits(2).says(&[says]);
+    }
+}
+
+#[test]
+fn a_named_format_is_that_of_the_run_in_memory_too() {
+    let (before, _) = sample();
+    // A line of another kind, so that the format is not detected.
+    let place = Place::with(&[(
+        "in.jsonl",
+        before + "{\"timestamp\":1,\"type\":\"tool_use\"}\n",
+    )]);
+    let found = json(
+        &place
+            .run("diff --policy auto --input-format anthropic in.jsonl --json")
+            .exits(0),
+    );
+    let report = place
+        .run("compact in.jsonl -n --input-format anthropic --report r.json")
+        .exits(0);
+    let _ = report;
+    let after = &place.json("r.json")["totals"]["tokens_after"];
+    assert_eq!(&found["tokens_after"], after);
+    assert_ne!(found["tokens_before"], found["tokens_after"]);
+}

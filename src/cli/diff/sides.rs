@@ -3,6 +3,7 @@
 //! Reasons come from the report of the run that wrote the new file, if it is beside it and names the hashes of both.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use super::super::compact::policy_ref;
 use super::super::config::{KeyArgs, PolicyArgs};
@@ -10,11 +11,11 @@ use super::super::replay::asking_nobody;
 use super::super::stale::stats_beside;
 use super::super::{Context, scripted_answers};
 use crate::artifacts::Replies;
-use crate::batch::{Loaded, Loading, compact_bytes};
+use crate::batch::{Loaded, Loading, compact_detected};
 use crate::diff::{Differ, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format, Layout};
-use crate::outcome::{NoticeLevel, Notices, Outcome, path_text};
+use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective, Setting};
@@ -104,11 +105,17 @@ impl Input<'_> {
     }
 
     /// A file, and what a policy makes of it.
-    pub(super) fn compacted(&self, file: &Path, policy: &str) -> Result<DiffReport> {
+    pub(super) fn compacted(
+        &self,
+        context: &Context,
+        file: &Path,
+        policy: &str,
+    ) -> Result<(DiffReport, Exit)> {
         let loaded = self.loading.file(file)?;
         let input = self.known(file, &loaded)?;
         let (effective, replies) = self.policy(Some(policy))?;
         let (outcome, output) = self.compact(file, &loaded, &effective, replies)?;
+        let exit = said(context, slice::from_ref(&outcome));
         let differ = Differ::new(&effective.policy)?;
         let new = of(&output, input.format, input.layout);
         let diff = differ.diff(input, new, &outcome.conversations);
@@ -117,18 +124,24 @@ impl Input<'_> {
             compared(&path_text(file), Some(&loaded.hash), &loaded.bytes),
             compared(&name, None, &output),
         ];
-        Ok(DiffReport::new(
+        let report = DiffReport::new(
             policy_ref(&effective),
             differ.estimator(),
             input.format.name(),
             sides,
             None,
             diff,
-        ))
+        );
+        Ok((report, exit))
     }
 
     /// What two policies make of a file. Tokens are counted as the first one does.
-    pub(super) fn policies(&self, file: &Path, policies: [&String; 2]) -> Result<ComparisonReport> {
+    pub(super) fn policies(
+        &self,
+        context: &Context,
+        file: &Path,
+        policies: [&String; 2],
+    ) -> Result<(ComparisonReport, Exit)> {
         let loaded = self.loading.file(file)?;
         let input = self.known(file, &loaded)?;
         let [first, second] = policies;
@@ -136,6 +149,7 @@ impl Input<'_> {
         let (left, left_bytes) = self.compact(file, &loaded, &first, replies)?;
         let (second, replies) = self.policy(Some(second))?;
         let (right, right_bytes) = self.compact(file, &loaded, &second, replies)?;
+        let exit = said(context, &[left.clone(), right.clone()]);
         let differ = Differ::new(&first.policy)?;
         let output = |bytes| of(bytes, input.format, input.layout);
         let comparison = differ.outputs(
@@ -143,13 +157,14 @@ impl Input<'_> {
             [output(&left_bytes), output(&right_bytes)],
             [&left.conversations, &right.conversations],
         );
-        Ok(ComparisonReport::new(
+        let report = ComparisonReport::new(
             [policy_ref(&first), policy_ref(&second)],
             differ.estimator(),
             input.format.name(),
             compared(&path_text(file), Some(&loaded.hash), &loaded.bytes),
             comparison,
-        ))
+        );
+        Ok((report, exit))
     }
 
     fn diff(
@@ -175,6 +190,11 @@ impl Input<'_> {
         let record = self.record(new, &was.hash, &is.hash)?;
         let (policy, is_own) = match (policy, &record) {
             (Some(policy), _) => (self.policy(Some(policy))?.0, true),
+            (None, Some(record)) if self.keys.are_given() => {
+                let policy = self.policy(None)?.0;
+                let is_own = policy.hash == record.policy.hash;
+                (policy, is_own)
+            }
             (None, Some(record)) => match recorded(&record.policy)? {
                 Some(effective) => (effective, true),
                 None => (self.policy(None)?.0, false),
@@ -241,7 +261,14 @@ impl Input<'_> {
         replies: Replies,
     ) -> Result<(Outcome, Vec<u8>)> {
         let pipeline = Pipeline::new(&effective.policy, Keeping::Store)?.with_replies(replies);
-        Ok(compact_bytes(file, &loaded.bytes, &pipeline, None))
+        let detected = loaded.detected.clone();
+        Ok(compact_detected(
+            file,
+            &loaded.bytes,
+            detected,
+            &pipeline,
+            None,
+        ))
     }
 
     /// What a report says of the run from one hash to the other: the report that the user named, else the one beside the new
@@ -281,6 +308,12 @@ impl Input<'_> {
         }
         Ok(None)
     }
+}
+
+/// Says what a run in memory lacks, as `compact` would; the exit code.
+fn said(context: &Context, outcomes: &[Outcome]) -> Exit {
+    context.notices(Notices::of(outcomes));
+    Exit::of(outcomes)
 }
 
 fn record_in(path: &Path, old_hash: &str, new_hash: &str) -> Result<Option<Record>> {

@@ -41,12 +41,24 @@ pub fn write(
         writeln!(out, "{}", ink.line(*meaning, &head))?;
     }
     if compared.conversations.is_empty() {
-        return writeln!(out, "both policies make the same of every message");
+        writeln!(out, "both policies make the same of every message")?;
     }
     for conversation in &compared.conversations {
         one(conversation, [&first, &second], width, ink, out)?;
     }
-    Ok(())
+    match outside(compared) {
+        Some(text) => writeln!(out, "{}", ink.line(Meaning::Place, &text)),
+        None => Ok(()),
+    }
+}
+
+/// How many lines differ that no model reads, in words.
+pub(super) fn outside(compared: &Comparison) -> Option<String> {
+    let lines = compared.lines.len() as u64;
+    let lines = (lines > 0).then(|| count(lines, "line"))?;
+    Some(format!(
+        "different, too, though no model reads it: {lines} (--json lists what)"
+    ))
 }
 
 /// Writes what differs of two outputs of one input, which are called `names`; nothing if that is nothing but ids, times and links

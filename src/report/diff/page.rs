@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::compared::outside;
 use super::{ComparisonReport, DiffReport, share};
 use crate::diff::compare::{AddedComparison, RowComparison};
 use crate::diff::{At, Fate, Row, Stat};
@@ -244,7 +245,7 @@ pub(super) fn write_of_two(report: &ComparisonReport, out: &mut dyn Write) -> io
         facts: vec![Fact {
             name: "Messages that differ",
             value: figure(rows.len() as u64),
-            note: String::new(),
+            note: outside(compared).unwrap_or_default(),
         }],
         lists: Vec::new(),
         charts: vec![Chart::Bars(Bars {

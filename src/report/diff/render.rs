@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::compared::outside;
 use super::{
     Compared, ComparisonReport, DiffReport, change, page, share, write_comparison_json,
     write_diff_json,
@@ -302,6 +303,9 @@ fn markdown_of_two(report: &ComparisonReport, out: &mut dyn Write) -> io::Result
         let [left, right] = added.tokens_after.map(|tokens| count(tokens, "token"));
         let name = format!("{}: {left}, then {right}", added.fate.name());
         folded(&name, "diff", added.text.iter().cloned(), out)?;
+    }
+    if let Some(text) = outside(compared) {
+        writeln!(out, "\n{text}")?;
     }
     write_foot(&report.policies, out)
 }

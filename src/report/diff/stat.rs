@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use super::compared::outside;
 use super::paint::Meaning;
 use super::{ComparisonReport, DiffReport, change, share};
 use crate::diff::Fate;
@@ -94,6 +95,9 @@ pub fn write_comparison_stat(report: &ComparisonReport, out: &mut dyn Write) -> 
             thousands(left),
             thousands(right)
         )?;
+    }
+    if let Some(text) = outside(&report.comparison) {
+        writeln!(out, " {text}")?;
     }
     let before = report.comparison.tokens_before;
     for (name, after) in [first, second].iter().zip(report.comparison.tokens_after) {
