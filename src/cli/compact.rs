@@ -286,7 +286,7 @@ impl Compact {
             .collect();
         // `a.jsonl` and `a.jsonl.gz` have one report.
         let mut beside: BTreeMap<PathBuf, Vec<Outcome>> = BTreeMap::new();
-        let policy = report.head().policy().clone();
+        let policy = report.policy().clone();
         for outcome in report.into_files() {
             let output = outcome.output.as_deref().filter(|output| *output != "-");
             if let Some(path) = output.map(stats_beside) {

@@ -18,7 +18,7 @@ use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::eval::{Baseline, Candidate, Evaluator, Kind, Metric};
 use crate::policy::{self, Effective, Setting};
-use crate::report::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
+use crate::report::{Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table};
 
 /// Measure how much of what the agent needed next each policy keeps.
 ///
@@ -92,13 +92,15 @@ impl Eval {
             self.budgets.clone(),
             self.cuts.clone(),
         )?;
-        let (files, _) = self
+        let (files, mut not_read) = self
             .reading
             .each(context, Job::Eval, |over| batch::eval(over, &evaluator))?;
         let failed = say(context, &files);
         context.notices(unsupported(&files, "not measured"));
+        not_read.add_files(&files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
-        let evals = Evals::new(policies.collect(), self.budgets.clone(), files);
+        let evals = Evals::new(policies.collect(), self.budgets.clone(), files)
+            .with_not_read(not_read.into_list());
         let failed = !write_all(context, &planned, &evals) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let rows = match self.per_file {
@@ -106,7 +108,7 @@ impl Eval {
             false => Rows::Totals,
         };
         let written = match self.shape.shape() {
-            TableShape::Json => write_eval_json(&evals, &mut out),
+            TableShape::Json => evals.render(ReportFormat::Json, &mut out),
             TableShape::Csv => write_eval_csv(&evals, rows, &mut out),
             TableShape::Text => {
                 write_eval_table(&evals, rows, context.color.screen(&io::stdout()), &mut out)

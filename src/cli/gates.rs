@@ -172,7 +172,7 @@ impl SavingsArgs {
 impl CompactGates {
     /// The limits that a run has missed.
     pub(super) fn closed(&self, report: &Report) -> Vec<Closed> {
-        let totals = report.head().totals();
+        let totals = report.totals();
         let is_asked = self.budget.budget.is_some()
             || self.savings.min_savings.is_some()
             || self.require_valid

@@ -16,7 +16,7 @@ use crate::batch::{self, Job};
 use crate::error::Result;
 use crate::policy::{self, Effective, Setting, Source};
 use crate::replay::{Player, Replaying};
-use crate::report::{CsvRows, Detail, Replays, write_replay_json, write_replay_table};
+use crate::report::{CsvRows, Detail, Render, Replays, ReportFormat, write_replay_table};
 
 /// Simulate policies turn by turn over recorded sessions.
 ///
@@ -67,13 +67,15 @@ impl Replay {
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
-        let (files, _) = self
+        let (files, mut not_read) = self
             .reading
             .each(context, Job::Replay, |over| batch::replay(over, &replaying))?;
         let failed = say(context, &files);
         context.notices(unsupported(&files, "not replayed"));
+        not_read.add_files(&files);
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
-        let replays = Replays::new(policies, replaying.estimator(), files);
+        let replays = Replays::new(policies, replaying.estimator(), files)
+            .with_not_read(not_read.into_list());
         let failed = !write_all(context, &planned, &replays) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let detail = match self.timeline {
@@ -81,7 +83,7 @@ impl Replay {
             false => Detail::Totals,
         };
         let written = match self.shape.shape() {
-            Shape::Json => write_replay_json(&replays, &mut out),
+            Shape::Json => replays.render(ReportFormat::Json, &mut out),
             Shape::Text => write_replay_table(
                 &replays,
                 detail,

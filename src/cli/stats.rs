@@ -13,7 +13,9 @@ use super::shape::{Shape, ShapeArgs};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
-use crate::report::{CsvRows, Stats as Report, Turns, View, write_stats_json, write_stats_table};
+use crate::report::{
+    CsvRows, Render, ReportFormat, Stats as Report, Turns, View, write_stats_table,
+};
 use crate::stats::{Counting, Exact};
 
 /// Count tokens by role, tool, file and turn.
@@ -79,7 +81,7 @@ impl Stats {
         };
         let written = match self.shape.shape() {
             Shape::Text => write_stats_table(&report, view, &mut out),
-            Shape::Json => write_stats_json(&report, &mut out),
+            Shape::Json => report.render(ReportFormat::Json, &mut out),
         };
         written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;

@@ -19,3 +19,15 @@ pub(super) fn write_line(report: &impl Serialize, out: &mut dyn Write) -> io::Re
     serde_json::to_writer(PrintableJson(&mut *out), report)?;
     out.write_all(b"\n")
 }
+
+/// Writes a line for each of `files` and a last one for all.
+pub(super) fn write_lines<T: Serialize>(
+    files: &[T],
+    last: &impl Serialize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for file in files {
+        write_line(file, out)?;
+    }
+    write_line(last, out)
+}

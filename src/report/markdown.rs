@@ -18,7 +18,7 @@ const MESSAGE_MAX: usize = 160;
 
 /// Writes the headline, the table and the policy's name.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let totals = report.head().totals();
+    let totals = report.totals();
     let (before, after) = (totals.tokens_before, totals.tokens_after);
     write!(
         out,
@@ -52,7 +52,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(note) = stored(totals) {
         writeln!(out, "\n{note}")?;
     }
-    write_foot(std::slice::from_ref(report.head().policy()), out)
+    write_foot(std::slice::from_ref(report.policy()), out)
 }
 
 fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {

@@ -1,9 +1,8 @@
-//! A run's report: the outcomes of its inputs in path order, their totals, the policy; rendered in several formats.
+//! Reports: the outcomes of its inputs in path order, their totals, the policy; rendered in several formats.
 //!
 //! Writes only to the writer that it is given. Never holds a time or a host's name; what is made for a terminal,
 //! a spreadsheet or a web page shows text from a transcript as text only.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{NotRead, Outcome, Totals};
+use crate::outcome::{Outcome, Totals};
 
 mod cells;
 mod columns;
@@ -21,13 +20,13 @@ mod done;
 mod eval;
 mod html;
 mod json;
-pub mod jsonl;
 mod markdown;
 mod page;
 pub mod read;
 mod reasons;
 mod replay;
 mod rows;
+mod run;
 mod screen;
 mod stats;
 mod table;
@@ -40,12 +39,14 @@ pub use diff::{
     Compared, ComparisonReport, DiffReport, write_comparison, write_comparison_json,
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
-pub use eval::{Evals, Rows, write_eval_csv, write_eval_json, write_eval_table};
+pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
 #[cfg(feature = "cli")]
 pub(crate) use markdown::{quoted, write_foot};
-pub use replay::{Detail, Replays, write_replay_json, write_replay_table};
+pub use replay::{Detail, Replays, write_replay_table};
+use run::SCHEMA_VERSION;
+pub use run::{Head, RunReport};
 pub use screen::{Ink, Screen};
-pub use stats::{Stats, Turns, View, write_stats_json, write_stats_table};
+pub use stats::{Stats, Turns, View, write_stats_table};
 pub use table::{Depth, write as write_table};
 
 /// Whether `bytes` begin and end as a report of that format by some version of the program does.
@@ -82,25 +83,21 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
     }
 }
 
-/// The version of the report's JSON; it rises when a key changes its meaning or goes.
-const SCHEMA_VERSION: u32 = 1;
+/// What `compact` did.
+pub type Report = RunReport<Compacting, Totals, Outcome>;
 
-/// What a run did. The fields are the JSON's keys, in its order.
+/// How `compact` was run. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
-    #[serde(flatten)]
-    head: Head,
-    files: Vec<Outcome>,
+pub struct Compacting {
+    /// The policy that was in force.
+    pub policy: PolicyRef,
 }
 
 impl Report {
     /// The report on `files`, which it sorts by input path (in the order of its characters) and adds up.
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
         files.sort_by(|a, b| a.input.cmp(&b.input));
-        Report {
-            head: Head::new(policy, Totals::of(&files)),
-            files,
-        }
+        RunReport::of(Compacting { policy }, Totals::of(&files), files)
     }
 
     /// The same report as made by that version of the program.
@@ -110,66 +107,9 @@ impl Report {
         self
     }
 
-    /// The same report, which also says what was not read.
-    #[must_use]
-    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
-        self.head.not_read = not_read;
-        self
-    }
-
-    /// What it says about the run as a whole.
-    pub fn head(&self) -> &Head {
-        &self.head
-    }
-
-    /// The inputs, in path order.
-    pub fn files(&self) -> &[Outcome] {
-        &self.files
-    }
-
-    /// The same, for another report.
-    pub fn into_files(self) -> Vec<Outcome> {
-        self.files
-    }
-}
-
-/// A report without its files: also the last line of a `.jsonl` report.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Head {
-    schema_version: u32,
-    /// The version of the program that made it.
-    version: Cow<'static, str>,
-    policy: PolicyRef,
-    totals: Totals,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_read: Vec<NotRead>,
-}
-
-impl Head {
-    /// The head of a report by this version of the program.
-    pub fn new(policy: PolicyRef, totals: Totals) -> Self {
-        Head {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION").into(),
-            policy,
-            totals,
-            not_read: Vec::new(),
-        }
-    }
-
     /// The policy that was in force.
     pub fn policy(&self) -> &PolicyRef {
-        &self.policy
-    }
-
-    /// What was not read, by kind.
-    pub fn not_read(&self) -> &[NotRead] {
-        &self.not_read
-    }
-
-    /// The sums over all inputs.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
+        &self.head.about.policy
     }
 }
 
@@ -271,8 +211,8 @@ pub trait Render {
 impl Render for Report {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            ReportFormat::Json => json::write_pretty(self, out),
-            ReportFormat::Jsonl => jsonl::write(self, out),
+            ReportFormat::Json => self.write_json(out),
+            ReportFormat::Jsonl => self.write_json_lines(out),
             ReportFormat::Csv(CsvRows::Action) => csv::write_actions(self, out),
             ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => csv::write(self, out),
             ReportFormat::Markdown => markdown::write(self, out),

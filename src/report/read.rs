@@ -113,7 +113,7 @@ fn parse<T: DeserializeOwned>(path: &Path, first: usize, bytes: &[u8]) -> Result
 
 /// All inputs of several reports in one. Where they were made under different policies, it names them all.
 pub fn merge(reports: Vec<Report>) -> Report {
-    let policies = reports.iter().map(|report| report.head().policy());
+    let policies = reports.iter().map(|report| report.policy());
     let policy = joined(&policies.collect::<Vec<_>>());
     let mut not_read = NotReads::default();
     for report in &reports {

@@ -43,7 +43,7 @@ pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write)
         table = with_columns(&columns[..most]);
     }
     table.write(screen, out)?;
-    let totals = report.head().totals();
+    let totals = report.totals();
     if totals.files > 0 {
         writeln!(out, "{}", statuses(totals))?;
     }
@@ -109,7 +109,7 @@ fn table(
         table.remarks.push((table.rows.len(), hidden_note(hidden)));
     }
     let all: Vec<&Outcome> = report.files().iter().collect();
-    let totals = report.head().totals();
+    let totals = report.totals();
     let mut foot = vec!["total".to_owned(), count(totals.files, "file")];
     foot.extend(figures(columns, &all));
     table.rows.push(foot);

@@ -21,9 +21,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Pipeline;
 use crate::plan::Keeping;
 use crate::policy::{self, Effective};
-use crate::report::{
-    Render, Replays, Report, ReportFormat, Stats, write_replay_json, write_stats_json,
-};
+use crate::report::{Render, Replays, Report, ReportFormat, Stats};
 use crate::stats::{Counting, Exact};
 use crate::store::folder::Durability;
 use crate::store::{Store, read_regular};
@@ -177,7 +175,7 @@ impl Run<'_> {
         let file = replay_bytes(name, &self.read(Part::Input)?, &replaying);
         let policies = vec![policy_ref(&self.effective)];
         let replays = Replays::new(policies, replaying.estimator(), vec![file]);
-        let replay = self.json(|out| write_replay_json(&replays, out))?;
+        let replay = self.json(|out| replays.render(ReportFormat::Json, out))?;
         let mut found = Found::default();
         let fresh = essence_of_replay(&replay);
         self.figures(Part::Replay, "replay", &replay, &fresh, &mut found)?;
@@ -192,7 +190,7 @@ impl Run<'_> {
         let policy = policy_ref(&self.effective);
         let thresholds = counting.thresholds().clone();
         let stats = Stats::new(policy, counting.estimator(), thresholds, vec![file], TOP);
-        let counts = self.json(|out| write_stats_json(&stats, out))?;
+        let counts = self.json(|out| stats.render(ReportFormat::Json, out))?;
         let mut found = Found::default();
         let fresh = essence_of_counts(&counts);
         self.figures(Part::Counts, "counts", &counts, &fresh, &mut found)?;

@@ -13,9 +13,10 @@ use super::{
 };
 use crate::diff::{At, Fate, LineCounts, Stat};
 use crate::report::csv::text;
+use crate::report::json::write_lines;
 use crate::report::markdown::{quoted, write_foot};
 use crate::report::rows::Table;
-use crate::report::{PolicyRef, Render, ReportFormat, jsonl};
+use crate::report::{PolicyRef, Render, ReportFormat};
 use crate::text::{count, printable, thousands};
 
 /// So many messages are listed in Markdown.
@@ -39,7 +40,7 @@ impl Render for DiffReport {
                     stat: &self.stat,
                     outside: &self.diff.outside,
                 };
-                jsonl::write_lines(&self.diff.conversations, &last, out)
+                write_lines(&self.diff.conversations, &last, out)
             }
             ReportFormat::Csv(_) => csv(self, out),
             ReportFormat::Markdown => markdown(self, out),
@@ -199,7 +200,7 @@ impl Render for ComparisonReport {
                     tokens_before: self.comparison.tokens_before,
                     tokens_after: self.comparison.tokens_after,
                 };
-                jsonl::write_lines(&self.comparison.conversations, &last, out)
+                write_lines(&self.comparison.conversations, &last, out)
             }
             ReportFormat::Csv(_) => csv_of_two(self, out),
             ReportFormat::Markdown => markdown_of_two(self, out),

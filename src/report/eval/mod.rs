@@ -13,26 +13,24 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::csv::text;
-use super::json::write_pretty;
-use super::{PolicyRef, SCHEMA_VERSION};
+use super::{PolicyRef, RunReport};
 use crate::eval::{FileEval, Kind, MethodScores, Metric, Totals};
 use crate::outcome::FileRecord;
 
 pub use table::write as write_eval_table;
 
-/// What a run has measured. The fields are the JSON's keys, in its order.
+/// What a run has measured.
+pub type Evals = RunReport<Measuring, Totals, FileRecord<FileEval>>;
+
+/// How a run has measured. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Evals {
-    schema_version: u32,
-    version: &'static str,
+pub struct Measuring {
     /// The policies, without their budgets.
-    policies: Vec<PolicyRef>,
+    pub policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
-    vocabulary: &'static str,
+    pub vocabulary: &'static str,
     /// Percent of the tokens before a cut.
-    budgets: Vec<f64>,
-    totals: Totals,
-    files: Vec<FileRecord<FileEval>>,
+    pub budgets: Vec<f64>,
 }
 
 /// Which rows are shown.
@@ -51,28 +49,13 @@ impl Evals {
         budgets: Vec<f64>,
         files: Vec<FileRecord<FileEval>>,
     ) -> Self {
-        Evals {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION"),
+        let about = Measuring {
             policies,
             vocabulary: "cl100k_base",
             budgets,
-            totals: Totals::of(&files),
-            files,
-        }
+        };
+        RunReport::of(about, Totals::of(&files), files)
     }
-
-    /// The scores of each method over all sessions, budget by budget.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
-    }
-}
-
-/// Writes one indented JSON object, and a line end after it.
-///
-/// Errors are the writer's.
-pub fn write_eval_json(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
-    write_pretty(evals, out)
 }
 
 /// Writes a header and a row for each method and budget; rows of the whole run have an empty path.
@@ -84,7 +67,7 @@ pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Res
         out,
         "path,session,method,kind,budget,cuts,{metrics},over,invented"
     )?;
-    for scores in &evals.totals.scores {
+    for scores in &evals.head.totals.scores {
         row("", "", scores, out)?;
     }
     match rows {

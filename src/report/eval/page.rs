@@ -26,7 +26,7 @@ const SHOWN: [Metric; 8] = [
 
 /// Writes the page.
 pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
-    let totals = &evals.totals;
+    let totals = &evals.head.totals;
     let best = totals
         .scores
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
             "{} in {}; tokens by {}.",
             amount_of(totals.cuts, "cut"),
             amount_of(totals.sessions, "session"),
-            evals.vocabulary
+            evals.head.about.vocabulary
         ),
         bar: None,
         facts: facts(evals),
@@ -82,13 +82,13 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
             columns: columns(),
             rows: &Methods(&totals.scores),
         },
-        policies: &evals.policies,
+        policies: &evals.head.about.policies,
     };
     page::write(&page, out)
 }
 
 fn facts(evals: &Evals) -> Vec<Fact> {
-    let scores = evals.totals.scores.iter();
+    let scores = evals.head.totals.scores.iter();
     let policies = scores.filter(|of| of.kind == Kind::Policy);
     let (mut over, mut invented) = (0, 0);
     for of in policies {
@@ -112,7 +112,7 @@ fn facts(evals: &Evals) -> Vec<Fact> {
 /// What is kept of one kind, against the tokens that are kept, a line a method.
 fn curves(evals: &Evals, title: &'static str, metric: Metric, name: &'static str) -> Option<Chart> {
     let mut lines: Vec<Line> = Vec::new();
-    for of in &evals.totals.scores {
+    for of in &evals.head.totals.scores {
         let Some((x, y)) = of.scores.share(Metric::Used).zip(of.scores.share(metric)) else {
             continue;
         };

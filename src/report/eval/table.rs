@@ -21,13 +21,13 @@ pub fn write(evals: &Evals, rows: Rows, screen: Screen, out: &mut dyn Write) -> 
         Rows::Totals => {}
         Rows::Sessions => sessions(evals, screen, out)?,
     }
-    writeln!(out, "{}", note(&evals.totals))
+    writeln!(out, "{}", note(&evals.head.totals))
 }
 
 /// A table for each budget.
 pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
-    let budgets = evals.budgets.iter().filter_map(|budget| {
-        let scores = of_budget(&evals.totals.scores, *budget);
+    let budgets = evals.head.about.budgets.iter().filter_map(|budget| {
+        let scores = of_budget(&evals.head.totals.scores, *budget);
         (!scores.is_empty()).then(|| table(format!("budget {budget}%"), &scores))
     });
     budgets.collect()
@@ -59,7 +59,7 @@ fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()
                 count(session.cuts.len() as u64, "cut"),
                 needed.join(" ")
             )?;
-            for budget in &evals.budgets {
+            for budget in &evals.head.about.budgets {
                 let scores = of_budget(&session.scores, *budget);
                 table(format!("budget {budget}%"), &scores).write(screen, out)?;
             }

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::eval::{Cut, Scores, SessionEval, Skipped};
 use crate::report::Screen;
+use crate::report::{Render, ReportFormat};
 
 fn evals() -> Evals {
     let scores = |method: &str, kind, need: Option<f64>, invented| MethodScores {
@@ -117,7 +118,7 @@ path,session,method,kind,budget,cuts,need,grounded,far,user,mod,cmd,err,state_fi
 
 #[test]
 fn the_json_has_all_of_it() {
-    let json = text(|out| write_eval_json(&evals(), out));
+    let json = text(|out| evals().render(ReportFormat::Json, out));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let scores = &json["totals"]["scores"][0];
     assert_eq!(scores["method"], "auto");

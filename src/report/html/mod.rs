@@ -15,7 +15,7 @@ use crate::outcome::{Outcome, Status, Totals};
 
 /// Writes the page.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let totals = report.head().totals();
+    let totals = report.totals();
     let files = rows::Files::of(report.files());
     let page = Page {
         command: "compact",
@@ -41,7 +41,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             columns: rows::columns(),
             rows: &files,
         },
-        policies: std::slice::from_ref(report.head().policy()),
+        policies: std::slice::from_ref(report.policy()),
     };
     super::page::write(&page, out)
 }

@@ -8,28 +8,24 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 
-use super::json::write_pretty;
-use super::{PolicyRef, SCHEMA_VERSION};
+use super::{PolicyRef, RunReport};
 use crate::outcome::FileRecord;
 use crate::replay::{FileReplay, Totals};
 
 pub use table::write as write_replay_table;
 
-/// What a run has replayed. The fields are the JSON's keys, in its order.
+/// What a run has replayed.
+pub type Replays = RunReport<Replaying, Totals, FileRecord<FileReplay>>;
+
+/// How a run has replayed. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Replays {
-    schema_version: u32,
-    version: &'static str,
+pub struct Replaying {
     /// The policies, in the order in which each session has them.
-    policies: Vec<PolicyRef>,
+    pub policies: Vec<PolicyRef>,
     /// The name of the estimator that counted for all of them.
-    estimator: &'static str,
-    totals: Totals,
-    files: Vec<FileRecord<FileReplay>>,
+    pub estimator: &'static str,
 }
 
 /// How much is shown.
@@ -42,11 +38,6 @@ pub enum Detail {
 }
 
 impl Replays {
-    /// The sums over all inputs.
-    pub fn totals(&self) -> &Totals {
-        &self.totals
-    }
-
     /// The sums over `files`, which are in path order.
     pub fn new(
         policies: Vec<PolicyRef>,
@@ -54,20 +45,11 @@ impl Replays {
         files: Vec<FileRecord<FileReplay>>,
     ) -> Self {
         let names = policies.iter().map(|policy| policy.name.clone());
-        Replays {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION"),
-            totals: Totals::of(&files, names),
+        let totals = Totals::of(&files, names);
+        let about = Replaying {
             policies,
             estimator,
-            files,
-        }
+        };
+        RunReport::of(about, totals, files)
     }
-}
-
-/// Writes one indented JSON object, and a line end after it.
-///
-/// Errors are the writer's.
-pub fn write_replay_json(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
-    write_pretty(replays, out)
 }

@@ -24,7 +24,7 @@ type Row<'r> = (&'r str, &'r SessionReplay, &'r PolicyReplay);
 
 /// Writes the page.
 pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
-    let totals = &replays.totals;
+    let totals = &replays.head.totals;
     let mut rows: Vec<Row<'_>> = Vec::new();
     for file in &replays.files {
         for session in &file.found.sessions {
@@ -52,7 +52,7 @@ pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
         },
         lead: format!(
             "Of the tokens that would be sent without compaction; by the estimator {}.",
-            replays.estimator
+            replays.head.about.estimator
         ),
         bar: None,
         facts: vec![
@@ -79,13 +79,13 @@ pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
             columns: columns(),
             rows: &Sessions(rows),
         },
-        policies: &replays.policies,
+        policies: &replays.head.about.policies,
     };
     page::write(&page, out)
 }
 
 fn charts(replays: &Replays) -> Vec<Chart> {
-    let totals = &replays.totals;
+    let totals = &replays.head.totals;
     let sent = totals.policies.iter().map(|policy| {
         let (sent, whole) = (policy.tokens.sent, totals.whole.sent);
         let lost = policy.tokens.cache_lost.min(sent);

@@ -4,46 +4,24 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
 use super::table::{files, policies};
-use super::{Replays, page, write_replay_json};
-use crate::replay::Totals;
+use super::{Replays, page};
 use crate::report::csv::text;
 use crate::report::markdown::write_foot;
-use crate::report::{CsvRows, PolicyRef, Render, ReportFormat, jsonl};
+use crate::report::{CsvRows, Render, ReportFormat};
 use crate::text::count;
 
 impl Render for Replays {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            ReportFormat::Json => write_replay_json(self, out),
-            ReportFormat::Jsonl => {
-                let last = Last {
-                    schema_version: self.schema_version,
-                    version: self.version,
-                    policies: &self.policies,
-                    estimator: self.estimator,
-                    totals: &self.totals,
-                };
-                jsonl::write_lines(&self.files, &last, out)
-            }
+            ReportFormat::Json => self.write_json(out),
+            ReportFormat::Jsonl => self.write_json_lines(out),
             ReportFormat::Csv(CsvRows::Turn) => turns(self, out),
             ReportFormat::Csv(CsvRows::File | CsvRows::Action) => csv(self, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
         }
     }
-}
-
-/// The last line: the report without its files.
-#[derive(Serialize)]
-struct Last<'r> {
-    schema_version: u32,
-    version: &'r str,
-    policies: &'r [PolicyRef],
-    estimator: &'r str,
-    totals: &'r Totals,
 }
 
 fn csv(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
@@ -110,9 +88,9 @@ fn markdown(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "**{}** in {}, under {}\n",
-        count(replays.totals.requests, "request"),
-        count(replays.totals.sessions, "session"),
-        match replays.policies.len() {
+        count(replays.head.totals.requests, "request"),
+        count(replays.head.totals.sessions, "session"),
+        match replays.head.about.policies.len() {
             1 => "1 policy".to_owned(),
             n => format!("{n} policies"),
         }
@@ -122,5 +100,5 @@ fn markdown(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         files(replays).write_markdown(out)?;
     }
-    write_foot(&replays.policies, out)
+    write_foot(&replays.head.about.policies, out)
 }

@@ -47,7 +47,7 @@ pub fn write(
 
 /// The sums for each policy over all inputs.
 pub(super) fn policies(replays: &Replays) -> Table {
-    let totals = &replays.totals;
+    let totals = &replays.head.totals;
     let mut table = Table::new([
         "policy",
         "compactions",
@@ -74,7 +74,7 @@ pub(super) fn policies(replays: &Replays) -> Table {
         "{} in {}; tokens by {}, whole: {} sent",
         count(totals.requests, "request"),
         count(totals.sessions, "session"),
-        replays.estimator,
+        replays.head.about.estimator,
         thousands(totals.whole.sent)
     );
     let not = [
@@ -106,7 +106,7 @@ pub(super) fn files(replays: &Replays) -> Table {
     shown.sort_by_key(|file| Reverse(whole(file)));
     shown.truncate(FILES_SHOWN);
     shown.sort_by(|a, b| a.path.cmp(&b.path));
-    let names = replays.totals.policies.iter();
+    let names = replays.head.totals.policies.iter();
     let names = names.map(|policy| printable(&policy.policy).into_owned());
     let header = ["tokens sent of".to_owned(), "whole".to_owned()];
     let mut table = Table::new(header.into_iter().chain(names));
@@ -115,7 +115,7 @@ pub(super) fn files(replays: &Replays) -> Table {
         match file.status {
             FileStatus::Examined => {
                 row.push(brief(whole(file)));
-                let policies = 0..replays.totals.policies.len();
+                let policies = 0..replays.head.totals.policies.len();
                 row.extend(policies.map(|n| {
                     let sessions = file.found.sessions.iter();
                     brief(sessions.map(|s| s.policies[n].tokens.sent).sum())

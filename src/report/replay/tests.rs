@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::policy::Layer;
 use crate::replay::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::report::Screen;
+use crate::report::{Render, ReportFormat};
 
 fn figures(sent: u64, cache_lost: u64, peak: u64, last: u64) -> Figures {
     Figures {
@@ -146,7 +147,7 @@ fn the_timeline_tells_turns_and_steps() {
 #[test]
 fn the_json_has_every_key() {
     let mut out = Vec::new();
-    write_replay_json(&replays(), &mut out).unwrap();
+    replays().render(ReportFormat::Json, &mut out).unwrap();
     let json: Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(json["schema_version"], 1);
     assert_eq!(json["estimator"], "classes");

@@ -9,34 +9,29 @@ mod table;
 mod tests;
 mod windows;
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 
-use super::json::write_pretty;
 use super::rows::common_folder;
-use super::{PolicyRef, SCHEMA_VERSION, Screen};
-use crate::outcome::{FileRecord, NotRead};
+use super::{PolicyRef, RunReport, Screen};
+use crate::outcome::FileRecord;
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
 pub use table::write as write_stats_table;
 
-/// What a run has counted. The fields are the JSON's keys, in its order.
+/// What a run has counted.
+pub type Stats = RunReport<Counting, Totals, FileRecord<FileStats>>;
+
+/// How a run has counted. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stats {
-    schema_version: u32,
-    version: &'static str,
-    policy: PolicyRef,
+pub struct Counting {
+    /// The policy that has counted.
+    pub policy: PolicyRef,
     /// The name of the estimator that counted the tokens.
-    estimator: &'static str,
+    pub estimator: &'static str,
     /// The tokens above which the policy summarises, if it does at all.
-    threshold: Option<u64>,
+    pub threshold: Option<u64>,
     /// All thresholds of the policy.
-    thresholds: Thresholds,
-    totals: Totals,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    not_read: Vec<NotRead>,
-    files: Vec<FileRecord<FileStats>>,
+    pub thresholds: Thresholds,
 }
 
 /// How much of the counts is shown.
@@ -73,24 +68,13 @@ impl Stats {
         files: Vec<FileRecord<FileStats>>,
         top: usize,
     ) -> Self {
-        Stats {
-            schema_version: SCHEMA_VERSION,
-            version: env!("CARGO_PKG_VERSION"),
+        let about = Counting {
             policy,
             estimator,
             threshold: thresholds.trigger,
             thresholds,
-            totals: Totals::of(&files, top),
-            not_read: Vec::new(),
-            files,
-        }
-    }
-
-    /// The same report, which also says what was not read.
-    #[must_use]
-    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
-        self.not_read = not_read;
-        self
+        };
+        RunReport::of(about, Totals::of(&files, top), files)
     }
 
     /// Every conversation with its file.
@@ -100,11 +84,4 @@ impl Stats {
         let files = self.files.iter();
         files.flat_map(|file| file.found.conversations.iter().map(move |c| (file, c)))
     }
-}
-
-/// Writes one indented JSON object, and a line end after it.
-///
-/// Errors are the writer's.
-pub fn write_stats_json(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
-    write_pretty(stats, out)
 }

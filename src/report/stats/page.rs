@@ -25,14 +25,14 @@ const MOST: usize = 50;
 
 /// Writes the page.
 pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
-    let counts = &stats.totals.counts;
+    let counts = &stats.head.totals.counts;
     let page = Page {
         command: "stats",
         headline: format!("{} tokens", figure(counts.live.tokens)),
         lead: format!(
             "In the live windows of {}, by the estimator {}.",
-            amount_of(stats.totals.files, "file"),
-            stats.estimator
+            amount_of(stats.head.totals.files, "file"),
+            stats.head.about.estimator
         ),
         bar: None,
         facts: facts(stats),
@@ -43,13 +43,13 @@ pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
             columns: columns(),
             rows: &Files(&stats.files),
         },
-        policies: std::slice::from_ref(&stats.policy),
+        policies: std::slice::from_ref(&stats.head.about.policy),
     };
     page::write(&page, out)
 }
 
 fn facts(stats: &Stats) -> Vec<Fact> {
-    let counts = &stats.totals.counts;
+    let counts = &stats.head.totals.counts;
     let mut facts = vec![
         Fact {
             name: "Messages",
@@ -71,7 +71,7 @@ fn facts(stats: &Stats) -> Vec<Fact> {
             note: format!("tokens in {}", amount_of(counts.dead.lines, "dead line")),
         },
     ];
-    if let Some(trigger) = stats.threshold {
+    if let Some(trigger) = stats.head.about.threshold {
         facts.push(Fact {
             name: "The policy summarises above",
             value: figure(trigger),
@@ -82,7 +82,7 @@ fn facts(stats: &Stats) -> Vec<Fact> {
 }
 
 fn charts(stats: &Stats) -> Vec<Chart> {
-    let counts = &stats.totals.counts;
+    let counts = &stats.head.totals.counts;
     let whole = counts.live.tokens;
     let shares = |title, about: &str, by: &By<Share>| {
         let parts = vec![(Tone::Stays, "tokens")];
@@ -200,6 +200,8 @@ fn growth(stats: &Stats) -> Option<Chart> {
         }
     }
     let trigger = stats
+        .head
+        .about
         .threshold
         .map(|limit| (limit as f64, "trigger".to_owned()));
     (!lines.is_empty()).then(|| {

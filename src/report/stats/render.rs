@@ -4,15 +4,12 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
 use super::table::parts;
-use super::{Stats, Turns, View, page, write_stats_json};
-use crate::outcome::{FileStatus, NotRead};
+use super::{Stats, Turns, View, page};
+use crate::outcome::FileStatus;
 use crate::report::csv::text;
 use crate::report::markdown::write_foot;
-use crate::report::{CsvRows, PolicyRef, Render, ReportFormat, Screen, jsonl};
-use crate::stats::{Thresholds, Totals};
+use crate::report::{CsvRows, Render, ReportFormat, Screen};
 use crate::text::{count, thousands};
 
 /// How much of the counts a comment shows.
@@ -25,41 +22,12 @@ const VIEW: View = View {
 impl Render for Stats {
     fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
         match format {
-            ReportFormat::Json => write_stats_json(self, out),
-            ReportFormat::Jsonl => jsonl::write_lines(&self.files, &Last::of(self), out),
+            ReportFormat::Json => self.write_json(out),
+            ReportFormat::Jsonl => self.write_json_lines(out),
             ReportFormat::Csv(CsvRows::Turn) => turns(self, out),
             ReportFormat::Csv(CsvRows::File | CsvRows::Action) => csv(self, out),
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
-        }
-    }
-}
-
-/// The last line: the report without its files.
-#[derive(Serialize)]
-struct Last<'s> {
-    schema_version: u32,
-    version: &'s str,
-    policy: &'s PolicyRef,
-    estimator: &'s str,
-    threshold: Option<u64>,
-    thresholds: &'s Thresholds,
-    totals: &'s Totals,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    not_read: &'s [NotRead],
-}
-
-impl<'s> Last<'s> {
-    fn of(stats: &'s Stats) -> Self {
-        Last {
-            schema_version: stats.schema_version,
-            version: stats.version,
-            policy: &stats.policy,
-            estimator: stats.estimator,
-            threshold: stats.threshold,
-            thresholds: &stats.thresholds,
-            totals: &stats.totals,
-            not_read: &stats.not_read,
         }
     }
 }
@@ -129,18 +97,18 @@ fn turns(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
-    let live = &stats.totals.counts.live;
+    let live = &stats.head.totals.counts.live;
     writeln!(
         out,
         "**{} tokens** in {}, {}, {}",
         thousands(live.tokens),
         count(live.messages, "message"),
         count(live.turns, "turn"),
-        count(stats.totals.files, "file")
+        count(stats.head.totals.files, "file")
     )?;
     for table in parts(stats, VIEW).into_iter().flatten() {
         writeln!(out)?;
         table.write_markdown(out)?;
     }
-    write_foot(std::slice::from_ref(&stats.policy), out)
+    write_foot(std::slice::from_ref(&stats.head.about.policy), out)
 }

@@ -29,10 +29,10 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     for table in files {
         table.write(view.screen, out)?;
     }
-    if stats.totals.counted == 0 {
+    if stats.head.totals.counted == 0 {
         return Ok(());
     }
-    writeln!(out, "{}", whereabouts(&stats.totals.counts))?;
+    writeln!(out, "{}", whereabouts(&stats.head.totals.counts))?;
     for table in others {
         writeln!(out)?;
         table.write(view.screen, out)?;
@@ -43,7 +43,7 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
 /// The table of inputs; and those of what they hold, without empty ones.
 pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
     let top = view.top;
-    let counts = &stats.totals.counts;
+    let counts = &stats.head.totals.counts;
     let mut shown: Vec<&FileRecord<FileStats>> = stats.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
     shown.sort_by_key(|file| Reverse(file.found.counts.live.tokens));
@@ -51,7 +51,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
     shown.sort_by(|a, b| a.path.cmp(&b.path));
 
     let inputs = vec![files(stats, &shown)];
-    if stats.totals.counted == 0 {
+    if stats.head.totals.counted == 0 {
         return [inputs, Vec::new()];
     }
     let whole = counts.live.tokens;
@@ -149,9 +149,9 @@ fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
             _ => format!(", {} not shown", thousands(hidden)),
         };
         let mut row = vec![format!("total{rest}")];
-        row.push(count(stats.totals.files, "file"));
-        row.push(size(stats.totals.counts.bytes));
-        row.extend(numbers(&stats.totals.counts));
+        row.push(count(stats.head.totals.files, "file"));
+        row.push(size(stats.head.totals.counts.bytes));
+        row.extend(numbers(&stats.head.totals.counts));
         table.rows.push(row);
         table.foot = Foot::Sum;
     }

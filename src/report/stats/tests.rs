@@ -9,6 +9,7 @@ use crate::error::{Error, ErrorKind};
 use crate::format::Unsupported;
 use crate::outcome::Usage;
 use crate::policy::{Compare, preset};
+use crate::report::{Render, ReportFormat};
 use crate::stats::{
     Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, Results, Standing,
     Turn, Window,
@@ -184,7 +185,7 @@ fn table_with(files: Vec<FileRecord<FileStats>>, turns: Turns) -> String {
 
 fn text_of_json(files: Vec<FileRecord<FileStats>>) -> String {
     let mut out = Vec::new();
-    write_stats_json(&stats(files), &mut out).unwrap();
+    stats(files).render(ReportFormat::Json, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

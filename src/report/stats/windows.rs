@@ -36,7 +36,7 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
     let hidden = largest.len().saturating_sub(view.top) as u64;
     largest.truncate(view.top);
 
-    let has_trigger = stats.thresholds.trigger.is_some();
+    let has_trigger = stats.head.about.thresholds.trigger.is_some();
     let since = has_trigger.then_some("over since turn");
     let header = ["conversation", "turns", "context over turns", "tokens"];
     let mut table = Table::new(header.into_iter().chain(since));
@@ -145,8 +145,8 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
         clear,
         clear_chars,
         clear_keep,
-    } = stats.thresholds;
-    let policy = format!("policy {}", stats.policy.name);
+    } = stats.head.about.thresholds;
+    let policy = format!("policy {}", stats.head.about.policy.name);
     let mut table = Table::new([printable(&policy).as_ref(), "limit", "stands"]);
     table.words = &[0, 2];
     let all: Vec<&ConversationStats> = stats.conversations().map(|(_, c)| c).collect();
@@ -165,7 +165,7 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
             format!("{} of {all} over it", thousands(over))
         }
     };
-    let counts = &stats.totals.counts;
+    let counts = &stats.head.totals.counts;
     let results: u64 = counts
         .tools
         .ranked()
@@ -223,7 +223,7 @@ fn holds(compare: Compare, limit: u64) -> String {
 
 /// The presets side by side.
 pub(super) fn presets(stats: &Stats) -> Table {
-    let counts = &stats.totals.counts;
+    let counts = &stats.head.totals.counts;
     let conversations = counts.live.conversations;
     let mut table = Table::new(["preset", "estimator", "tokens", "summarises", "would now"]);
     table.words = &[0, 1];
@@ -248,7 +248,7 @@ pub(super) fn presets(stats: &Stats) -> Table {
 
 /// The estimates side by side, with what providers counted.
 pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
-    let totals = stats.totals.counts.estimates.named();
+    let totals = stats.head.totals.counts.estimates.named();
     // An estimator that never counted has no column.
     let has_column = |i: &usize| totals[*i].1.is_some();
     let columns: Vec<usize> = (0..totals.len()).filter(has_column).collect();

@@ -1,0 +1,114 @@
+//! What the report of any command consists of: what it says of the run as a whole, and an entry for each input.
+//!
+//! Knows no command: what a command says of its runs and its inputs are types of its own.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::json::{write_lines, write_pretty};
+use crate::outcome::NotRead;
+
+/// The version of the report's JSON; it rises when a key changes its meaning or goes.
+pub(super) const SCHEMA_VERSION: u32 = 1;
+
+/// A run's report. The fields are the JSON's keys, in its order.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunReport<A, T, F> {
+    #[serde(flatten)]
+    pub(super) head: Head<A, T>,
+    /// The inputs, in path order.
+    pub(super) files: Vec<F>,
+}
+
+/// A report without its files: also the last line of a `.jsonl` report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Head<A, T> {
+    pub(super) schema_version: u32,
+    /// The version of the program that made it.
+    pub(super) version: Cow<'static, str>,
+    /// How the run was made.
+    #[serde(flatten)]
+    pub(super) about: A,
+    pub(super) totals: T,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) not_read: Vec<NotRead>,
+}
+
+impl<A, T> Head<A, T> {
+    /// The head of a report by this version of the program.
+    pub fn new(about: A, totals: T) -> Self {
+        Head {
+            schema_version: SCHEMA_VERSION,
+            version: env!("CARGO_PKG_VERSION").into(),
+            about,
+            totals,
+            not_read: Vec::new(),
+        }
+    }
+
+    /// How the run was made.
+    pub fn about(&self) -> &A {
+        &self.about
+    }
+
+    /// The sums over all inputs.
+    pub fn totals(&self) -> &T {
+        &self.totals
+    }
+
+    /// What was not read, by kind.
+    pub fn not_read(&self) -> &[NotRead] {
+        &self.not_read
+    }
+}
+
+impl<A, T, F> RunReport<A, T, F> {
+    /// A report by this version of the program; `files` are in path order.
+    pub(super) fn of(about: A, totals: T, files: Vec<F>) -> Self {
+        RunReport {
+            head: Head::new(about, totals),
+            files,
+        }
+    }
+
+    /// The same report, which also says what was not read.
+    #[must_use]
+    pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
+        self.head.not_read = not_read;
+        self
+    }
+
+    /// What it says about the run as a whole.
+    pub fn head(&self) -> &Head<A, T> {
+        &self.head
+    }
+
+    /// The sums over all inputs.
+    pub fn totals(&self) -> &T {
+        &self.head.totals
+    }
+
+    /// The inputs, in path order.
+    pub fn files(&self) -> &[F] {
+        &self.files
+    }
+
+    /// The same, for another report.
+    pub fn into_files(self) -> Vec<F> {
+        self.files
+    }
+}
+
+impl<A: Serialize, T: Serialize, F: Serialize> RunReport<A, T, F> {
+    /// Writes one indented JSON object, and a line end after it.
+    pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_pretty(self, out)
+    }
+
+    /// Writes a line for each input and a last one for the run.
+    pub(super) fn write_json_lines(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_lines(&self.files, &self.head, out)
+    }
+}
