@@ -129,6 +129,23 @@ pub(super) fn saved(before: u64, after: u64) -> String {
     format!("{sign}{}.{}%", permille / 10, permille % 10)
 }
 
+/// A part of a whole, as `66.5%`.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    let permille = thousandths(part, whole);
+    format!("{}.{}%", permille / 10, permille % 10)
+}
+
+/// A part of a whole in thousandths, rounded.
+fn thousandths(part: u64, whole: u64) -> u128 {
+    let whole = u128::from(whole.max(1));
+    (u128::from(part) * 2000 + whole) / (whole * 2)
+}
+
+/// A part of a whole in thousandths, at most all of it.
+pub(super) fn share(part: u64, whole: u64) -> u16 {
+    thousandths(part, whole).min(1000) as u16
+}
+
 /// `text` in at most `max` characters, with `…` for what is left out of its middle.
 pub(super) fn elide(text: &str, max: usize) -> Cow<'_, str> {
     let length = text.chars().count();

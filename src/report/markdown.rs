@@ -6,7 +6,8 @@
 use std::io::{self, Write};
 
 use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, stored, told};
-use super::columns;
+use super::column::{Column, shown};
+use super::columns::columns;
 use super::{PolicyRef, Report};
 use crate::outcome::Outcome;
 use crate::text::{count, printable, thousands};
@@ -33,17 +34,19 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
 
-    let (shown, hidden) = select(report.files());
-    if !shown.is_empty() {
+    let (selected, hidden) = select(report.files());
+    if !selected.is_empty() {
+        let all = columns();
+        let columns = shown(&all);
         writeln!(out)?;
         write!(out, "| file | status |")?;
-        for column in columns::shown() {
+        for column in &columns {
             write!(out, " {} |", column.heading())?;
         }
         write!(out, "\n| --- | --- |")?;
-        writeln!(out, "{}", " ---: |".repeat(columns::shown().len()))?;
-        for outcome in shown {
-            write_row(outcome, out)?;
+        writeln!(out, "{}", " ---: |".repeat(columns.len()))?;
+        for outcome in selected {
+            write_row(outcome, &columns, out)?;
         }
     }
     if hidden > 0 {
@@ -55,14 +58,18 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write_foot(std::slice::from_ref(report.policy()), out)
 }
 
-fn write_row(outcome: &Outcome, out: &mut dyn Write) -> io::Result<()> {
+fn write_row(
+    outcome: &Outcome,
+    columns: &[&Column<Outcome>],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let name = quoted(&outcome.input, NAME_MAX);
     let status = match told(outcome) {
         Some(why) => format!("{}: {}", outcome.status, quoted(&why, MESSAGE_MAX)),
         None => outcome.status.to_string(),
     };
     write!(out, "| {name} | {status} |")?;
-    for column in columns::shown() {
+    for column in columns {
         if has_sizes(outcome.status) {
             write!(out, " {}", column.figures(&[outcome]).join(" → "))?;
         }

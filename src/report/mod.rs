@@ -13,6 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Totals};
 
 mod cells;
+mod column;
 mod columns;
 mod csv;
 mod diff;
@@ -213,8 +214,14 @@ impl Render for Report {
         match format {
             ReportFormat::Json => self.write_json(out),
             ReportFormat::Jsonl => self.write_json_lines(out),
-            ReportFormat::Csv(CsvRows::Action) => csv::write_actions(self, out),
-            ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => csv::write(self, out),
+            ReportFormat::Csv(CsvRows::Action) => csv::write(
+                &columns::action_columns(),
+                columns::actions(&self.files),
+                out,
+            ),
+            ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => {
+                csv::write(&columns::columns(), &self.files, out)
+            }
             ReportFormat::Markdown => markdown::write(self, out),
             ReportFormat::Html => html::write(self, out),
         }

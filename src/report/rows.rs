@@ -211,23 +211,6 @@ pub(super) fn common_folder<'n>(names: impl IntoIterator<Item = &'n str>) -> &'n
     if number > 1 { &first[..common] } else { "" }
 }
 
-/// A part of a whole, as `66.5%`.
-pub(super) fn percent(part: u64, whole: u64) -> String {
-    let permille = thousandths(part, whole);
-    format!("{}.{}%", permille / 10, permille % 10)
-}
-
-/// A part of a whole in thousandths, rounded.
-fn thousandths(part: u64, whole: u64) -> u128 {
-    let whole = u128::from(whole.max(1));
-    (u128::from(part) * 2000 + whole) / (whole * 2)
-}
-
-/// A part of a whole in thousandths, at most all of it.
-pub(super) fn share(part: u64, whole: u64) -> u16 {
-    thousandths(part, whole).min(1000) as u16
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

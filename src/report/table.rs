@@ -5,11 +5,12 @@
 
 use std::io::{self, Write};
 
-use super::cells::{has_sizes, hidden_note, select, statuses, stored, trouble};
-use super::columns::{self, Column};
+use super::cells::{has_sizes, hidden_note, select, share, statuses, stored, trouble};
+use super::column::{Column, shown};
+use super::columns::columns;
 use super::done::{done, recorded};
 use super::reasons::reasons;
-use super::rows::{Foot, Table, common_folder, share};
+use super::rows::{Foot, Table, common_folder};
 use super::screen::Tint;
 use super::{Report, Screen};
 use crate::outcome::{Outcome, Spent, Status};
@@ -28,15 +29,16 @@ pub enum Depth {
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let columns = columns::shown();
-    let (shown, _) = select(report.files());
-    let folder = common_folder(shown.iter().map(|outcome| outcome.input.as_str()));
+    let all = columns();
+    let columns = shown(&all);
+    let (selected, _) = select(report.files());
+    let folder = common_folder(selected.iter().map(|outcome| outcome.input.as_str()));
     if !folder.is_empty() {
         writeln!(out, "in {}", printable(folder))?;
     }
     // A narrow terminal gets fewer columns.
     let mut most = columns.len();
-    let with_columns = |columns| table(report, depth, &shown, folder, columns);
+    let with_columns = |columns| table(report, depth, &selected, folder, columns);
     let mut table = with_columns(&columns[..]);
     while most > 1 && !table.fits(screen.width) {
         most -= 1;
@@ -62,7 +64,7 @@ fn table(
     depth: Depth,
     shown: &[&Outcome],
     folder: &str,
-    columns: &[&Column],
+    columns: &[&Column<Outcome>],
 ) -> Table {
     let mut header = vec!["file", "status"];
     let mut joined = Vec::new();
@@ -127,7 +129,7 @@ fn tint(status: Status) -> Tint {
     }
 }
 
-fn figures(columns: &[&Column], outcomes: &[&Outcome]) -> Vec<String> {
+fn figures(columns: &[&Column<Outcome>], outcomes: &[&Outcome]) -> Vec<String> {
     let figures = columns.iter().map(|column| column.figures(outcomes));
     figures.flatten().collect()
 }

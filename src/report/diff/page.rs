@@ -61,10 +61,7 @@ pub(super) fn write(report: &DiffReport, out: &mut dyn Write) -> io::Result<()> 
 fn columns(columns: &[(&'static str, ColumnKind)]) -> Vec<Column> {
     let columns = columns.iter();
     columns
-        .map(|(heading, kind)| Column {
-            heading,
-            kind: *kind,
-        })
+        .map(|(heading, kind)| Column::new(*heading, *kind))
         .collect()
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
+mod columns;
 mod page;
 mod render;
 mod table;
@@ -12,10 +13,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::csv::text;
+use super::csv;
 use super::{PolicyRef, RunReport};
-use crate::eval::{FileEval, Kind, MethodScores, Metric, Totals};
+use crate::eval::{FileEval, Totals};
 use crate::outcome::FileRecord;
+
+use columns::{Row, columns};
 
 pub use table::write as write_eval_table;
 
@@ -62,48 +65,23 @@ impl Evals {
 ///
 /// Errors are the writer's.
 pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Result<()> {
-    let metrics = Metric::ALL.map(Metric::name).join(",");
-    writeln!(
-        out,
-        "path,session,method,kind,budget,cuts,{metrics},over,invented"
-    )?;
-    for scores in &evals.head.totals.scores {
-        row("", "", scores, out)?;
-    }
-    match rows {
-        Rows::Totals => Ok(()),
-        Rows::Sessions => {
-            for file in &evals.files {
-                for session in &file.found.sessions {
-                    for scores in &session.scores {
-                        row(&file.path, &session.id, scores, out)?;
-                    }
-                }
-            }
-            Ok(())
-        }
-    }
-}
-
-fn row(path: &str, session: &str, scores: &MethodScores, out: &mut dyn Write) -> io::Result<()> {
-    let kind = match scores.kind {
-        Kind::Policy => "policy",
-        Kind::Baseline => "baseline",
+    let all = evals.head.totals.scores.iter().map(|of| Row {
+        path: "",
+        session: "",
+        of,
+    });
+    let sessions = match rows {
+        Rows::Totals => &[][..],
+        Rows::Sessions => &evals.files,
     };
-    let measured = &scores.scores;
-    let shares = measured.shares.iter();
-    let shares = shares.map(|share| share.map(|share| format!("{share:.2}")).unwrap_or_default());
-    let shares: Vec<String> = shares.collect();
-    writeln!(
-        out,
-        "{},{},{},{kind},{},{},{},{},{}",
-        text(path),
-        text(session),
-        text(&scores.method),
-        scores.budget,
-        measured.cuts,
-        shares.join(","),
-        measured.over,
-        measured.invented
-    )
+    let sessions = sessions.iter().flat_map(|file| {
+        file.found.sessions.iter().flat_map(|session| {
+            session.scores.iter().map(|of| Row {
+                path: &file.path,
+                session: &session.id,
+                of,
+            })
+        })
+    });
+    csv::write(&columns(), all.chain(sessions), out)
 }

@@ -5,24 +5,14 @@
 use std::io::{self, Write};
 
 use super::Evals;
+use super::columns::{Row, columns, kind};
 use super::table::why;
 use crate::eval::{Kind, MethodScores, Metric};
+use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
     self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page, Rows,
     Table, Tone, Unit, amount_of, figure,
 };
-
-/// The metrics that have a column.
-const SHOWN: [Metric; 8] = [
-    Metric::Used,
-    Metric::Need,
-    Metric::Grounded,
-    Metric::Far,
-    Metric::User,
-    Metric::Modified,
-    Metric::Commands,
-    Metric::Errors,
-];
 
 /// Writes the page.
 pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
@@ -33,6 +23,13 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
         .filter(|of| of.kind == Kind::Policy)
         .filter_map(|of| Some((of, of.scores.share(Metric::Need)?)))
         .max_by(|a, b| a.1.total_cmp(&b.1));
+    let methods = Methods {
+        scores: &totals.scores,
+        columns: columns(),
+    };
+    let figures = shown(&methods.columns)
+        .into_iter()
+        .flat_map(Described::on_page);
     let page = Page {
         command: "eval",
         headline: match best {
@@ -79,8 +76,8 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
         .collect(),
         table: Table {
             what: "method",
-            columns: columns(),
-            rows: &Methods(&totals.scores),
+            columns: lead().into_iter().chain(figures).collect(),
+            rows: &methods,
         },
         policies: &evals.head.about.policies,
     };
@@ -150,48 +147,44 @@ fn curves(evals: &Evals, title: &'static str, metric: Metric, name: &'static str
     })
 }
 
-fn columns() -> Vec<Column> {
-    let column = |heading, kind| Column { heading, kind };
-    let mut columns = vec![
-        column("method", ColumnKind::Name),
-        column("kind", ColumnKind::Word),
-        column("budget", ColumnKind::Share),
-    ];
-    columns.extend(SHOWN.map(|metric| column(metric.name(), ColumnKind::Share)));
-    columns.push(column("over", ColumnKind::Number));
-    columns.push(column("invented", ColumnKind::Number));
-    columns
+/// The name and what precedes the figures.
+fn lead() -> Vec<Column> {
+    vec![
+        Column::new("method", ColumnKind::Name),
+        Column::new("kind", ColumnKind::Word),
+        Column::new("budget", ColumnKind::Share),
+    ]
 }
 
-struct Methods<'r>(&'r [MethodScores]);
+struct Methods<'r> {
+    scores: &'r [MethodScores],
+    columns: Vec<Described<Row<'r>>>,
+}
 
 impl Rows for Methods<'_> {
     fn len(&self) -> usize {
-        self.0.len()
+        self.scores.len()
     }
 
     fn row(&self, at: usize) -> Vec<Cell<'_>> {
-        let of = &self.0[at];
-        let kind = match of.kind {
-            Kind::Policy => "policy",
-            Kind::Baseline => "baseline",
-        };
+        let of = &self.scores[at];
         let mut cells = vec![
             Cell::Text(of.method.as_str().into()),
-            Cell::Text(kind.into()),
+            Cell::Text(kind(of.kind).into()),
             Cell::Share(of.budget / 100.0),
         ];
-        cells.extend(SHOWN.map(|metric| match of.scores.share(metric) {
-            Some(share) => Cell::Share(share / 100.0),
-            None => Cell::Nothing,
-        }));
-        cells.push(Cell::Number(of.scores.over));
-        cells.push(Cell::Number(of.scores.invented));
+        let row = Row {
+            path: "",
+            session: "",
+            of,
+        };
+        let figures = shown(&self.columns);
+        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
         cells
     }
 
     fn detail(&self, at: usize) -> Option<Detail> {
-        let examples = &self.0[at].scores.examples;
+        let examples = &self.scores[at].scores.examples;
         (!examples.is_empty()).then(|| Detail {
             facts: vec![("invented", examples.join(", "))],
             tables: Vec::new(),

@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
+use super::columns::{Row, columns};
 use super::{Evals, Rows};
-use crate::eval::{MethodScores, Metric, Skipped, Totals};
+use crate::eval::{MethodScores, Skipped, Totals};
 use crate::outcome::FileStatus;
 use crate::report::Screen;
+use crate::report::column::shown;
 use crate::report::rows::Table;
 use crate::text::{count, printable, thousands};
 
@@ -75,29 +77,19 @@ fn of_budget(scores: &[MethodScores], budget: f64) -> Vec<&MethodScores> {
 }
 
 fn table(title: String, scores: &[&MethodScores]) -> Table {
-    let heads = Metric::ALL.map(|metric| match metric {
-        Metric::StateFiles => "files",
-        Metric::StateCommands => "ends",
-        Metric::Need
-        | Metric::Grounded
-        | Metric::Far
-        | Metric::User
-        | Metric::Modified
-        | Metric::Commands
-        | Metric::Errors
-        | Metric::Used => metric.name(),
-    });
-    let header = [title].into_iter().chain(heads.map(str::to_owned));
-    let mut table = Table::new(header.chain(["over".to_owned(), "invented".to_owned()]));
+    let all = columns();
+    let figures = shown(&all);
+    let header = figures.iter().map(|column| column.heading().to_owned());
+    let mut table = Table::new([title].into_iter().chain(header));
     for of in scores {
-        let mut row = vec![printable(&of.method).into_owned()];
-        let shares = of.scores.shares.iter();
-        row.extend(shares.map(|share| match share {
-            Some(share) => format!("{share:.1}"),
-            None => "-".to_owned(),
-        }));
-        row.extend([of.scores.over, of.scores.invented].map(thousands));
-        table.rows.push(row);
+        let row = Row {
+            path: "",
+            session: "",
+            of,
+        };
+        let mut cells = vec![printable(&of.method).into_owned()];
+        cells.extend(figures.iter().flat_map(|column| column.figures(&[&row])));
+        table.rows.push(cells);
     }
     table
 }

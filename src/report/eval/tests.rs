@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::eval::{Cut, Scores, SessionEval, Skipped};
+use crate::eval::{Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
 use crate::report::Screen;
 use crate::report::{Render, ReportFormat};
 

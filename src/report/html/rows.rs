@@ -5,6 +5,8 @@
 use crate::ids::IdMap;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status, WarningKind};
 use crate::report::cells::{has_sizes, told};
+use crate::report::column::{Column as Described, shown};
+use crate::report::columns::columns as compacted;
 use crate::report::page::{
     Align, Cell, Column, ColumnKind, Detail, DetailTable, Rows, amount_of, figure, unbroken,
 };
@@ -19,31 +21,32 @@ const LINES: usize = 8;
 /// The inputs of a report.
 pub(super) struct Files<'r> {
     files: &'r [Outcome],
+    columns: Vec<Described<Outcome>>,
     most: usize,
 }
 
 /// The columns, in the order of the cells.
 pub(super) fn columns() -> Vec<Column> {
-    [
-        ("file", ColumnKind::Name),
-        ("why", ColumnKind::Note),
-        ("status", ColumnKind::Word),
-        ("format", ColumnKind::Word),
-        ("tokens before", ColumnKind::Number),
-        ("tokens after", ColumnKind::Number),
-        ("tokens saved", ColumnKind::Number),
-        ("saved", ColumnKind::Share),
-        ("size before", ColumnKind::Bytes),
-        ("size after", ColumnKind::Bytes),
-    ]
-    .map(|(heading, kind)| Column { heading, kind })
-    .into()
+    let mut columns = vec![
+        Column::new("file", ColumnKind::Name),
+        Column::new("why", ColumnKind::Note),
+        Column::new("status", ColumnKind::Word),
+        Column::new("format", ColumnKind::Word),
+        Column::new("tokens saved", ColumnKind::Number),
+    ];
+    columns.extend(shown(&compacted()).into_iter().flat_map(Described::on_page));
+    columns
 }
 
 impl<'r> Files<'r> {
     pub(super) fn of(files: &'r [Outcome]) -> Self {
         let most = MOST[usize::from(files.len() > WHOLE)];
-        Files { files, most }
+        let columns = compacted();
+        Files {
+            files,
+            columns,
+            most,
+        }
     }
 }
 
@@ -60,22 +63,15 @@ impl Rows for Files<'_> {
             Cell::Text(outcome.status.to_string().into()),
             Cell::Text(outcome.format.as_deref().unwrap_or_default().into()),
         ];
-        if !has_sizes(outcome.status) {
-            cells.extend((0..6).map(|_| Cell::Nothing));
-            return cells;
-        }
+        let known = has_sizes(outcome.status);
         let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
-        cells.extend([
-            Cell::Number(before),
-            Cell::Number(after),
-            Cell::Fall(before, after),
-            match before {
-                0 => Cell::Nothing,
-                _ => Cell::Share((before as f64 - after as f64) / before as f64),
-            },
-            Cell::Number(outcome.bytes_before),
-            Cell::Number(outcome.bytes_after),
-        ]);
+        cells.push(match known {
+            true => Cell::Fall(before, after),
+            false => Cell::Nothing,
+        });
+        let row = known.then_some(outcome);
+        let figures = shown(&self.columns);
+        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(row)));
         cells
     }
 

@@ -154,7 +154,7 @@ fn table(table: &Table<'_>, out: &mut dyn Write) -> io::Result<()> {
     data::write(table, out)?;
     writeln!(out, "<noscript>\n<table>\n<tr>")?;
     for column in &table.columns {
-        writeln!(out, "<th>{}</th>", escaped(column.heading))?;
+        writeln!(out, "<th>{}</th>", escaped(&column.heading))?;
     }
     let rows = table.rows.len();
     for at in 0..rows.min(ROWS_WITHOUT_SCRIPT) {

@@ -160,8 +160,15 @@ pub(super) struct Table<'r> {
 
 /// A column.
 pub(super) struct Column {
-    pub(super) heading: &'static str,
+    pub(super) heading: Cow<'static, str>,
     pub(super) kind: ColumnKind,
+}
+
+impl Column {
+    pub(super) fn new(heading: impl Into<Cow<'static, str>>, kind: ColumnKind) -> Self {
+        let heading = heading.into();
+        Column { heading, kind }
+    }
 }
 
 /// How a column's cells are shown and sorted.

@@ -6,32 +6,31 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::Replays;
+use super::columns::{Row, columns};
 use crate::policy::Layer;
 use crate::replay::{PolicyReplay, SessionReplay, Step, Verdict};
+use crate::report::cells::percent;
+use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
     Fact, Line, Page, Rows, Table, Tone, Unit, amount_of, figure, unbroken,
 };
-use crate::report::rows::percent;
 
 /// How many sessions have curves.
 const SESSIONS: usize = 4;
 /// The most events below a row.
 const EVENTS: usize = 200;
 
-/// A session of a file under one policy: a row.
-type Row<'r> = (&'r str, &'r SessionReplay, &'r PolicyReplay);
-
 /// Writes the page.
 pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
     let totals = &replays.head.totals;
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    for file in &replays.files {
-        for session in &file.found.sessions {
-            let policies = session.policies.iter();
-            rows.extend(policies.map(|policy| (file.path.as_str(), session, policy)));
-        }
-    }
+    let rows = Sessions {
+        rows: replays.replayed().collect(),
+        columns: columns(),
+    };
+    let figures = shown(&rows.columns)
+        .into_iter()
+        .flat_map(Described::on_page);
     let least = totals.policies.iter().min_by_key(|p| p.tokens.sent);
     let page = Page {
         command: "replay",
@@ -76,8 +75,8 @@ pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
         charts: charts(replays),
         table: Table {
             what: "session",
-            columns: columns(),
-            rows: &Sessions(rows),
+            columns: lead().into_iter().chain(figures).collect(),
+            rows: &rows,
         },
         policies: &replays.head.about.policies,
     };
@@ -197,57 +196,43 @@ fn mark(step: &Step) -> Option<(f64, f64, String)> {
     Some((step.request as f64, step.after as f64, told))
 }
 
-fn columns() -> Vec<Column> {
-    [
-        ("session", ColumnKind::Name),
-        ("policy", ColumnKind::Word),
-        ("requests", ColumnKind::Number),
-        ("compactions", ColumnKind::Number),
-        ("edits", ColumnKind::Number),
-        ("sent", ColumnKind::Number),
-        ("saved", ColumnKind::Share),
-        ("cache lost", ColumnKind::Number),
-        ("peak", ColumnKind::Number),
-        ("final", ColumnKind::Number),
+/// The name and what precedes the figures.
+fn lead() -> Vec<Column> {
+    vec![
+        Column::new("session", ColumnKind::Name),
+        Column::new("policy", ColumnKind::Word),
+        Column::new("requests", ColumnKind::Number),
     ]
-    .map(|(heading, kind)| Column { heading, kind })
-    .into()
 }
 
-struct Sessions<'r>(Vec<Row<'r>>);
+struct Sessions<'r> {
+    rows: Vec<(&'r str, &'r SessionReplay, &'r PolicyReplay)>,
+    columns: Vec<Described<Row<'r>>>,
+}
 
 impl Rows for Sessions<'_> {
     fn len(&self) -> usize {
-        self.0.len()
+        self.rows.len()
     }
 
     fn row(&self, at: usize) -> Vec<Cell<'_>> {
-        let (path, session, policy) = self.0[at];
-        let (done, tokens) = (&policy.done, &policy.tokens);
-        let name = match session.id.as_str() {
-            "main" => path.into(),
-            id => format!("{path} {id}").into(),
+        let row = Row::of(self.rows[at]);
+        let name = match row.session {
+            "main" => row.path.into(),
+            id => format!("{} {id}", row.path).into(),
         };
-        let whole = session.whole.sent;
-        vec![
+        let mut cells = vec![
             Cell::Text(name),
-            Cell::Text(policy.policy.as_str().into()),
-            Cell::Number(session.requests),
-            Cell::Number(done.compactions),
-            Cell::Number(done.edits),
-            Cell::Number(tokens.sent),
-            match whole {
-                0 => Cell::Nothing,
-                _ => Cell::Share(1.0 - tokens.sent as f64 / whole as f64),
-            },
-            Cell::Number(tokens.cache_lost),
-            Cell::Number(tokens.peak),
-            Cell::Number(tokens.last),
-        ]
+            Cell::Text(row.policy.into()),
+            Cell::Number(row.requests),
+        ];
+        let figures = shown(&self.columns);
+        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(&row))));
+        cells
     }
 
     fn detail(&self, at: usize) -> Option<Detail> {
-        let (_, _, policy) = self.0[at];
+        let (_, _, policy) = self.rows[at];
         let events = policy.steps.iter();
         let events = events.flat_map(|step| step.events.iter().map(move |event| (step, event)));
         let all = events.clone().count();

@@ -5,11 +5,14 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
+use super::columns::{Row, columns};
 use super::{Detail, Replays};
 use crate::outcome::{FileRecord, FileStatus};
 use crate::replay::{Event, FileReplay, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::report::Screen;
-use crate::report::rows::{Table, percent, share};
+use crate::report::cells::share;
+use crate::report::column::shown;
+use crate::report::rows::Table;
 use crate::text::{count, printable, thousands};
 
 /// A batch of up to this many inputs is shown whole; of a longer one, this many with the highest costs.
@@ -48,27 +51,26 @@ pub fn write(
 /// The sums for each policy over all inputs.
 pub(super) fn policies(replays: &Replays) -> Table {
     let totals = &replays.head.totals;
-    let mut table = Table::new([
-        "policy",
-        "compactions",
-        "failed",
-        "edits",
-        "sent",
-        "of whole",
-        "cache lost",
-        "peak",
-        "final",
-    ]);
+    let all = columns();
+    let figures = shown(&all);
+    let header = figures.iter().map(|column| column.heading());
+    let mut table = Table::new(["policy"].into_iter().chain(header));
     for policy in &totals.policies {
-        let mut row = vec![printable(&policy.policy).into_owned()];
-        let done = &policy.done;
-        row.extend([done.compactions, done.failures, done.edits].map(thousands));
-        let tokens = &policy.tokens;
-        row.push(thousands(tokens.sent));
-        row.push(percent(tokens.sent, totals.whole.sent));
-        row.extend([tokens.cache_lost, tokens.peak, tokens.last].map(thousands));
-        table.rows.push(row);
-        table.bars.push(share(tokens.sent, totals.whole.sent));
+        let row = Row {
+            path: "",
+            session: "",
+            policy: &policy.policy,
+            requests: totals.requests,
+            done: policy.done,
+            whole: totals.whole,
+            tokens: policy.tokens,
+        };
+        let mut cells = vec![printable(&policy.policy).into_owned()];
+        cells.extend(figures.iter().flat_map(|column| column.figures(&[&row])));
+        table.rows.push(cells);
+        table
+            .bars
+            .push(share(policy.tokens.sent, totals.whole.sent));
     }
     let mut note = format!(
         "{} in {}; tokens by {}, whole: {} sent",

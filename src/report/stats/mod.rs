@@ -2,6 +2,7 @@
 //!
 //! Writes only to the writer that it is given. Text from a transcript cannot steer the terminal that shows it.
 
+mod columns;
 mod page;
 mod render;
 mod table;

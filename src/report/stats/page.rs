@@ -6,14 +6,15 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::Stats;
+use super::columns::columns;
 use super::windows::name_of;
-use crate::outcome::{FileRecord, FileStatus};
-use crate::report::cells::not_examined;
+use crate::outcome::FileRecord;
+use crate::report::cells::{not_examined, percent};
+use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
     Fact, Line, Page, Rows, Table, Tone, Unit, amount, amount_of, figure,
 };
-use crate::report::rows::percent;
 use crate::stats::{By, FileStats, PathCount, Share, ToolCount, Weigh};
 
 /// The most bars of a chart; others are not shown.
@@ -26,6 +27,13 @@ const MOST: usize = 50;
 /// Writes the page.
 pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     let counts = &stats.head.totals.counts;
+    let files = Files {
+        files: &stats.files,
+        columns: columns(),
+    };
+    let figures = shown(&files.columns)
+        .into_iter()
+        .flat_map(Described::on_page);
     let page = Page {
         command: "stats",
         headline: format!("{} tokens", figure(counts.live.tokens)),
@@ -40,8 +48,8 @@ pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         charts: charts(stats),
         table: Table {
             what: "file",
-            columns: columns(),
-            rows: &Files(&stats.files),
+            columns: lead().into_iter().chain(figures).collect(),
+            rows: &files,
         },
         policies: std::slice::from_ref(&stats.head.about.policy),
     };
@@ -228,54 +236,39 @@ fn growth(stats: &Stats) -> Option<Chart> {
     })
 }
 
-fn columns() -> Vec<Column> {
-    [
-        ("file", ColumnKind::Name),
-        ("why", ColumnKind::Note),
-        ("format", ColumnKind::Word),
-        ("tokens", ColumnKind::Number),
-        ("dead tokens", ColumnKind::Number),
-        ("messages", ColumnKind::Number),
-        ("turns", ColumnKind::Number),
-        ("size", ColumnKind::Bytes),
+/// The name and what precedes the figures.
+fn lead() -> Vec<Column> {
+    vec![
+        Column::new("file", ColumnKind::Name),
+        Column::new("why", ColumnKind::Note),
+        Column::new("format", ColumnKind::Word),
     ]
-    .map(|(heading, kind)| Column { heading, kind })
-    .into()
 }
 
-struct Files<'r>(&'r [FileRecord<FileStats>]);
+struct Files<'r> {
+    files: &'r [FileRecord<FileStats>],
+    columns: Vec<Described<FileRecord<FileStats>>>,
+}
 
 impl Rows for Files<'_> {
     fn len(&self) -> usize {
-        self.0.len()
+        self.files.len()
     }
 
     fn row(&self, at: usize) -> Vec<Cell<'_>> {
-        let file = &self.0[at];
-        let counts = &file.found.counts;
+        let file = &self.files[at];
         let mut cells = vec![
             Cell::Text(file.path.as_str().into()),
             Cell::Text(not_examined(file).into()),
             Cell::Text(file.format.as_deref().unwrap_or_default().into()),
         ];
-        let numbers = [
-            counts.live.tokens,
-            counts.dead.tokens,
-            counts.live.messages,
-            counts.live.turns,
-        ];
-        match file.status {
-            FileStatus::Examined => cells.extend(numbers.map(Cell::Number)),
-            FileStatus::Unsupported(_) | FileStatus::Failed => {
-                cells.extend(numbers.map(|_| Cell::Nothing));
-            }
-        }
-        cells.push(Cell::Number(counts.bytes));
+        let figures = shown(&self.columns);
+        cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(file))));
         cells
     }
 
     fn detail(&self, at: usize) -> Option<Detail> {
-        let found = &self.0[at].found;
+        let found = &self.files[at].found;
         let conversations = found.conversations.iter().take(MOST).map(|c| {
             let recorded = c.usage.map(|usage| figure(usage.recorded));
             vec![

@@ -4,10 +4,10 @@
 
 use std::io::{self, Write};
 
+use super::columns::{columns, turn_columns};
 use super::table::parts;
 use super::{Stats, Turns, View, page};
-use crate::outcome::FileStatus;
-use crate::report::csv::text;
+use crate::report::csv;
 use crate::report::markdown::write_foot;
 use crate::report::{CsvRows, Render, ReportFormat, Screen};
 use crate::text::{count, thousands};
@@ -24,76 +24,20 @@ impl Render for Stats {
         match format {
             ReportFormat::Json => self.write_json(out),
             ReportFormat::Jsonl => self.write_json_lines(out),
-            ReportFormat::Csv(CsvRows::Turn) => turns(self, out),
-            ReportFormat::Csv(CsvRows::File | CsvRows::Action) => csv(self, out),
+            ReportFormat::Csv(CsvRows::Turn) => {
+                let turns = self.conversations().flat_map(|(file, conversation)| {
+                    let timeline = conversation.timeline.iter();
+                    timeline.map(move |turn| (file, conversation, turn))
+                });
+                csv::write(&turn_columns(), turns, out)
+            }
+            ReportFormat::Csv(CsvRows::File | CsvRows::Action) => {
+                csv::write(&columns(), &self.files, out)
+            }
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
         }
     }
-}
-
-fn csv(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "path,format,status,error_message,bytes,conversations,messages,turns,tokens,live_bytes,dead_lines,dead_bytes,dead_tokens,mirror_bytes"
-    )?;
-    for file in &stats.files {
-        let counts = &file.found.counts;
-        let (live, dead) = (&counts.live, &counts.dead);
-        let status = match file.status {
-            FileStatus::Examined => "counted",
-            FileStatus::Unsupported(_) => "unsupported",
-            FileStatus::Failed => "failed",
-        };
-        let error = file.error.as_ref().map(|error| text(&error.message));
-        let numbers = [
-            counts.bytes,
-            live.conversations,
-            live.messages,
-            live.turns,
-            live.tokens,
-            live.bytes,
-            dead.lines,
-            dead.bytes,
-            dead.tokens,
-            counts.mirrors.bytes,
-        ];
-        writeln!(
-            out,
-            "{},{},{status},{},{}",
-            text(&file.path),
-            text(file.format.as_deref().unwrap_or_default()),
-            error.unwrap_or_default(),
-            numbers.map(|n| n.to_string()).join(",")
-        )?;
-    }
-    Ok(())
-}
-
-/// A row a turn of a live window.
-fn turns(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "path,conversation,turn,line,messages,tokens,context,recorded"
-    )?;
-    for (file, conversation) in stats.conversations() {
-        for turn in &conversation.timeline {
-            let recorded = turn.recorded.map(|tokens| tokens.to_string());
-            writeln!(
-                out,
-                "{},{},{},{},{},{},{},{}",
-                text(&file.path),
-                text(&conversation.id),
-                turn.turn,
-                turn.line,
-                turn.messages,
-                turn.tokens,
-                turn.context,
-                recorded.unwrap_or_default()
-            )?;
-        }
-    }
-    Ok(())
 }
 
 fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {

@@ -5,10 +5,13 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
+use super::columns::columns;
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
 use crate::outcome::{FileRecord, FileStatus};
-use crate::report::rows::{Foot, Table, percent, share};
+use crate::report::cells::{percent, share};
+use crate::report::column;
+use crate::report::rows::{Foot, Table};
 use crate::report::screen::Tint;
 use crate::stats::{By, Consumer, Counts, FileStats, PathCount, ToolCount, Weigh};
 use crate::text::{count, printable, size, thousands};
@@ -104,42 +107,26 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
 
 fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
     let folder = stats.folder();
-    let mut table = Table::new([
-        "file",
-        "format",
-        "bytes",
-        "messages",
-        "turns",
-        "tokens",
-        "dead tokens",
-    ]);
+    let all = columns();
+    let figures = column::shown(&all);
+    let header = figures.iter().map(|column| column.heading());
+    let mut table = Table::new(["file", "format"].into_iter().chain(header));
     table.words = &[0, 1];
-    let numbers = |counts: &Counts| {
-        let live = &counts.live;
-        let numbers = [live.messages, live.turns, live.tokens, counts.dead.tokens];
-        numbers.into_iter().map(thousands)
+    let of = |files: &[&FileRecord<FileStats>]| {
+        let cells = figures.iter().flat_map(|column| column.figures(files));
+        cells.collect::<Vec<_>>()
     };
     for file in shown {
         let format = file.format.as_deref().unwrap_or_default();
-        let mut row = vec![printable(&file.path[folder.len()..]).into_owned()];
+        let (format, tint) = match file.status {
+            FileStatus::Examined => (format.to_owned(), None),
+            FileStatus::Unsupported(_) => (format!("unsupported: {format}"), Some(Tint::Odd)),
+            FileStatus::Failed => ("failed".to_owned(), Some(Tint::Bad)),
+        };
         let number = table.rows.len();
-        match file.status {
-            FileStatus::Examined => {
-                row.extend([format.to_owned(), size(file.found.counts.bytes)]);
-                row.extend(numbers(&file.found.counts));
-            }
-            FileStatus::Unsupported(_) => {
-                table.tints.push((number, 1, Tint::Odd));
-                row.extend([
-                    format!("unsupported: {format}"),
-                    size(file.found.counts.bytes),
-                ]);
-            }
-            FileStatus::Failed => {
-                row.push("failed".to_owned());
-                table.tints.push((number, 1, Tint::Bad));
-            }
-        }
+        table.tints.extend(tint.map(|tint| (number, 1, tint)));
+        let mut row = vec![printable(&file.path[folder.len()..]).into_owned(), format];
+        row.extend(of(&[file]));
         table.rows.push(row);
     }
     if stats.files.len() > 1 {
@@ -148,10 +135,9 @@ fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
             0 => String::new(),
             _ => format!(", {} not shown", thousands(hidden)),
         };
-        let mut row = vec![format!("total{rest}")];
-        row.push(count(stats.head.totals.files, "file"));
-        row.push(size(stats.head.totals.counts.bytes));
-        row.extend(numbers(&stats.head.totals.counts));
+        let files = count(stats.files.len() as u64, "file");
+        let mut row = vec![format!("total{rest}"), files];
+        row.extend(of(&stats.files.iter().collect::<Vec<_>>()));
         table.rows.push(row);
         table.foot = Foot::Sum;
     }

@@ -99,11 +99,11 @@ fn page(rows: &dyn Rows) -> String {
             what: "file",
             columns: vec![
                 Column {
-                    heading: "file",
+                    heading: "file".into(),
                     kind: ColumnKind::Name,
                 },
                 Column {
-                    heading: "tokens",
+                    heading: "tokens".into(),
                     kind: ColumnKind::Number,
                 },
             ],

@@ -1,0 +1,74 @@
+//! The columns of a report on `stats`: of an input, and of a turn.
+//!
+//! The table, the Markdown report and the page show an input's name and format, then those with a heading.
+
+use crate::outcome::{FileRecord, FileStatus};
+use crate::report::column::{Column, Unit};
+use crate::stats::{ConversationStats, Counts, FileStats, Turn};
+
+/// An input's entry.
+type File = FileRecord<FileStats>;
+/// A turn of a live window, with its file and conversation.
+pub(super) type TurnRow<'r> = (&'r File, &'r ConversationStats, &'r Turn);
+
+/// The columns of inputs, in the order of the CSV report. What was not counted is empty, not 0.
+pub(super) fn columns() -> Vec<Column<File>> {
+    type Of = Column<File>;
+    let count = |name, read: fn(&Counts) -> u64| Of::amount(name, Unit::One, counted(read));
+    let bytes = |name, read: fn(&Counts) -> u64| Of::amount(name, Unit::Byte, counted(read));
+    vec![
+        Of::text("path", |file| file.path.clone()),
+        Of::text("format", |file| file.format.clone().unwrap_or_default()),
+        Of::text("status", |file| {
+            let status = match file.status {
+                FileStatus::Examined => "counted",
+                FileStatus::Unsupported(_) => "unsupported",
+                FileStatus::Failed => "failed",
+            };
+            status.to_owned()
+        }),
+        Of::text("error_message", |file| {
+            let error = file.error.as_ref();
+            error.map(|error| error.message.clone()).unwrap_or_default()
+        }),
+        Of::amount("bytes", Unit::Byte, |file| match file.status {
+            FileStatus::Examined | FileStatus::Unsupported(_) => Some(file.found.counts.bytes),
+            FileStatus::Failed => None,
+        })
+        .shown(1, "bytes"),
+        count("conversations", |c| c.live.conversations),
+        count("messages", |c| c.live.messages).shown(2, "messages"),
+        count("turns", |c| c.live.turns).shown(3, "turns"),
+        count("tokens", |c| c.live.tokens).shown(4, "tokens"),
+        bytes("live_bytes", |c| c.live.bytes),
+        count("dead_lines", |c| c.dead.lines),
+        bytes("dead_bytes", |c| c.dead.bytes),
+        count("dead_tokens", |c| c.dead.tokens).shown(5, "dead tokens"),
+        bytes("mirror_bytes", |c| c.mirrors.bytes),
+    ]
+}
+
+/// The columns of turns, for CSV.
+pub(super) fn turn_columns<'r>() -> Vec<Column<TurnRow<'r>>> {
+    type Of<'r> = Column<TurnRow<'r>>;
+    vec![
+        Of::text("path", |(file, _, _)| file.path.clone()),
+        Of::text("conversation", |(_, conversation, _)| {
+            conversation.id.clone()
+        }),
+        Of::number("turn", |(_, _, turn)| turn.turn),
+        Of::number("line", |(_, _, turn)| turn.line),
+        Of::number("messages", |(_, _, turn)| turn.messages),
+        Of::number("tokens", |(_, _, turn)| turn.tokens),
+        Of::number("context", |(_, _, turn)| turn.context),
+        Of::amount("recorded", Unit::One, |(_, _, turn)| turn.recorded),
+    ]
+}
+
+/// What `read` finds in an input that was counted.
+fn counted(read: fn(&Counts) -> u64) -> impl Fn(&File) -> Option<u64> {
+    move |file| match file.status {
+        FileStatus::Examined => Some(read(&file.found.counts)),
+        FileStatus::Unsupported(_) | FileStatus::Failed => None,
+    }
+}
