@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use super::known::Known;
 use super::tape::Tape;
 use super::text::Mode;
-use super::{ai_sdk, anthropic, claude_code, codex, openai, pi, policies};
+use super::{dialect, policies};
 
 /// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
 const TAPE: usize = 900;
@@ -103,11 +103,7 @@ impl Case {
 
     /// Whether it is a session, of which some lines are live and a summary is a record of its own.
     pub(super) fn is_session(&self) -> bool {
-        match self.format {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => false,
-            Format::ClaudeCode | Format::Codex | Format::Pi => true,
-            Format::GeminiStream => unreachable!("only read"),
-        }
+        dialect::of(self.format).is_session()
     }
 
     /// The name that a summary gives to the copy of the whole file.
@@ -267,39 +263,11 @@ pub(super) struct Written {
 
 impl Written {
     pub(super) fn new(tape: &mut Tape, format: Format, mode: Mode) -> Written {
-        let (layout, lines) = match format {
-            Format::Anthropic => (Layout::File, anthropic::lines(tape, mode)),
-            Format::OpenAi if tape.one_in(3) => (Layout::Line, openai::conversations(tape, mode)),
-            Format::OpenAi => (Layout::File, openai::lines(tape, mode)),
-            Format::AiSdk => (Layout::File, ai_sdk::lines(tape, mode)),
-            Format::ClaudeCode => {
-                let claude_code::Session { lines, known } = claude_code::session(tape, mode);
-                let layout = Layout::File;
-                return Written {
-                    layout,
-                    lines,
-                    known,
-                };
-            }
-            Format::Codex => {
-                let (lines, known) = codex::rollout(tape, mode);
-                return Written {
-                    layout: Layout::File,
-                    lines,
-                    known,
-                };
-            }
-            Format::Pi => {
-                let pi::Session { lines, known } = pi::session(tape, mode);
-                let layout = Layout::File;
-                return Written {
-                    layout,
-                    lines,
-                    known,
-                };
-            }
-            Format::GeminiStream => unreachable!("only read"),
-        };
+        dialect::of(format).written(tape, mode)
+    }
+
+    /// Of a format in which every message is live.
+    pub(super) fn all_live(layout: Layout, lines: Vec<Vec<u8>>) -> Written {
         let windows = match layout {
             Layout::File => vec![(0..lines.len()).collect()],
             Layout::Line => (0..lines.len()).map(|line| vec![line]).collect(),

@@ -16,6 +16,7 @@ mod claude_code;
 mod codex;
 mod compared;
 mod detect;
+mod dialect;
 mod history;
 mod json;
 mod known;

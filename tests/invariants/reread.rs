@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ctxpack::format::Format;
 use ctxpack::plan::kind_of;
 use ctxpack::policy::ToolKind;
 use ctxpack::transcript::Outcome;
@@ -14,6 +13,7 @@ use proptest::test_runner::TestCaseResult;
 use serde_json::Value;
 
 use super::case::{Case, Run, split};
+use super::dialect;
 use super::replaced::{Replaced, changed_results};
 use super::view::{AskView, is_all_text, said, view};
 
@@ -129,12 +129,7 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
         _ => false,
     };
     let path = input.get("file_path").or(input.get("path"))?.as_str()?;
-    let folder = match case.format {
-        Format::ClaudeCode | Format::Pi => "/w",
-        Format::Codex if split(&case.bytes).1.iter().any(|(line, _)| is_header(line)) => "/w",
-        Format::Codex | Format::Anthropic | Format::OpenAi | Format::AiSdk => "",
-        Format::GeminiStream => unreachable!("only read"),
-    };
+    let folder = dialect::of(case.format).folder(&case.bytes);
     let path = Path::new(folder)
         .join(path)
         .components()
@@ -153,11 +148,6 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     let last = number("end_line").or(number("limit").map(|limit| first + limit - 1));
     let file = (path, input.get("encoding").cloned());
     is_read.then_some((file, (first, last.unwrap_or(END))))
-}
-
-/// Whether a line says in which folder a rollout's agent works.
-fn is_header(line: &[u8]) -> bool {
-    line.windows(12).any(|word| word == b"session_meta")
 }
 
 /// The lines that a result has numbers for.

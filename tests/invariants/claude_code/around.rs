@@ -1,7 +1,7 @@
 //! Lines that are not messages, and text that was not typed.
 
+use super::super::dialect::SESSION;
 use super::super::text::{Json, object, text_of, words};
-use super::super::view::SESSION;
 use super::{Chain, What, Writer, kind, raw};
 
 const REQUESTS: [&str; 3] = ["api-request", "api-request-shape", "api-request-blob"];

@@ -14,7 +14,7 @@ use super::spliced::same_but_for_links;
 
 /// What is live is the new entry and the end of what was live; every other line that is still there says what the free
 /// layers left.
-pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
+pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let [outcome] = run.outcome.conversations.as_slice() else {
         return Err(TestCaseError::fail("one conversation"));
     };

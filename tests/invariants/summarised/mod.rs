@@ -4,10 +4,10 @@
 //! here a second time ([`spliced`]) and compared. There are 100 cases for each property and
 //! format, or `PROPTEST_CASES`.
 
-mod appended;
+pub(super) mod appended;
 mod outputs;
-mod rollout;
-mod spliced;
+pub(super) mod rollout;
+pub(super) mod spliced;
 mod words;
 
 use std::collections::BTreeMap;
@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 
 use super::case::{Case, Kind, split};
+use super::dialect;
 use super::known::Known;
 use super::policies;
 
@@ -199,11 +200,9 @@ fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
     match run.detected {
         None => prop_assert!(run.bytes == free.bytes),
-        Some((Format::ClaudeCode, _)) => spliced::session(case, &free, &run)?,
-        Some((Format::Codex, _)) => rollout::check(case, &free, &run)?,
-        Some((Format::Pi, _)) => appended::session(case, &free, &run)?,
-        Some((format, Layout::File)) => spliced::file(case, format, &free, &run)?,
-        Some((format, Layout::Line)) => spliced::lines(case, format, &free, &run)?,
+        Some((format, layout)) => {
+            dialect::of(format).summary_stays_within(case, &free, &run, layout)?;
+        }
     }
     Ok(())
 }

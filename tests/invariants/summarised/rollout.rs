@@ -30,7 +30,7 @@ fn said(bytes: &[u8]) -> Vec<Said> {
 
 /// The live messages are what only the provider can read, the summary, and the end of what was live; every line that is
 /// still there says what the free layers left, but for what a provider counted.
-pub(super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
+pub(in super::super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let [outcome] = run.outcome.conversations.as_slice() else {
         return Err(TestCaseError::fail("one conversation"));
     };
@@ -61,7 +61,7 @@ pub(super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
 }
 
 /// Lines that stay are those of before; new is a compaction, or the bare message.
-fn lines(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
+pub(in super::super) fn lines(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let (before, after) = (split(&free.bytes).1, split(&run.bytes).1);
     let mut next = 0;
     let mut new = Vec::new();

@@ -149,7 +149,7 @@ fn replaced(
 
 /// A file with a message a line: the replaced lines have left, the new ones stand before the first that stays, or where
 /// the last one stood; every other line is what the free layers left.
-pub(super) fn file(case: &Case, format: Format, free: &Run, run: &Run) -> TestCaseResult {
+pub(in super::super) fn file(case: &Case, format: Format, free: &Run, run: &Run) -> TestCaseResult {
     let [outcome] = run.outcome.conversations.as_slice() else {
         return Err(TestCaseError::fail("one conversation"));
     };
@@ -194,7 +194,12 @@ pub(super) fn file(case: &Case, format: Format, free: &Run, run: &Run) -> TestCa
 }
 
 /// A file with a conversation a line: the same in each list, and nothing around the lists has changed.
-pub(super) fn lines(case: &Case, format: Format, free: &Run, run: &Run) -> TestCaseResult {
+pub(in super::super) fn lines(
+    case: &Case,
+    format: Format,
+    free: &Run,
+    run: &Run,
+) -> TestCaseResult {
     let (before, after) = (split(&free.bytes).1, split(&run.bytes).1);
     prop_assert_eq!(before.len(), after.len());
     let outcomes = run.outcome.conversations.iter();
@@ -239,7 +244,7 @@ pub(super) fn lines(case: &Case, format: Format, free: &Run, run: &Run) -> TestC
 
 /// A session: what is live is a boundary, the summary that hangs on it, and the end of what was live; every line that is
 /// still there says what the free layers left.
-pub(super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
+pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let summarised: Vec<bool> = run
         .outcome
         .conversations

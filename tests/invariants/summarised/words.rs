@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ctxpack::format::{Format, Layout, Warnings};
+use ctxpack::format::{Format, Warnings};
 use ctxpack::pipeline::{Input, Part, Pipeline, Place};
 use ctxpack::plan::Keeping;
 use ctxpack::scan::unescape;
 use ctxpack::tokens::Estimator;
 
 use super::super::case::{Case, Run, split};
+use super::super::dialect;
 use super::super::json::{self, Kind, Node};
 use super::super::policies;
 
@@ -61,53 +62,15 @@ pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
         let Some(root) = json::object(line) else {
             return Vec::new();
         };
-        match (case.format, case.layout) {
-            (Format::Pi, _) => {
-                let message = root.get("message");
-                message
-                    .and_then(|m| typed_in(line, m))
-                    .into_iter()
-                    .collect()
-            }
-            (Format::ClaudeCode, _) => {
-                let is_true =
-                    |key: &str| root.get(key).is_some_and(|node| node.of(line) == b"true");
-                if is_true("isMeta") || is_true("isCompactSummary") {
-                    return Vec::new();
-                }
-                let message = root.get("message");
-                message
-                    .and_then(|m| typed_in(line, m))
-                    .into_iter()
-                    .collect()
-            }
-            (Format::Codex, _) => {
-                let payload = root.get("payload").unwrap_or(&root);
-                let items = match payload.get("replacement_history").map(Node::list) {
-                    // An only message is what a compaction tells.
-                    Some([_]) => &[],
-                    Some(items) => items,
-                    None => std::slice::from_ref(payload),
-                };
-                let is_said = |item: &&Node| say_type(line, item) == "message";
-                let said = items.iter().filter(is_said);
-                said.filter_map(|m| typed_in(line, m)).collect()
-            }
-            (_, Layout::Line) => {
-                let messages = root.get("messages").map(Node::list).unwrap_or_default();
-                messages.iter().filter_map(|m| typed_in(line, m)).collect()
-            }
-            (_, Layout::File) => typed_in(line, &root).into_iter().collect(),
-        }
+        let messages = dialect::of(case.format).messages(line, &root).into_iter();
+        messages
+            .filter_map(|message| typed_in(line, message))
+            .collect()
     };
     let windows = case.known.windows.iter();
     windows
         .map(|window| window.lines.iter().flat_map(of_line).collect())
         .collect()
-}
-
-fn say_type(line: &[u8], item: &Node) -> String {
-    item.get("type").map(|n| n.said(line)).unwrap_or_default()
 }
 
 /// All that a model would read of an output, as it reads.
@@ -340,28 +303,18 @@ fn collect_all(line: &[u8], node: &Node, strings: &mut Vec<String>) {
 
 /// The strings in the messages of an output that the input did not have.
 pub(super) fn new_texts(run: &Run, known: &Known) -> Vec<String> {
-    let format = run.detected.map(|(format, _)| format);
-    let is_session = matches!(format, Some(Format::ClaudeCode | Format::Pi));
-    let is_rollout = format == Some(Format::Codex);
+    let dialect = run.detected.map(|(format, _)| dialect::of(format));
     let mut texts = Vec::new();
     for (line, _) in split(&run.bytes).1 {
         let Some(root) = json::object(line) else {
             continue;
         };
-        if let Some(payload) = root.get("payload").filter(|_| is_rollout) {
-            if let Some(message) = payload.get("message") {
-                collect_all(line, message, &mut texts);
-            }
-            continue;
-        }
-        match root.get("message") {
-            Some(message) if is_session => collect_all(line, message, &mut texts),
-            Some(_) | None if is_session => {
-                if let Some(summary) = root.get("summary") {
-                    collect_all(line, summary, &mut texts);
-                }
-            }
-            Some(_) | None => collect_all(line, &root, &mut texts),
+        let said = match dialect {
+            Some(dialect) => dialect.texts(&root),
+            None => Some(&root),
+        };
+        if let Some(said) = said {
+            collect_all(line, said, &mut texts);
         }
     }
     texts.retain(|text| !known.strings.contains(text));

@@ -1,13 +1,14 @@
 //! Conversations of any length, as each agent writes them; what the user typed is known word for word.
 //!
-//! Written through `serde_json`: how a line is written is for other generators. Texts are parts of two that are made once,
+//! Texts are parts of two that are made once,
 //! so that a conversation of a million characters costs little.
 
 use std::sync::LazyLock;
 
 use ctxpack::format::Format;
-use serde_json::{Value, json};
+use ctxpack::transcript::Outcome;
 
+use super::super::dialect::Script;
 use super::super::tape::Tape;
 
 /// A conversation.
@@ -181,9 +182,9 @@ impl Chat {
 
     /// The conversation as its agent writes it.
     pub(super) fn written(&self) -> Written {
-        let mut lines = Lines::new(self.format);
+        let mut script = Script::new(self.format);
         if !self.system.trim().is_empty() {
-            lines.system(&self.system);
+            script.system(&self.system);
         }
         let mut written = Written {
             bytes: Vec::new(),
@@ -191,19 +192,20 @@ impl Chat {
             messages: Vec::new(),
         };
         for turn in &self.turns {
-            let user = lines.user(&turn.typed);
+            let user = script.user(&turn.typed);
             written.typed.push(user);
             written.messages.push(user);
             for (n, output) in turn.outputs.iter().enumerate() {
-                let id = format!("call_{user}_{n}");
-                written.messages.push(lines.call(&id));
-                written.messages.push(lines.result(&id, output));
+                let call = script.dialect.shell(&format!("look {user} {n}"));
+                written
+                    .messages
+                    .extend(script.call(call, output, Outcome::Fine));
             }
             if let Some(answer) = &turn.answer {
-                written.messages.push(lines.answer(answer));
+                written.messages.push(script.answer(answer));
             }
         }
-        written.bytes = lines.bytes;
+        written.bytes = script.bytes;
         written
     }
 }
@@ -221,170 +223,3 @@ fn typed(number: usize, tokens: usize, seed: &mut u64) -> String {
     let blank = ["", "", "", " ", "\n"][dice(seed, 5)];
     format!("Request {number}: {text} (end of request {number}){blank}")
 }
-
-/// The lines of a file as they are written.
-struct Lines {
-    format: Format,
-    bytes: Vec<u8>,
-    count: u64,
-    /// How the last line is called.
-    last: Option<String>,
-}
-
-impl Lines {
-    fn new(format: Format) -> Self {
-        let mut lines = Lines {
-            format,
-            bytes: Vec::new(),
-            count: 0,
-            last: None,
-        };
-        match format {
-            Format::Codex => {
-                let payload = json!({"id": "019a", "timestamp": TIME, "cwd": "/w", "originator": "codex_cli_rs",
-                    "cli_version": "0.169.0", "source": "cli", "model_provider": "openai"});
-                lines.push(json!({"timestamp": TIME, "type": "session_meta", "payload": payload}));
-            }
-            Format::Pi => {
-                lines.push(json!({"type": "session", "version": 3, "id": "ffae", "timestamp": TIME, "cwd": "/w"}));
-            }
-            Format::Anthropic | Format::OpenAi | Format::ClaudeCode | Format::AiSdk => {}
-            Format::GeminiStream => unreachable!("only read"),
-        }
-        lines
-    }
-
-    /// Appends a line; gives its number.
-    fn push(&mut self, line: Value) -> u64 {
-        serde_json::to_writer(&mut self.bytes, &line).unwrap();
-        self.bytes.push(b'\n');
-        self.count += 1;
-        self.count
-    }
-
-    /// Appends a message, in the form of its format.
-    fn message(&mut self, role: &str, content: Value) -> u64 {
-        let message = json!({"role": role, "content": content});
-        match self.format {
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => self.push(message),
-            Format::Codex => {
-                let payload = json!({"type": "message", "role": role, "content": content});
-                self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
-            }
-            Format::ClaudeCode | Format::Pi => self.entry(message),
-            Format::GeminiStream => unreachable!("only read"),
-        }
-    }
-
-    /// Appends a line that hangs on the one before.
-    fn entry(&mut self, mut message: Value) -> u64 {
-        let id = format!("e{}", self.count);
-        let parent = self.last.replace(id.clone());
-        let role = message["role"].clone();
-        if role == "assistant" {
-            message["model"] = json!("claude-test-1");
-        }
-        if self.format == Format::Pi {
-            return self.push(json!({"type": "message", "id": id, "parentId": parent, "timestamp": TIME, "message": message}));
-        }
-        if role == "assistant" {
-            message["id"] = json!(format!("msg_{}", self.count));
-        }
-        self.push(json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/w",
-            "sessionId": "5c0375b4", "version": "2.1.330", "type": role, "message": message, "uuid": id, "timestamp": TIME}))
-    }
-
-    fn system(&mut self, text: &str) {
-        let (role, content) = match self.format {
-            Format::Codex => ("developer", json!([{"type": "input_text", "text": text}])),
-            Format::Anthropic | Format::OpenAi | Format::AiSdk => ("system", json!(text)),
-            // They keep none.
-            Format::ClaudeCode | Format::Pi => return,
-            Format::GeminiStream => unreachable!("only read"),
-        };
-        self.message(role, content);
-    }
-
-    fn user(&mut self, text: &str) -> u64 {
-        let content = match self.format {
-            Format::Codex => json!([{"type": "input_text", "text": text}]),
-            Format::Pi | Format::AiSdk => json!([{"type": "text", "text": text}]),
-            Format::Anthropic | Format::OpenAi | Format::ClaudeCode => json!(text),
-            Format::GeminiStream => unreachable!("only read"),
-        };
-        self.message("user", content)
-    }
-
-    fn answer(&mut self, text: &str) -> u64 {
-        let content = match self.format {
-            Format::Codex => json!([{"type": "output_text", "text": text}]),
-            Format::OpenAi => json!(text),
-            Format::Anthropic | Format::ClaudeCode | Format::Pi | Format::AiSdk => {
-                json!([{"type": "text", "text": text}])
-            }
-            Format::GeminiStream => unreachable!("only read"),
-        };
-        self.message("assistant", content)
-    }
-
-    fn call(&mut self, id: &str) -> u64 {
-        let input = json!({"command": format!("look {id}")});
-        match self.format {
-            Format::Anthropic | Format::ClaudeCode => {
-                let call = json!({"type": "tool_use", "id": id, "name": "Bash", "input": input});
-                self.message("assistant", json!([call]))
-            }
-            Format::OpenAi => {
-                let function = json!({"name": "bash", "arguments": input.to_string()});
-                let call = json!({"id": id, "type": "function", "function": function});
-                self.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}))
-            }
-            Format::AiSdk => {
-                let call = json!({"type": "tool-call", "toolCallId": id, "toolName": "bash", "input": input});
-                self.message("assistant", json!([call]))
-            }
-            Format::Codex => {
-                let arguments =
-                    json!({"command": ["bash", "-lc", format!("look {id}")]}).to_string();
-                let payload = json!({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": id});
-                self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
-            }
-            Format::Pi => {
-                let call =
-                    json!({"type": "toolCall", "id": id, "name": "bash", "arguments": input});
-                self.message("assistant", json!([call]))
-            }
-            Format::GeminiStream => unreachable!("only read"),
-        }
-    }
-
-    fn result(&mut self, id: &str, text: &str) -> u64 {
-        match self.format {
-            Format::Anthropic | Format::ClaudeCode => {
-                let result = json!({"type": "tool_result", "tool_use_id": id, "content": text});
-                self.message("user", json!([result]))
-            }
-            Format::OpenAi => {
-                self.push(json!({"role": "tool", "tool_call_id": id, "content": text}))
-            }
-            Format::AiSdk => {
-                let output = json!({"type": "text", "value": text});
-                let result = json!({"type": "tool-result", "toolCallId": id, "toolName": "bash", "output": output});
-                self.message("tool", json!([result]))
-            }
-            Format::Codex => {
-                let payload =
-                    json!({"type": "function_call_output", "call_id": id, "output": text});
-                self.push(json!({"timestamp": TIME, "type": "response_item", "payload": payload}))
-            }
-            Format::Pi => {
-                let content = json!([{"type": "text", "text": text}]);
-                self.entry(json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content,
-                    "isError": false, "timestamp": 1_765_233_665_294_u64}))
-            }
-            Format::GeminiStream => unreachable!("only read"),
-        }
-    }
-}
-
-const TIME: &str = "2026-01-02T00:00:00.000Z";
