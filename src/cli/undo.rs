@@ -137,6 +137,13 @@ impl Undo {
             }
         }
         bar.finish();
+        for store in undo.foreign() {
+            let message = "a store of another user above the folder, which was not searched; --store DIR names it";
+            let place = (&*path_text(store), None);
+            tally
+                .notices
+                .add(NoticeLevel::Warning, "foreign_store", message, None, place);
+        }
         passed_by(&found, &mut tally.notices);
         context.notices(tally.notices);
         if found.sources.iter().any(is_walked) && context.voice > Voice::Quiet {
@@ -184,7 +191,7 @@ impl Undo {
         tally: &mut Tally,
     ) -> Result<()> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !has_ending(&name) && !undo.names(path) {
+        if !has_ending(&name) && !undo.names(path, folder)? {
             return Ok(());
         }
         let mut left = |message| {

@@ -27,6 +27,8 @@ pub use restore::{Appended, Dest, Found, State, Undone};
 #[derive(Debug)]
 pub struct Undo {
     store: Option<PathBuf>,
+    /// Stores above a walked folder that belong to somebody else.
+    foreign: BTreeSet<PathBuf>,
     ledgers: BTreeMap<PathBuf, Ledger>,
     swept: Swept,
 }
@@ -36,6 +38,7 @@ impl Undo {
     pub fn new(store: Option<PathBuf>) -> Self {
         Undo {
             store,
+            foreign: BTreeSet::new(),
             ledgers: BTreeMap::new(),
             swept: Swept::default(),
         }
@@ -64,6 +67,9 @@ impl Undo {
     /// As [`Undo::find`], but a file with something appended is known only by its path. So the work is proportional to the number
     /// of files, whatever the number of records.
     ///
+    /// Nobody named the file, so more is asked of the records: an empty file is no output; a store above `base` is searched only if
+    /// it belongs to this user, to the owner of the file or to root, and knows only files at the paths that it recorded.
+    ///
     /// # Errors
     ///
     /// Those of [`Undo::find`], but for a file that no store knows.
@@ -74,11 +80,24 @@ impl Undo {
         }
     }
 
-    /// Whether a record names this path as an output, whatever its bytes are now.
-    pub fn names(&mut self, file: &Path) -> bool {
-        let (roots, _) = self.load(file);
+    /// Whether a record names this path, which is below the folder `base`, as an output, whatever its bytes are now.
+    ///
+    /// # Errors
+    ///
+    /// Those of a store that cannot be read, which may know it.
+    pub fn names(&mut self, file: &Path, base: &Path) -> Result<bool> {
+        let (roots, unreadable) = self.load(file, Reach::Below(base));
         let stores = self.stores(&roots, file);
-        stores.iter().any(|store| store.records().next().is_some())
+        match unreadable {
+            _ if stores.iter().any(|store| store.records().next().is_some()) => Ok(true),
+            Some(error) => Err(error),
+            None => Ok(false),
+        }
+    }
+
+    /// The stores above walked folders that were not searched, because they belong to somebody else.
+    pub fn foreign(&self) -> impl Iterator<Item = &Path> {
+        self.foreign.iter().map(PathBuf::as_path)
     }
 
     fn search(&mut self, file: &Path, reach: Reach<'_>) -> Result<Sought> {
@@ -96,8 +115,19 @@ impl Undo {
         let written = pour(&mut &handle, &mut io::sink(), |e| {
             Error::io(file, "read", e)
         })?;
-        let (roots, unreadable) = self.load(file);
+        let (roots, unreadable) = self.load(file, reach);
         let stores = self.stores(&roots, file);
+        if base.is_some() && written.bytes == 0 {
+            return match unreadable {
+                Some(error) => Err(error),
+                None => Ok(Sought::Unknown(unknown(file, &stores))),
+            };
+        }
+        let base = base.map(resolved);
+        let is_above = |root: &Path| {
+            let base = base.as_deref().filter(|_| self.store.is_none());
+            base.is_some_and(|base| !resolved(root).starts_with(base))
+        };
         let is_link = fs::symlink_metadata(file).is_ok_and(|seen| seen.is_symlink());
         let found = |root: &Path, records, state| {
             Sought::Found(Box::new(Found {
@@ -114,8 +144,9 @@ impl Undo {
 
         for Known { root, ledger, name } in &stores {
             let mut records: Vec<&Record> = ledger.with_output(&written.hash).collect();
-            if is_link {
-                // A moved file is found by its bytes; but whoever made a link may have made the record too.
+            if is_link || is_above(root) {
+                // A moved file is found by its bytes; but whoever made a link, or put a store above a folder that is walked, may
+                // have made the record too.
                 records.retain(|record| Some(&record.output) == name.as_ref());
             }
             if let Some(records) = one_original(file, &records, name.as_deref())? {
@@ -140,7 +171,7 @@ impl Undo {
                 continue;
             };
             let is_here = |record: &Record| Some(&record.output) == name.as_ref();
-            if is_link && !records.iter().any(is_here) {
+            if (is_link || is_above(root)) && !records.iter().any(is_here) {
                 continue;
             }
             // A file that was compacted twice was an original in between, but not the first one of this file.
@@ -172,8 +203,18 @@ impl Undo {
 
     /// Reads the records of the stores that may know `file`: gives the stores, and why the next one cannot be read. The search
     /// ends there, because it may know the file.
-    fn load(&mut self, file: &Path) -> (Vec<PathBuf>, Option<Error>) {
+    fn load(&mut self, file: &Path, reach: Reach<'_>) -> (Vec<PathBuf>, Option<Error>) {
         let mut roots = self.roots(file);
+        if let (Reach::Below(base), None) = (reach, &self.store) {
+            let base = resolved(base);
+            roots.retain(|root| {
+                let is_ours = root.starts_with(&base) || is_of_same_owner(root, file);
+                if !is_ours {
+                    self.foreign.insert(root.clone());
+                }
+                is_ours
+            });
+        }
         for (i, root) in roots.iter().enumerate() {
             if self.ledgers.contains_key(root) {
                 continue;
@@ -214,6 +255,22 @@ impl Undo {
             .filter(|root| root.symlink_metadata().is_ok())
             .collect()
     }
+}
+
+/// Whether a store belongs to this user, to the owner of `file` or to root: others could make it name any file.
+#[cfg(unix)]
+fn is_of_same_owner(store: &Path, file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    let owner = |path: &Path| fs::symlink_metadata(path).map(|seen| seen.uid()).ok();
+    let this_user = rustix::process::geteuid().as_raw();
+    owner(store).is_some_and(|uid| uid == 0 || uid == this_user || Some(uid) == owner(file))
+}
+
+/// Owners are not known here.
+#[cfg(not(unix))]
+fn is_of_same_owner(_store: &Path, _file: &Path) -> bool {
+    true
 }
 
 /// How far the origin of a file is searched.

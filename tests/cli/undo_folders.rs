@@ -1,7 +1,7 @@
 //! `undo` of folders and patterns: every output comes back, nothing else changes, and the report beside an output goes with it.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
 use super::harness::{Place, anthropic, gzip, sample};
 
@@ -261,4 +261,80 @@ fn thousands_of_files_come_back() {
         .says(&["5 000 files restored"]);
     assert!(started.elapsed().as_secs() < 25, "{:?}", started.elapsed());
     assert!(place.text("in/4711.jsonl").contains("4711: please"));
+}
+
+/// Nobody named the files below a folder: a store that others could have put above it lets nothing there be replaced.
+#[test]
+fn a_store_above_the_folder_gives_no_power_over_what_is_in_it() {
+    let place = Place::with(&[
+        ("top/a.jsonl", anthropic(7, 0)),
+        ("top/mine/empty.jsonl", String::new()),
+        ("top/mine/b.jsonl", anthropic(8, 0)),
+    ]);
+    place
+        .run("compact --in-place top/a.jsonl top/mine/b.jsonl --store top/.ctxpack")
+        .exits(0);
+    // The same bytes at a path that no record names, and a record of a file without any.
+    place.write("top/mine/copy.jsonl", anthropic(7, 2));
+    let empty = place.text("top/mine/empty.jsonl");
+    plant(&place, "top/.ctxpack", "mine/empty.jsonl", empty.as_bytes());
+    place.run("undo top/mine").exits(0).says(&[
+        "1 file restored",
+        "2 files: not an output of ctxpack; left as it is (top/mine/copy.jsonl, top/mine/empty.jsonl)",
+    ]);
+    assert_eq!(place.text("top/mine/b.jsonl"), anthropic(8, 0));
+    assert_eq!(place.text("top/mine/copy.jsonl"), anthropic(7, 2));
+    assert_eq!(place.text("top/mine/empty.jsonl"), "");
+    // A store in the folder knows copies, too.
+    place.run("undo top").exits(0).says(&["2 files restored"]);
+    assert_eq!(place.text("top/mine/copy.jsonl"), anthropic(7, 0));
+    assert_eq!(place.text("top/mine/empty.jsonl"), "");
+}
+
+/// Who may give files away can also play another user.
+#[test]
+fn a_store_of_another_user_is_left_out_and_named() {
+    let place = Place::with(&[("top/mine/b.jsonl", anthropic(8, 0))]);
+    place
+        .run("compact --in-place top/mine/b.jsonl --store top/.ctxpack")
+        .exits(0);
+    let (compacted, other) = (place.text("top/mine/b.jsonl"), Some(65_534));
+    if chown(place.path("top/.ctxpack"), other, None).is_err() {
+        return;
+    }
+    place.run("undo top/mine").exits(0).says(&[
+        "top/.ctxpack: warning: a store of another user above the folder, which was not searched",
+        "nothing was restored",
+    ]);
+    assert_eq!(place.text("top/mine/b.jsonl"), compacted);
+    place.run("undo top/mine --store top/.ctxpack").exits(0);
+    assert_eq!(place.text("top/mine/b.jsonl"), anthropic(8, 0));
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_said_once() {
+    let place = Place::with(&[("top/a.txt", "1\n"), ("top/b.txt", "2\n")]);
+    place.write("top/.ctxpack", "no folder");
+    let done = place.run("undo top").exits(3).says(&["top/.ctxpack"]);
+    assert_eq!(done.err.matches(".ctxpack").count(), 1, "{}", done.err);
+}
+
+/// A record that an output with these bytes was made from other bytes, which are in the store.
+fn plant(place: &Place, store: &str, output: &str, bytes: &[u8]) {
+    let hash = |bytes: &[u8]| format!("blake3:{}", blake3::hash(bytes).to_hex());
+    let evil = b"{\"role\":\"user\",\"content\":\"evil\"}\n";
+    let archive = format!("archive/{}.zst", &hash(evil)[7..39]);
+    place.write(
+        &format!("{store}/{archive}"),
+        zstd::encode_all(&evil[..], 3).unwrap(),
+    );
+    let record = serde_json::json!({
+        "output": output, "output_hash": hash(bytes), "output_bytes": bytes.len(),
+        "input": output, "input_hash": hash(evil), "input_bytes": evil.len(),
+        "original": "archive", "archive": archive, "offloads": [], "policy_hash": hash(b"p"),
+    });
+    place.write(
+        &format!("{store}/manifests/planted.jsonl"),
+        format!("{record}\n"),
+    );
 }
