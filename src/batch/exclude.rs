@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use super::globs::refused;
 use super::passed::PassedBy;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::read_regular;
@@ -17,7 +18,9 @@ use crate::store::read_regular;
 /// The name of ignore files.
 pub(super) const IGNORE: &str = ".ctxpackignore";
 /// Larger ones are no lists of globs.
-const MOST: u64 = 1 << 20;
+const MOST: u64 = 64 << 10;
+/// The most globs of one list: all of them are one automaton.
+const MOST_GLOBS: usize = 1_000;
 
 /// The globs of `--exclude`.
 #[derive(Debug, Clone)]
@@ -37,9 +40,13 @@ impl Exclude {
     /// [`ErrorKind::Usage`] for what is no glob.
     pub fn new(globs: &[String]) -> Result<Self> {
         let mut builder = builder();
+        if globs.len() > MOST_GLOBS {
+            let message = format!("--exclude: more than {MOST_GLOBS} globs");
+            return Err(Error::new(ErrorKind::Usage, message));
+        }
         for glob in globs {
-            builder.add_line(None, glob).map_err(|error| {
-                Error::new(ErrorKind::Usage, format!("--exclude {glob}: {error}")).hint(
+            add(&mut builder, glob).map_err(|why| {
+                Error::new(ErrorKind::Usage, format!("--exclude {glob}: {why}")).hint(
                     "globs are those of gitignore: *.tmp.jsonl, old/, /top.jsonl, !kept.jsonl",
                 )
             })?;
@@ -136,11 +143,16 @@ fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
     };
     let mut builder = builder();
     let mut faults = Vec::new();
-    for (line, number) in String::from_utf8_lossy(&text).lines().zip(1..) {
-        if let Err(error) = builder.add_line(None, line) {
-            let error = Error::new(ErrorKind::Config, format!("not a glob: {error}"));
+    let text = String::from_utf8_lossy(&text);
+    for (line, number) in text.lines().zip(1..).take(MOST_GLOBS) {
+        if let Err(why) = add(&mut builder, line) {
+            let error = Error::new(ErrorKind::Config, format!("not a glob: {why}"));
             faults.push(error.at(path).on_line(number));
         }
+    }
+    if text.lines().nth(MOST_GLOBS).is_some() {
+        let message = format!("only the first {MOST_GLOBS} lines are read");
+        faults.push(Error::new(ErrorKind::Config, message).at(path));
     }
     match builder.build() {
         Ok(globs) => (globs, faults),
@@ -149,6 +161,15 @@ fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
             (Gitignore::empty(), faults)
         }
     }
+}
+
+/// Adds a line, or says why it is no glob.
+fn add(builder: &mut GitignoreBuilder, line: &str) -> std::result::Result<(), String> {
+    if let Some(why) = refused(line) {
+        return Err(why);
+    }
+    let added = builder.add_line(None, line);
+    added.map(drop).map_err(|error| error.to_string())
 }
 
 /// For paths that are relative already.

@@ -14,14 +14,12 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::find::{FileSource, Found, Origin, Source};
+use super::globs::refused;
 use super::passed::PassedBy;
+use super::project::directory_of_file;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::agent::directory_of;
-use crate::format::{Detected, Detector};
-use crate::store::{open_transcript, unpacked};
+use crate::store::open_transcript;
 
-/// So much of a file's beginning is searched for the project.
-const HEAD: u64 = 256 << 10;
 /// So much of its end is searched for the last time.
 const TAIL: u64 = 1 << 20;
 
@@ -44,6 +42,9 @@ impl Filter {
         project: Option<&str>,
     ) -> Result<Self> {
         let glob = |text: &str| {
+            if let Some(why) = refused(text) {
+                return Err(Error::new(ErrorKind::Usage, format!("--project: {why}")));
+            }
             let glob = GlobBuilder::new(text).build();
             glob.map(|glob| glob.compile_matcher()).map_err(|error| {
                 Error::new(ErrorKind::Usage, format!("--project: {error}"))
@@ -92,8 +93,8 @@ impl Filter {
         }
         let project = self.project.as_ref()?;
         // What cannot be opened is not known to be of another project.
-        let head = head(path)?;
-        let is_meant = project_of(path, &head).is_some_and(|directory| {
+        let directory = directory_of_file(path, None)?;
+        let is_meant = directory.is_some_and(|directory| {
             let name = directory.rsplit(['/', '\\']).next().unwrap_or_default();
             project.is_match(&directory) || project.is_match(name)
         });
@@ -128,26 +129,4 @@ fn recorded(mut file: File, length: u64) -> Option<SystemTime> {
         let time: Timestamp = stamped.timestamp.parse().ok()?;
         Some(time.into())
     })
-}
-
-/// The beginning of a file's text, unpacked.
-fn head(path: &Path) -> Option<Vec<u8>> {
-    let (file, _) = open_transcript(path).ok()?;
-    let mut head = Vec::new();
-    let unpacked = unpacked(file).ok()?;
-    // What is damaged has a beginning, too.
-    let _ = unpacked.take(HEAD).read_to_end(&mut head);
-    Some(head)
-}
-
-/// The folder in which the agent worked, as `sessions` shows it.
-fn project_of(path: &Path, head: &[u8]) -> Option<String> {
-    let mut detector = Detector::default();
-    detector.look(head);
-    let format = match detector.decide() {
-        Detected::Known(format, _) => format,
-        Detected::Unsupported(_) => return None,
-    };
-    let folder = path.parent()?.file_name()?.to_str();
-    directory_of(format.agent()?, head, folder)
 }

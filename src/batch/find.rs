@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::exclude::Exclude;
+use super::globs::refused;
 use super::passed::PassedBy;
 use super::walk::{Interest, Leave, Walked, walk};
 use crate::error::{Error, ErrorKind, Result};
@@ -321,7 +322,7 @@ fn pattern(path: &Path) -> Option<(PathBuf, GlobMatcher)> {
             .to_string_lossy()
             .contains(['*', '?', '[', '{'])
     };
-    if !path.components().any(is_wild) {
+    if !path.components().any(is_wild) || refused(text).is_some() {
         return None;
     }
     let folder: PathBuf = path

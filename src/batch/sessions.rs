@@ -5,25 +5,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::exclude::Exclude;
 use super::inspect::each;
 use super::over::Over;
+use super::project::directory_of_file;
 use super::walk::{Interest, Leave, walk};
 use super::{FileSource, Found, Origin, PassedBy, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::agent::{Naming, Surroundings, directory_of};
+use crate::format::agent::{Surroundings, directory_of};
 use crate::format::{Detected, Format, Warnings};
 use crate::stats::{Counting, FileStats};
-use crate::store::open_transcript;
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
 
-/// So much of a file is read to learn in which folder its agent worked.
-const HEAD: u64 = 256 << 10;
 /// So many sessions does an error name.
 const NAMED: usize = 5;
 
@@ -204,15 +201,7 @@ fn directory(format: Format, path: &Path, text: &[u8]) -> Option<String> {
 
 /// The folder in which the agent of a session worked, by the beginning of its file.
 pub fn directory_of_head(format: Format, path: &Path) -> Option<String> {
-    let (file, _) = open_transcript(path).ok()?;
-    let mut file = BufReader::new(file.take(HEAD));
-    let mut head = Vec::new();
-    match format.agent()?.naming() {
-        Naming::Header => file.read_until(b'\n', &mut head),
-        Naming::EveryLine => file.read_to_end(&mut head),
-    }
-    .ok()?;
-    directory(format, path, &head)
+    directory_of_file(path, Some(format))?
 }
 
 impl Session {

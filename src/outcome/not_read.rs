@@ -61,7 +61,8 @@ impl NotReads {
     pub fn extend(&mut self, others: Vec<NotRead>) {
         for other in others {
             let (count, examples) = self.0.entry((other.kind, other.format)).or_default();
-            *count += other.count;
+            // A report that is read back may say anything.
+            *count = count.saturating_add(other.count);
             let room = EXAMPLES.saturating_sub(examples.len());
             examples.extend(other.examples.into_iter().take(room));
         }

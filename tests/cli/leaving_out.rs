@@ -272,6 +272,16 @@ fn projects_are_those_that_sessions_shows() {
         read(&place, &["in", "--project", "{web,other}"]),
         ["in/web.jsonl"]
     );
+    // The line that names the folder may be long, and not the first.
+    let blank = format!(
+        "{{\"type\":\"summary\",\"summary\":\"{}\"}}\n",
+        "a ".repeat(300_000)
+    );
+    place.write("late/late.jsonl", blank + &session("/code/app", time));
+    assert_eq!(
+        read(&place, &["late", "--project", "app"]),
+        ["late/late.jsonl"]
+    );
     let ran = place
         .run("replay in --project web")
         .exits(0)
@@ -353,4 +363,35 @@ fn reports_count_what_was_not_read() {
         .run("compact in/a.jsonl -n --report none.json")
         .exits(0);
     assert!(place.json("none.json").get("not_read").is_none());
+}
+
+/// A list that came with an archive says what it will: it ends no run.
+#[test]
+fn a_hostile_ignore_file_ends_no_run() {
+    let deep = "{".repeat(100_000);
+    let wide = format!("{{{}}}", "a*b*,".repeat(700));
+    let many = "x\n".repeat(5_000);
+    let long = "y".repeat(1 << 20);
+    for (list, said) in [
+        (&deep[..5_000], "not a glob: longer than 4096 bytes"),
+        (&deep[..4_000], "not a glob: more than 8 braces"),
+        (&wide, "in/a.jsonl"),
+        (&many, "only the first 1000 lines are read"),
+        (&long, ".ctxpackignore"),
+    ] {
+        let place = Place::with(&[
+            ("in/a.jsonl", &anthropic(7, 0)[..]),
+            ("in/.ctxpackignore", list),
+        ]);
+        let run = place.run("stats in");
+        assert!(matches!(run.code, Some(0 | 3)), "{:?}", run.code);
+        assert!(
+            run.err.contains(said) || run.text().contains(said),
+            "no {said:?} in:\n{}",
+            run.err
+        );
+    }
+    let place = Place::with(&[("in/a.jsonl", anthropic(7, 0))]);
+    let run = place.run_args(&["stats", "in", "--exclude", &deep[..4_000]]);
+    run.exits(2).says(&["more than 8 braces within each other"]);
 }

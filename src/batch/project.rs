@@ -1,0 +1,50 @@
+//! In which folder the agent of a session worked, by the beginning of its file.
+//!
+//! Reads no more of a file than it takes.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::format::agent::directory_of;
+use crate::format::{Detected, Detector, Format};
+use crate::store::{open_transcript, unpacked};
+
+/// So much is read first.
+const FIRST: u64 = 256 << 10;
+/// So much is read where that does not name the folder: the line that does may come late, or be long.
+const MOST: u64 = 16 << 20;
+
+/// The folder that a file, of this format if that is known, names; `None` if the file cannot be opened.
+pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<Option<String>> {
+    let (file, _) = open_transcript(path).ok()?;
+    let mut unpacked = unpacked(file).ok()?;
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.and_then(|name| name.to_str());
+    let (mut head, mut most) = (Vec::new(), FIRST);
+    loop {
+        let want = most - head.len() as u64;
+        // What is damaged has a beginning, too.
+        let read = unpacked.by_ref().take(want).read_to_end(&mut head);
+        let is_end = read.is_err() || (head.len() as u64) < most;
+        let found = match format.or_else(|| detected(&head)) {
+            Some(format) => match format.agent() {
+                Some(agent) => directory_of(agent, &head, folder),
+                None => return Some(None),
+            },
+            None => None,
+        };
+        match found {
+            None if !is_end && most < MOST => most *= 2,
+            found => return Some(found),
+        }
+    }
+}
+
+fn detected(head: &[u8]) -> Option<Format> {
+    let mut detector = Detector::default();
+    detector.look(head);
+    match detector.decide() {
+        Detected::Known(format, _) => Some(format),
+        Detected::Unsupported(_) => None,
+    }
+}
