@@ -48,6 +48,11 @@ impl Bar {
         bar
     }
 
+    /// Writes something else to stderr without the bar in between.
+    pub(super) fn aside(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
+    }
+
     pub(super) fn finish(self) {
         self.bar.finish_and_clear();
     }

@@ -64,6 +64,8 @@ struct Tally {
     bytes: u64,
     failed: bool,
     notices: Notices,
+    /// What is to be said of the file at hand.
+    told: Vec<String>,
     /// Errors about other files (a store) are said once, however many files they concern.
     said: BTreeSet<String>,
 }
@@ -76,6 +78,10 @@ impl Undo {
                 format!("-o takes one input, not {}", self.paths.len()),
             )
             .hint("leave -o out to undo files in place"));
+        }
+        if self.paths.iter().any(|path| path == Path::new("-")) {
+            let message = "standard input has no record of where it came from";
+            return Err(Error::new(ErrorKind::Usage, message).hint("name the compacted file"));
         }
         let mut paths = self.agent.paths(context, &self.paths)?;
         if paths.is_empty() {
@@ -106,11 +112,8 @@ impl Undo {
             // Its own size, before the original's takes its place.
             let bytes = size(source);
             let done = match source {
-                Source::Stdin => Err(Error::new(
-                    ErrorKind::Usage,
-                    "standard input has no record of where it came from",
-                )
-                .hint("name the compacted file")),
+                // Refused above.
+                Source::Stdin => Ok(()),
                 Source::File(FileSource {
                     path, folder: None, ..
                 }) => undo
@@ -123,6 +126,10 @@ impl Undo {
                 }) => self.below(context, (path, folder), &mut undo, &mut tally),
             };
             bar.done(bytes);
+            let told = std::mem::take(&mut tally.told);
+            if !told.is_empty() {
+                bar.aside(|| told.iter().for_each(|line| say(line)));
+            }
             match done {
                 Ok(()) => {}
                 Err(error) if error.kind == ErrorKind::ClosedPipe => return Err(error),
@@ -131,7 +138,7 @@ impl Undo {
                     if error.path.as_deref() == Some(source.path())
                         || tally.said.insert(error.to_string())
                     {
-                        context.error(&error);
+                        bar.aside(|| context.error(&error));
                     }
                 }
             }
@@ -174,7 +181,7 @@ impl Undo {
     ) -> Result<()> {
         let done = self.restore(found)?;
         if context.voice > Voice::Quiet {
-            say(path, &done);
+            tally.told.push(told(path, &done));
         }
         match self.output {
             None => take_report_back((path, None), found, tally),
@@ -222,7 +229,7 @@ impl Undo {
             || context.voice > Voice::Quiet
                 && !matches!((&done.state, &done.lost[..]), (State::Compacted, []))
         {
-            say(path, &done);
+            tally.told.push(told(path, &done));
         }
         take_report_back((path, Some(folder)), &found, tally)
     }
@@ -278,8 +285,8 @@ fn take_report_back(
     Ok(())
 }
 
-/// Says what was done with a file.
-fn say(path: &Path, done: &Undone) {
+/// What was done with a file.
+fn told(path: &Path, done: &Undone) -> String {
     let bytes = count(done.bytes, "byte");
     let lost = if done.lost.is_empty() {
         String::new()
@@ -294,11 +301,9 @@ fn say(path: &Path, done: &Undone) {
             count(*lost, "byte")
         ),
     };
-    let said = said + &lost;
-    let _ = writeln!(
-        io::stderr().lock(),
-        "{}: {}",
-        printable(&shown_path(path)),
-        printable(&said)
-    );
+    format!("{}: {said}{lost}", shown_path(path))
+}
+
+fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
 }

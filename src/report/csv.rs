@@ -9,14 +9,19 @@ use std::io::{self, Write};
 use super::column::{Cell, Column};
 use crate::text::printable;
 
+/// The first line.
+pub(super) fn header<R>(columns: &[Column<R>]) -> String {
+    let names: Vec<String> = columns.iter().flat_map(Column::names).collect();
+    names.join(",")
+}
+
 /// Writes the header and the rows.
 pub(super) fn write<R>(
     columns: &[Column<R>],
     rows: impl IntoIterator<Item = impl Borrow<R>>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let header: Vec<String> = columns.iter().flat_map(Column::names).collect();
-    writeln!(out, "{}", header.join(","))?;
+    writeln!(out, "{}", header(columns))?;
     for row in rows {
         let cells = columns.iter().flat_map(|column| column.cells(row.borrow()));
         let cells = cells.map(|cell| match cell {

@@ -50,6 +50,23 @@ pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_table};
 pub use table::{Depth, write as write_table};
 
+/// So many columns had every report with a row an input from the first version on.
+const LEAST_COLUMNS: usize = 6;
+
+/// The first lines of all CSV reports.
+fn csv_headers() -> Vec<String> {
+    let mut headers = vec![
+        csv::header(&columns::columns()),
+        csv::header(&columns::action_columns()),
+        "case,check,message".to_owned(),
+    ];
+    headers.extend(stats::csv_headers());
+    headers.extend(replay::csv_headers());
+    headers.push(eval::csv_header());
+    headers.extend(diff::CSV_HEADERS.map(str::to_owned));
+    headers
+}
+
 /// Whether `bytes` begin and end as a report of that format by some version of the program does.
 pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
     let last_line = || {
@@ -62,16 +79,16 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
     match format {
         ReportFormat::Json => bytes.starts_with(b"{\n  \"schema_version\":"),
         ReportFormat::Jsonl => last_line().starts_with(b"{\"schema_version\":"),
-        ReportFormat::Csv(_) => [
-            &b"input,output,format,status,"[..],
-            b"input,conversation,",
-            b"path,format,status,",
-            b"path,session,",
-            b"path,conversation,",
-            b"case,check,message",
-        ]
-        .iter()
-        .any(|head| bytes.starts_with(head)),
+        ReportFormat::Csv(_) => {
+            let first = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+            let first: Vec<&[u8]> = first.trim_ascii_end().split(|b| *b == b',').collect();
+            // Versions add columns at the end.
+            csv_headers().iter().any(|known| {
+                let known: Vec<&[u8]> = known.split(',').map(str::as_bytes).collect();
+                let alike = known.iter().zip(&first).take_while(|(a, b)| a == b).count();
+                alike == known.len() || alike == first.len() && alike >= LEAST_COLUMNS
+            })
+        }
         ReportFormat::Markdown => bytes.starts_with(b"**") && last_line().starts_with(b"ctxpack "),
         ReportFormat::Html => {
             let head = &bytes[..bytes.len().min(1024)];

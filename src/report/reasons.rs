@@ -15,6 +15,9 @@ const MOST: usize = 12;
 #[derive(Default)]
 struct Group {
     number: u64,
+    reason: String,
+    /// Whether others have other numbers.
+    differ: bool,
     before: u64,
     after: u64,
     tools: BTreeMap<String, u64>,
@@ -29,11 +32,16 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
         lines.extend(told.map(|told| format!("{}: {}", told.id, told.reason)));
         shorten(&mut lines, "conversation");
     }
-    let mut groups: BTreeMap<(&str, &str), Group> = BTreeMap::new();
+    // Reasons that differ in their numbers are one, with the numbers of the first.
+    let mut groups: BTreeMap<(&str, String), Group> = BTreeMap::new();
     for action in outcome.conversations.iter().flat_map(|c| &c.actions) {
         let group = groups
-            .entry((verb(action.kind), &action.reason))
+            .entry((verb(action.kind), masked(&action.reason)))
             .or_default();
+        if group.number == 0 {
+            group.reason.clone_from(&action.reason);
+        }
+        group.differ |= group.reason != action.reason;
         group.number += 1;
         group.before += action.tokens_before;
         group.after += action.tokens_after;
@@ -44,14 +52,15 @@ pub(super) fn reasons(outcome: &Outcome) -> Vec<String> {
     let mut groups: Vec<_> = groups.into_iter().collect();
     // Stable, so that equal ones come in the order of their names.
     groups.sort_by_key(|(_, group)| Reverse(group.before.saturating_sub(group.after)));
-    let mut why: Vec<String> = groups.iter().map(|(of, group)| line(*of, group)).collect();
+    let groups = groups.iter().map(|((verb, _), group)| line(verb, group));
+    let mut why: Vec<String> = groups.collect();
     shorten(&mut why, "reason");
     lines.extend(why);
     lines
 }
 
 /// `cleared Bash ×12, Read: 9 120 → 84 tokens: not among the 5 newest results`
-fn line((verb, reason): (&str, &str), group: &Group) -> String {
+fn line(verb: &str, group: &Group) -> String {
     let times = |number: u64| match number {
         1 => String::new(),
         n => format!(" ×{}", thousands(n)),
@@ -69,7 +78,22 @@ fn line((verb, reason): (&str, &str), group: &Group) -> String {
         (0, 0) => String::new(),
         (before, after) => format!(": {} → {} tokens", thousands(before), thousands(after)),
     };
-    format!("{verb}{what}{tokens}: {reason}")
+    // Of several with numbers of their own, those of one are an example.
+    let example = if group.differ { ", for example" } else { "" };
+    format!("{verb}{what}{tokens}{example}: {}", group.reason)
+}
+
+/// A reason without its numbers.
+fn masked(reason: &str) -> String {
+    let mut masked = String::with_capacity(reason.len());
+    for c in reason.chars() {
+        match c {
+            '0'..='9' if masked.ends_with('0') => {}
+            '0'..='9' => masked.push('0'),
+            _ => masked.push(c),
+        }
+    }
+    masked
 }
 
 fn verb(kind: ActionKind) -> &'static str {
@@ -116,6 +140,13 @@ mod tests {
             action(Some("Bash"), ActionKind::Clear, 1_000, "old"),
             action(Some("Read"), ActionKind::Clear, 2_000, "old"),
             action(Some("Bash"), ActionKind::Clear, 500, "old"),
+            action(
+                Some("Bash"),
+                ActionKind::Offload,
+                800,
+                "over 500: it has 800",
+            ),
+            action(Some("Bash"), ActionKind::Offload, 10, "over 500: it has 12"),
             action(None, ActionKind::Drop, 0, "dead"),
             action(None, ActionKind::Summarize, 50_000, "over 20 000"),
         ];
@@ -123,6 +154,7 @@ mod tests {
         let expected = [
             "summarised: 50 000 → 5 000 tokens: over 20 000",
             "cleared Bash ×2, Read: 3 500 → 350 tokens: old",
+            "offloaded Bash ×2: 810 → 81 tokens, for example: over 500: it has 800",
             "dropped: dead",
         ];
         assert_eq!(reasons(&outcome), expected);

@@ -555,3 +555,27 @@ fn every_kind_of_warning_is_read_back() {
         assert_eq!(serde_json::from_str::<WarningKind>(&json).unwrap(), kind);
     }
 }
+
+#[test]
+fn csv_reports_are_known_by_all_of_their_columns() {
+    let csv = ReportFormat::Csv(CsvRows::File);
+    let ours = rendered(vec![], csv);
+    let header = ours.trim_end();
+    for known in [
+        header,
+        &header.replace(",stored_before,stored_after", ""),
+        &format!("{header},later"),
+        "case,check,message\na,b,c\n",
+    ] {
+        assert!(is_report(known.as_bytes(), csv), "{known}");
+    }
+    for foreign in [
+        "",
+        "input,output,format,status,mine\n",
+        "path,session,notes\n1,2,3\n",
+        "input,output,format\n",
+        "case,check\n",
+    ] {
+        assert!(!is_report(foreign.as_bytes(), csv), "{foreign}");
+    }
+}

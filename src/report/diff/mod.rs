@@ -22,6 +22,7 @@ use crate::text::thousands;
 
 pub use compared::{write as write_comparison, write_differences};
 pub use listing::write as write_diff;
+pub(super) use render::CSV_HEADERS;
 pub use stat::{write_comparison_stat, write_diff_stat};
 
 /// What became of the messages of a transcript. The fields are the JSON's keys, in its order.

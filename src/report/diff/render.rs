@@ -63,11 +63,15 @@ struct Last<'r> {
     outside: &'r LineCounts,
 }
 
+/// The first lines of the CSV reports: on two files, and on two policies.
+pub(in crate::report) const CSV_HEADERS: [&str; 2] = [
+    "path,conversation,fate,old_line,old_message,new_line,new_message,role,tools,tokens_before,tokens_after,reason,words",
+    "path,conversation,old_line,old_message,role,tools,tokens_before,first_fate,second_fate,first_tokens_after,\
+     second_tokens_after,words",
+];
+
 fn csv(report: &DiffReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "path,conversation,fate,old_line,old_message,new_line,new_message,role,tools,tokens_before,tokens_after,reason,words"
-    )?;
+    writeln!(out, "{}", CSV_HEADERS[0])?;
     for conversation in &report.diff.conversations {
         for row in &conversation.rows {
             writeln!(
@@ -223,11 +227,7 @@ struct LastOfTwo<'r> {
 }
 
 fn csv_of_two(report: &ComparisonReport, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "path,conversation,old_line,old_message,role,tools,tokens_before,first_fate,second_fate,first_tokens_after,\
-         second_tokens_after,words"
-    )?;
+    writeln!(out, "{}", CSV_HEADERS[1])?;
     for conversation in &report.comparison.conversations {
         for row in &conversation.rows {
             writeln!(

@@ -4,6 +4,7 @@
 
 use crate::eval::{Kind, MethodScores, Metric};
 use crate::report::column::Column;
+use crate::report::csv;
 
 /// A method's scores over a session, or over all of them.
 pub(super) struct Row<'r> {
@@ -58,4 +59,9 @@ fn heading(metric: Metric) -> &'static str {
         | Metric::Errors
         | Metric::Used => metric.name(),
     }
+}
+
+/// The first line of its CSV report.
+pub(in crate::report) fn csv_header() -> String {
+    csv::header(&columns())
 }

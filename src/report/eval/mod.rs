@@ -20,6 +20,7 @@ use crate::outcome::FileRecord;
 
 use columns::{Row, columns};
 
+pub(super) use columns::csv_header;
 pub use table::write as write_eval_table;
 
 /// What a run has measured.

@@ -5,6 +5,7 @@
 use super::Replays;
 use crate::replay::{Done, Figures, PolicyReplay, SessionReplay, TurnReplay};
 use crate::report::column::Column;
+use crate::report::csv;
 
 /// What a policy does to a session, or to all of them.
 pub(super) struct Row<'r> {
@@ -84,4 +85,9 @@ impl<'r> Row<'r> {
             tokens: policy.tokens,
         }
     }
+}
+
+/// The first lines of its CSV reports.
+pub(in crate::report) fn csv_headers() -> [String; 2] {
+    [csv::header(&columns()), csv::header(&turn_columns())]
 }

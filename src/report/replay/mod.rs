@@ -15,6 +15,7 @@ use super::{PolicyRef, RunReport};
 use crate::outcome::FileRecord;
 use crate::replay::{FileReplay, Totals};
 
+pub(super) use columns::csv_headers;
 pub use table::write as write_replay_table;
 
 /// What a run has replayed.

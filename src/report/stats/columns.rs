@@ -4,6 +4,7 @@
 
 use crate::outcome::{FileRecord, FileStatus};
 use crate::report::column::{Column, Unit};
+use crate::report::csv;
 use crate::stats::{ConversationStats, Counts, FileStats, Turn};
 
 /// An input's entry.
@@ -71,4 +72,9 @@ fn counted(read: fn(&Counts) -> u64) -> impl Fn(&File) -> Option<u64> {
         FileStatus::Examined => Some(read(&file.found.counts)),
         FileStatus::Unsupported(_) | FileStatus::Failed => None,
     }
+}
+
+/// The first lines of its CSV reports.
+pub(in crate::report) fn csv_headers() -> [String; 2] {
+    [csv::header(&columns()), csv::header(&turn_columns())]
 }

@@ -17,6 +17,7 @@ use super::{PolicyRef, RunReport, Screen};
 use crate::outcome::FileRecord;
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
+pub(super) use columns::csv_headers;
 pub use table::write as write_stats_table;
 
 /// What a run has counted.

@@ -8,7 +8,7 @@ use super::columns::{columns, turn_columns};
 use super::table::parts;
 use super::{Stats, Turns, View, page};
 use crate::report::csv;
-use crate::report::markdown::write_foot;
+use crate::report::markdown::{quoted, write_foot};
 use crate::report::{CsvRows, Render, ReportFormat, Screen};
 use crate::text::{count, thousands};
 
@@ -50,6 +50,10 @@ fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         count(live.turns, "turn"),
         count(stats.head.totals.files, "file")
     )?;
+    let folder = stats.folder();
+    if !folder.is_empty() {
+        writeln!(out, "\nin {}", quoted(folder, usize::MAX))?;
+    }
     for table in parts(stats, VIEW).into_iter().flatten() {
         writeln!(out)?;
         table.write_markdown(out)?;
