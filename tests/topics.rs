@@ -103,6 +103,20 @@ fn what_has_no_help_is_an_error_with_a_hint() {
 
 /// Completions offer commands and topics.
 #[test]
+fn the_readme_lists_every_topic() {
+    let readme = include_str!("../README.md");
+    let table = readme.split("| topic | what it explains |").nth(1).unwrap();
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').nth(1).unwrap());
+    let listed = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let listed: BTreeSet<String> = listed.map(str::to_owned).collect();
+    assert_eq!(listed, names());
+}
+
+#[test]
 fn completions_know_the_topics() {
     let output = Command::new(PROGRAM)
         .args(["completions", "bash"])

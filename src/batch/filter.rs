@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -58,10 +58,11 @@ impl Filter {
         })
     }
 
-    /// Moves the others to what was passed by.
-    pub fn apply(&self, found: &mut Found) {
+    /// Moves the others to what was passed by; gives the files that were named, which it does not concern.
+    pub fn apply(&self, found: &mut Found) -> Vec<PathBuf> {
+        let mut named = Vec::new();
         if self.since.is_none() && self.until.is_none() && self.project.is_none() {
-            return;
+            return named;
         }
         let passed = &mut found.passed;
         found.sources.retain(|source| match source {
@@ -76,8 +77,18 @@ impl Filter {
                 }
                 None => true,
             },
-            Source::File(_) | Source::Stdin => true,
+            Source::File(file) => {
+                named.push(file.path.clone());
+                true
+            }
+            Source::Stdin => true,
         });
+        named
+    }
+
+    /// Whether a file is meant.
+    pub fn takes(&self, path: &Path) -> bool {
+        self.leaves_out(path).is_none()
     }
 
     fn leaves_out(&self, path: &Path) -> Option<PassedBy> {

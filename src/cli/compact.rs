@@ -126,7 +126,9 @@ impl Compact {
         }
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, self.out_dir.as_deref(), &self.exclude.exclude()?)?;
-        filter.apply(&mut found);
+        let mut notices = Notices::default();
+        FilterArgs::apply(&filter, &mut found, &mut notices);
+        context.notices(notices);
         let bar = Bar::new(&found.sources, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();

@@ -64,7 +64,8 @@ impl Reading {
         }
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
-        filter.apply(&mut found);
+        let mut notices = Notices::default();
+        FilterArgs::apply(&filter, &mut found, &mut notices);
         let bar = Bar::new(&found.sources, context.voice);
         let looked = look(&Over {
             found: &found,
@@ -77,7 +78,6 @@ impl Reading {
             progress: &bar,
         })?;
         bar.finish();
-        let mut notices = Notices::default();
         passed_by(&found, &mut notices);
         context.notices(notices);
         Ok((looked, not_read(&found)))

@@ -20,7 +20,7 @@ use super::since::since;
 use super::table::{Aligned, Table};
 use super::{Context, flush, json_line, put};
 use crate::batch::{
-    self, BadLines, Contents, Found, Job, Limits, Over, PassedBy, Session, Sessions,
+    self, BadLines, Contents, Filter, Found, Job, Limits, Over, PassedBy, Session, Sessions,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
@@ -43,6 +43,12 @@ pub(super) struct SessionsCommand {
     /// Only those written since: 7d, 24h, 2026-11-01
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<SystemTime>,
+    /// Only those written before: 7d, 24h, 2026-11-01
+    #[arg(long, value_name = "TIME", value_parser = since)]
+    until: Option<SystemTime>,
+    /// Only those of projects whose folder or its name matches: app, '*/code/*'
+    #[arg(long, value_name = "GLOB")]
+    project: Option<String>,
     /// All of them; without it, the newest 20
     #[arg(long)]
     all: bool,
@@ -74,7 +80,12 @@ impl SessionsCommand {
         let mut sessions = batch::sessions(&surroundings(), self.agent.format()?);
         let ids = short_ids(&sessions.list);
         let since = self.since.unwrap_or(SystemTime::UNIX_EPOCH);
-        sessions.list.retain(|session| session.modified >= since);
+        let until = self.until;
+        let is_then = |at: SystemTime| at >= since && until.is_none_or(|until| at < until);
+        let project = Filter::new(None, None, self.project.as_deref())?;
+        sessions
+            .list
+            .retain(|session| is_then(session.modified) && project.takes(&session.path));
         let shown = if self.all { sessions.list.len() } else { SHOWN };
         let more = sessions.list.len().saturating_sub(shown);
         sessions.list.truncate(shown);

@@ -6,8 +6,9 @@ use clap::Args;
 
 use super::limits::INPUT;
 use super::since::since;
-use crate::batch::{Exclude, Filter};
+use crate::batch::{Exclude, Filter, Found};
 use crate::error::Result;
+use crate::outcome::{NoticeLevel, Notices, path_text};
 
 /// What is left out of folders.
 #[derive(Debug, Args)]
@@ -46,5 +47,14 @@ pub(super) struct FilterArgs {
 impl FilterArgs {
     pub(super) fn filter(&self) -> Result<Filter> {
         Filter::new(self.since, self.until, self.project.as_deref())
+    }
+
+    /// Leaves out of `found` what is not meant, and says what a filter does not concern.
+    pub(super) fn apply(filter: &Filter, found: &mut Found, notices: &mut Notices) {
+        for path in filter.apply(found) {
+            let message = "named, so --since, --until and --project do not concern it";
+            let place = (&*path_text(&path), None);
+            notices.add(NoticeLevel::Note, "filter_unused", message, None, place);
+        }
     }
 }

@@ -282,6 +282,11 @@ fn projects_are_those_that_sessions_shows() {
         read(&place, &["late", "--project", "app"]),
         ["late/late.jsonl"]
     );
+    let named = "in/app.jsonl: named, so --since, --until and --project do not concern it";
+    for command in ["stats", "compact -n"] {
+        let args = format!("{command} in/app.jsonl --project web");
+        place.run(&args).exits(0).says(&[named]);
+    }
     let ran = place
         .run("replay in --project web")
         .exits(0)

@@ -121,6 +121,9 @@ fn sessions_are_listed_the_newest_first() {
         all[..2]
     );
     assert_eq!(listed(&place, "sessions --json --agent codex"), all[1..2]);
+    assert_eq!(listed(&place, "sessions --json --until 2d"), all[2..]);
+    assert_eq!(listed(&place, "sessions --json --project nowhere"), []);
+    assert!(!listed(&place, "sessions --json --project *").is_empty());
     assert_eq!(
         listed(&place, "sessions --json --since 2020-01-01 --agent pi"),
         all[2..]
