@@ -40,6 +40,8 @@ impl Repository {
         }
         fs::create_dir(repository.path("sessions")).unwrap();
         fs::write(repository.path("sessions/a.jsonl"), session()).unwrap();
+        fs::create_dir(repository.path("shared")).unwrap();
+        fs::write(repository.path("shared/house.toml"), "extends = \"auto\"\n").unwrap();
         repository.policy(5);
         for words in [
             "init -q -b main",
@@ -63,7 +65,7 @@ impl Repository {
 
     /// The policy file, which keeps this many results.
     fn policy(&self, keep: usize) {
-        let text = format!("extends = \"auto\"\n\n[clear]\nkeep = {keep}\n");
+        let text = format!("extends = \"shared/house.toml\"\n\n[clear]\nkeep = {keep}\n");
         fs::write(self.path("policy.toml"), text).unwrap();
     }
 
@@ -108,7 +110,7 @@ fn the_action_compares_a_change_of_policy_with_its_base() {
     for part in ["### ctxpack replay", "### ctxpack eval"] {
         let part = comment.split(part).nth(1).unwrap();
         // A row a policy.
-        for name in ["base", "policy"] {
+        for name in ["base-branch", "policy"] {
             assert!(
                 part.contains(&format!("\n| <code>{name}</code> |")),
                 "{comment}"
