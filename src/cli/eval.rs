@@ -20,6 +20,9 @@ use crate::eval::{Baseline, Candidate, Evaluator, Kind, Metric};
 use crate::policy::{self, Effective, Setting};
 use crate::report::{Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table};
 
+/// Where sessions are cut, in percent of their tokens.
+pub(super) const CUTS: [f64; 4] = [35.0, 50.0, 65.0, 80.0];
+
 /// Measure how much of what the agent needed next each policy keeps.
 ///
 /// Cuts recorded sessions, compacts what comes before each cut to a budget, and checks how much of what the session needs after
@@ -39,7 +42,7 @@ pub(super) struct Eval {
     #[arg(long = "budget", value_name = "P", value_delimiter = ',', default_values_t = [5.0, 10.0, 20.0], value_parser = percent)]
     budgets: Vec<f64>,
     /// Where to cut sessions, in percent of their tokens
-    #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = [35.0, 50.0, 65.0, 80.0], value_parser = percent)]
+    #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
     /// Leave out the baselines: sliding window, head and tail, masking
     #[arg(long)]

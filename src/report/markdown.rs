@@ -79,7 +79,7 @@ fn write_row(
 }
 
 /// The end of every Markdown report, by which it is known.
-pub(crate) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Result<()> {
     let names: Vec<String> = policies
         .iter()
         .map(|policy| quoted(&policy.name, NAME_MAX))

@@ -42,7 +42,7 @@ pub use diff::{
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
 #[cfg(feature = "cli")]
-pub(crate) use markdown::{quoted, write_foot};
+pub(crate) use markdown::quoted;
 pub use replay::{Detail, Replays, write_replay_table};
 use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};

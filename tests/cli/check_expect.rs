@@ -122,11 +122,8 @@ fn the_need_of_a_session_is_that_of_eval() {
         .exits(0)
         .text();
     let eval: serde_json::Value = serde_json::from_str(&eval).unwrap();
-    let scores = &eval["totals"]["scores"][0];
-    let need = scores["need"]
-        .as_f64()
-        .or(scores["scores"]["need"].as_f64());
-    assert_eq!(format!("{:.1}", need.unwrap()), got, "{eval:#}");
+    let need = eval["totals"]["scores"][0]["need"].as_f64().unwrap();
+    assert_eq!(format!("{need:.1}"), got, "{eval:#}");
 }
 
 #[test]

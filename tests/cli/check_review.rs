@@ -125,3 +125,58 @@ fn a_report_is_written_by_its_ending() {
             .says(&["hint: use one of .json, .jsonl, .csv, .md, .xml"]);
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn no_name_steers_a_terminal_or_breaks_a_format() {
+    let hostile = "x\u{1b}[2J\u{9b}2J\u{202e}\u{ffff}";
+    let place = Place::new();
+    place.write(&format!("fixtures/{hostile}/input.jsonl"), sample().0);
+    for format in ["full", "concise", "json", "junit", "github"] {
+        let text = place
+            .run(&format!("check --output-format {format}"))
+            .exits(1)
+            .text();
+        assert!(
+            !text.contains(['\u{1b}', '\u{9b}', '\u{202e}']),
+            "{format}: {text:?}"
+        );
+        if format == "junit" {
+            assert!(text.contains("202e}\\u{ffff}"), "{text}");
+        }
+        if format == "json" {
+            let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(json["cases"][0]["case"], format!("fixtures/{hostile}"));
+        }
+    }
+    place
+        .run("check -q --report r.jsonl --report r.json")
+        .exits(1);
+    for name in ["r.jsonl", "r.json"] {
+        let text = place.text(name);
+        assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{text:?}");
+    }
+}
+
+#[test]
+fn a_report_says_under_which_policies_the_cases_ran() {
+    let place = differing();
+    let foot = || {
+        place.run("check -q --report r.md").exits(1);
+        let text = place.text("r.md");
+        text.lines().last().unwrap().to_owned()
+    };
+    assert!(
+        foot().ends_with(", policy: <code>auto</code>"),
+        "{}",
+        foot()
+    );
+    place.write("fixtures/case/policy.toml", "[clear]\nkeep = 4\n");
+    assert!(foot().ends_with(", policy: each case's own"), "{}", foot());
+    place.write("fixtures/case2/input.jsonl", sample().0);
+    assert!(
+        foot().ends_with(", policy: <code>auto</code>; 1 case has its own"),
+        "{}",
+        foot()
+    );
+}

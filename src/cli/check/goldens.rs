@@ -89,12 +89,6 @@ pub(super) fn essence(stats: &Value) -> Value {
         .into_iter()
         .flatten()
         .map(|source| {
-            let pick = |value: &Value, keys: &[&str]| -> Value {
-                keys.iter()
-                    .map(|key| ((*key).to_owned(), value[*key].clone()))
-                    .collect::<Map<_, _>>()
-                    .into()
-            };
             let actions = source["actions"].as_array().into_iter().flatten();
             let actions: Vec<Value> = actions
                 .map(|action| {

@@ -9,7 +9,7 @@ use super::expect::{Expect, Expectation, Figure, What};
 use super::limit::{Limit, Unit};
 use crate::artifacts::Replies;
 use crate::batch::{each_transcript, eval_bytes};
-use crate::cli::eval::measured;
+use crate::cli::eval::{CUTS, measured};
 use crate::cli::replay::asking_nobody;
 use crate::diff::{Differ, Fate, Source, plain};
 use crate::error::Result;
@@ -25,8 +25,6 @@ use crate::verify::Severity;
 
 /// So many characters of an expected text are shown.
 const SHOWN: usize = 60;
-/// Where sessions are cut for `need`, in percent of their tokens: as `eval` does.
-const CUTS: [f64; 4] = [35.0, 50.0, 65.0, 80.0];
 
 /// What is expected of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::cli::check::cases::Part;
 use crate::cli::check::verdict::{Checked, Verdict};
 use crate::outcome::path_text;
+use crate::text::printable;
 
 impl Checked {
     /// Errors are the writer's.
@@ -35,11 +36,13 @@ impl Checked {
     }
 }
 
-/// The text of a workflow command.
+/// The text of a workflow command: lines, without what would steer the reader of a log.
 fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
+    let lines: Vec<String> = text
+        .split('\n')
+        .map(|line| printable(line).replace('%', "%25"))
+        .collect();
+    lines.join("%0A")
 }
 
 /// A property of one.
@@ -53,7 +56,11 @@ mod tests {
 
     #[test]
     fn what_means_something_to_github_is_escaped() {
-        assert_eq!(data("50%\r\n:,"), "50%25%0D%0A:,");
+        assert_eq!(data("50%\r\n:,"), "50%25 %0A:,");
+        assert_eq!(
+            data("\u{1b}[2J\u{9b}2J\u{202e}"),
+            "\\u{1b}[2J\\u{9b}2J\\u{202e}"
+        );
         assert_eq!(property("a%b:c,d\n"), "a%25b%3Ac%2Cd%0A");
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::cli::check::cases::Case;
 use crate::cli::check::verdict::{Checked, Verdict};
 use crate::outcome::path_text;
+use crate::text::PrintableJson;
 
 /// It rises when a key changes its meaning or goes.
 const SCHEMA_VERSION: u32 = 1;
@@ -14,7 +15,8 @@ const SCHEMA_VERSION: u32 = 1;
 impl Checked {
     /// Errors are the writer's.
     pub(super) fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{:#}", self.json())
+        serde_json::to_writer_pretty(PrintableJson(&mut *out), &self.json())?;
+        writeln!(out)
     }
 
     /// All of it but the cases, on one line.

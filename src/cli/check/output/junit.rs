@@ -58,6 +58,9 @@ fn xml(text: &str) -> String {
         .split('\n')
         .map(|line| {
             printable(line)
+                // The only ones that a text can hold and XML cannot, besides controls.
+                .replace('\u{fffe}', "\\u{fffe}")
+                .replace('\u{ffff}', "\\u{ffff}")
                 .replace('&', "&amp;")
                 .replace('<', "&lt;")
                 .replace('>', "&gt;")

@@ -78,23 +78,25 @@ impl Checked {
         if listing == Listing::Bare {
             return Ok(());
         }
+        writeln!(out, "{}", self.counted())?;
+        let policy = format!("{} ({})", printable(&self.policy.name), self.policy.hash);
+        writeln!(out, "policy: {}", self.under(policy))
+    }
+
+    /// How many cases there are of each verdict.
+    fn counted(&self) -> String {
         let [same, updated, differ, failed] = self.numbers();
-        writeln!(
-            out,
-            "{}: {same} as expected, {updated} updated, {differ} differ, {failed} failed",
-            count(self.cases.len() as u64, "case")
-        )?;
-        let (policy, all) = (&self.policy, self.cases.len() as u64);
-        let policy = format!("{} ({})", printable(&policy.name), policy.hash);
+        let cases = count(self.cases.len() as u64, "case");
+        format!("{cases}: {same} as expected, {updated} updated, {differ} differ, {failed} failed")
+    }
+
+    /// Under which policies they ran, where `policy` is the one in effect.
+    fn under(&self, policy: String) -> String {
         match self.own {
-            0 => writeln!(out, "policy: {policy}"),
-            own if own == all => writeln!(out, "policy: each case's own"),
-            1 => writeln!(out, "policy: {policy}; 1 case has its own"),
-            own => writeln!(
-                out,
-                "policy: {policy}; {} have their own",
-                count(own, "case")
-            ),
+            0 => policy,
+            own if own == self.cases.len() as u64 => "each case's own".to_owned(),
+            1 => format!("{policy}; 1 case has its own"),
+            own => format!("{policy}; {} have their own", count(own, "case")),
         }
     }
 }

@@ -6,16 +6,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::json::entry;
-use crate::cli::Context;
 use crate::cli::check::verdict::{Checked, Verdict};
 use crate::cli::reports::{Planned, ReportArgs, write_all};
+use crate::cli::{Context, json_line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
-use crate::report::{Render, ReportFormat, csv_text, quoted, write_foot};
+use crate::report::{Render, ReportFormat, csv_text, quoted};
 use crate::store::atomic::{Existing, Mode, write};
 use crate::store::folder::Durability;
 use crate::store::{Missing, Spot, read_regular};
-use crate::text::{count, printable};
+use crate::text::printable;
 
 /// How every report in XML of ours begins.
 const XML_BEGINS: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ";
@@ -114,9 +114,9 @@ impl Render for Checked {
             ReportFormat::Json => self.write_json(out),
             ReportFormat::Jsonl => {
                 for (case, verdict) in &self.cases {
-                    writeln!(out, "{}", entry(case, verdict))?;
+                    writeln!(out, "{}", json_line(&entry(case, verdict)))?;
                 }
-                writeln!(out, "{}", self.head())
+                writeln!(out, "{}", json_line(&self.head()))
             }
             ReportFormat::Csv(_) => self.csv(out),
             // There is no page: it was refused before the work.
@@ -137,12 +137,7 @@ impl Checked {
     }
 
     fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        let [same, updated, differ, failed] = self.numbers();
-        let cases = count(self.cases.len() as u64, "case");
-        writeln!(
-            out,
-            "**ctxpack check**: {cases}: {same} as expected, {updated} updated, {differ} differ, {failed} failed"
-        )?;
+        writeln!(out, "**ctxpack check**: {}", self.counted())?;
         let is_listed = |verdict: &Verdict| !matches!(verdict, Verdict::Same);
         let mut listed = self
             .cases
@@ -158,7 +153,9 @@ impl Checked {
                 [path_text(case.path()), message].map(|text| quoted(&text, NAME_MAX));
             writeln!(out, "| {case} | {status} | {message} |")?;
         }
-        write_foot(std::slice::from_ref(&self.policy), out)
+        let policy = self.under(quoted(&self.policy.name, NAME_MAX));
+        let version = env!("CARGO_PKG_VERSION");
+        writeln!(out, "\nctxpack {version}, policy: {policy}")
     }
 }
 
