@@ -164,7 +164,7 @@ impl Compact {
             let _ = write_table(&report, depth, screen, &mut err).and_then(|()| err.flush());
         }
         let mut notices = Notices::of(report.files());
-        passed_by(&found, &mut notices);
+        passed_by(&found.passed, &mut notices);
         context.notices(notices);
         let gate = context.gates(&self.gates.closed(&report));
         let next = match report.files() {

@@ -1,6 +1,7 @@
 //! What commands have in common that look at many transcripts: which these are, how they are gone over, and what is said
 //! of those that cannot be read. Never writes anything.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
@@ -78,15 +79,15 @@ impl Reading {
             progress: &bar,
         })?;
         bar.finish();
-        passed_by(&found, &mut notices);
+        passed_by(&found.passed, &mut notices);
         context.notices(notices);
         Ok((looked, not_read(&found)))
     }
 }
 
 /// Adds what a walk left out, although nothing failed.
-pub(super) fn passed_by(found: &Found, notices: &mut Notices) {
-    for (path, why) in &found.passed {
+pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut Notices) {
+    for (path, why) in passed {
         let path = path_text(path);
         let level = match why {
             PassedBy::FolderLink | PassedBy::NoFile => NoticeLevel::Warning,

@@ -20,7 +20,7 @@ use super::since::since;
 use super::table::{Aligned, Table};
 use super::{Context, flush, json_line, put};
 use crate::batch::{
-    self, BadLines, Contents, Filter, Found, Job, Limits, Over, PassedBy, Session, Sessions,
+    self, BadLines, Contents, Filter, Job, Limits, Over, PassedBy, Session, Sessions,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Notices, path_text};
@@ -155,15 +155,8 @@ fn say(
         context.error(&error);
         code = 3;
     }
-    let passed = passed.into_iter().collect();
     let mut notices = Notices::default();
-    passed_by(
-        &Found {
-            passed,
-            ..Found::default()
-        },
-        &mut notices,
-    );
+    passed_by(&passed.into_iter().collect(), &mut notices);
     context.notices(notices);
     code
 }

@@ -151,7 +151,7 @@ impl Undo {
                 .notices
                 .add(NoticeLevel::Warning, "foreign_store", message, None, place);
         }
-        passed_by(&found, &mut tally.notices);
+        passed_by(&found.passed, &mut tally.notices);
         context.notices(tally.notices);
         if found.sources.iter().any(is_walked) && context.voice > Voice::Quiet {
             let restored = match tally.restored {

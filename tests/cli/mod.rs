@@ -11,6 +11,7 @@ mod bytes;
 mod check;
 mod check_expect;
 mod check_review;
+mod check_search;
 mod config;
 #[cfg(unix)]
 mod controls;

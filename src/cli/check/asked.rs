@@ -10,10 +10,10 @@ const MOST: u64 = 1 << 20;
 
 /// What its `expect.toml` says, if there is one.
 pub(super) fn expectations(case: &Case) -> Result<Option<Expect>> {
-    let path = case.file(Part::Expect);
-    if !path.exists() {
+    if !case.has(Part::Expect) {
         return Ok(None);
     }
+    let path = case.file(Part::Expect);
     let text = String::from_utf8(read_regular(&path, MOST)?)
         .map_err(|_| Error::new(ErrorKind::Config, "not Unicode text").at(&path))?;
     let expect = Expect::parse(&text, &path)?;
@@ -34,7 +34,7 @@ pub(super) fn command(case: &Case, expect: Option<&Expect>) -> Result<CaseComman
         (CaseCommand::Stats, Part::Counts),
     ];
     let said = expect.and_then(|expect| Some((expect.command?, Part::Expect)));
-    let there = of.into_iter().filter(|(_, part)| case.file(*part).exists());
+    let there = of.into_iter().filter(|(_, part)| case.has(*part));
     let mut asked = said.into_iter().chain(there);
     let (command, first) = asked
         .next()

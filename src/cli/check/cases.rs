@@ -1,14 +1,10 @@
-//! Which cases there are: folders with an `input.jsonl`, and pairs of `NAME.jsonl` and `NAME.expected.jsonl`.
+//! What a case is, and where its files are: in a folder with an `input.jsonl`, or beside `NAME.jsonl` with names that begin alike.
 //!
-//! Reads names alone. What belongs to a case but lacks its other half is a case, too, so that it fails instead of being passed over.
+//! Reads no file.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
-
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::nearest;
 
 /// A case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +33,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    const ALL: [Part; 9] = [
+    pub(super) const ALL: [Part; 9] = [
         Part::Input,
         Part::Policy,
         Part::Expected,
@@ -65,7 +61,7 @@ impl Part {
     }
 
     /// Whether only a case has such a file.
-    fn is_of_a_case(self) -> bool {
+    pub(super) fn is_of_a_case(self) -> bool {
         match self {
             Part::Input
             | Part::Expected
@@ -115,67 +111,32 @@ impl Case {
             Part::Expect,
             Part::Stats,
         ];
-        let files = parts.map(|part| self.file(part));
-        let there = files.into_iter().find(|file| file.exists());
-        there.unwrap_or_else(|| self.file(Part::Expected))
+        let there = parts.into_iter().find(|part| self.has(*part));
+        self.file(there.unwrap_or(Part::Expected))
     }
 
-    /// What makes it check less than it seems to: no input, or files that mean nothing.
-    pub(super) fn gaps(&self) -> Result<Vec<String>> {
-        let mut gaps = Vec::new();
-        let input = self.file(Part::Input);
-        if !input.exists() {
-            let name = input.file_name().unwrap_or_default().to_string_lossy();
-            gaps.push(format!(
-                "{name} is missing, so that nothing is checked: put it back, or remove what is expected of it"
-            ));
-        }
-        let folder = match self {
-            Case::Folder(folder) => folder,
-            Case::Pair(base) => match base.parent() {
-                Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-                Some(folder) => folder,
-                None => return Ok(gaps),
-            },
-        };
-        let entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, "read", e))?;
-        let names = entries.flatten().map(|entry| entry.file_name());
-        let names: BTreeSet<String> = names
-            .map(|name| name.to_string_lossy().into_owned())
-            .collect();
-        let known = Part::ALL.map(Part::name);
-        let base = match self {
-            Case::Folder(_) => None,
-            Case::Pair(base) => base.file_name(),
-        };
-        let base = base.map(|base| format!("{}.", base.to_string_lossy()));
-        for name in &names {
-            // What belongs to a pair begins as it does; another name may be another input.
-            let part = match &base {
-                None => Some(name.as_str()).filter(|name| is_unknown(name, &known)),
-                Some(base) => name.strip_prefix(base.as_str()).filter(|part| {
-                    part.starts_with("expect") && is_data(part) && !known.contains(part)
-                }),
-            };
-            let Some(part) = part else { continue };
-            let begin = base.as_deref().unwrap_or_default();
-            let hint = nearest(part, known).map_or(String::new(), |near| {
-                format!("; did you mean {begin}{near}?")
-            });
-            gaps.push(format!("{name} is no file of a case{hint}"));
-        }
-        Ok(gaps)
+    /// Whether there is something in the place of a file of it; a link that leads nowhere is.
+    pub(super) fn has(&self, part: Part) -> bool {
+        self.file(part).symlink_metadata().is_ok()
     }
-}
 
-/// Notes may be beside a case, data and policies of unknown meaning may not. Files of pairs are cases of their own.
-fn is_unknown(name: &str, known: &[&str]) -> bool {
-    is_data(name) && !name.starts_with('.') && !known.contains(&name) && pair(name).is_none()
-}
-
-fn is_data(name: &str) -> bool {
-    let mut endings = [".json", ".jsonl", ".toml"].iter();
-    endings.any(|ending| name.ends_with(ending))
+    /// Fails if a file of it is a link: a case may have come with somebody else's folder, and no file outside is to be read.
+    pub(super) fn is_of_plain_files(&self) -> Result<()> {
+        let files = Part::ALL.map(|part| self.file(part));
+        let is_link = |file: &PathBuf| {
+            let seen = file.symlink_metadata();
+            seen.is_ok_and(|seen| seen.is_symlink())
+        };
+        match files.into_iter().find(is_link) {
+            None => Ok(()),
+            Some(file) => {
+                let message = "a link, and files of cases are not read through links";
+                Err(Error::new(ErrorKind::Io, message)
+                    .at(file)
+                    .hint("put what it leads to in its place"))
+            }
+        }
+    }
 }
 
 /// `a/b` → `a/b.jsonl`
@@ -184,73 +145,4 @@ fn with_ending(base: &Path, ending: &str) -> PathBuf {
     name.push(".");
     name.push(ending);
     base.with_file_name(name)
-}
-
-/// `x.expected.jsonl` → `x`
-fn pair(name: &str) -> Option<&str> {
-    let parts = [
-        Part::Expected,
-        Part::Stats,
-        Part::Replay,
-        Part::Counts,
-        Part::Expect,
-    ];
-    let parts = parts.into_iter();
-    let bases = parts.filter_map(|part| name.strip_suffix(part.name())?.strip_suffix('.'));
-    bases.into_iter().find(|base| !base.is_empty())
-}
-
-/// Whether a folder without a case is an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Empty {
-    /// It is one.
-    Refuse,
-    /// It is not.
-    Allow,
-}
-
-/// The cases below `dir`, sorted.
-pub(super) fn cases_below(dir: &Path, empty: Empty) -> Result<Vec<Case>> {
-    if !dir.exists() {
-        return Err(Error::new(ErrorKind::NotFound, "no such folder")
-            .at(dir)
-            .hint("a case is a folder with an input.jsonl"));
-    }
-    let walker = WalkBuilder::new(dir).standard_filters(false).build();
-    let mut cases = BTreeSet::new();
-    let mut inputs = Vec::new();
-    for entry in walker {
-        let entry = entry.map_err(|e| {
-            Error::new(ErrorKind::Io, format!("cannot search this folder: {e}")).at(dir)
-        })?;
-        let (name, folder) = (entry.file_name().to_string_lossy(), entry.path().parent());
-        let Some(folder) = folder.filter(|_| entry.depth() > 0) else {
-            continue;
-        };
-        let mut parts = Part::ALL.into_iter().filter(|part| part.is_of_a_case());
-        if parts.any(|part| part.name() == name) {
-            cases.insert(Case::Folder(folder.to_owned()));
-        } else if let Some(base) = pair(&name) {
-            cases.insert(Case::Pair(folder.join(base)));
-        } else if let Some(base) = name
-            .strip_suffix(".jsonl")
-            .filter(|_| Part::Summaries.name() != name)
-        {
-            inputs.push(folder.join(base));
-        }
-    }
-    // Beside pairs, a transcript without its other half is half of one.
-    let is_of_pair = |case: &Case| matches!(case, Case::Pair(_));
-    let pairs = cases.iter().filter(|case| is_of_pair(case));
-    let folders: BTreeSet<PathBuf> = pairs
-        .filter_map(|case| Some(case.path().parent()?.to_owned()))
-        .collect();
-    let is_beside = |base: &PathBuf| base.parent().is_some_and(|folder| folders.contains(folder));
-    cases.extend(inputs.into_iter().filter(is_beside).map(Case::Pair));
-    if cases.is_empty() && empty == Empty::Refuse {
-        return Err(Error::new(ErrorKind::NoInput, "no case below this folder")
-            .at(dir)
-            .hint("a case is a folder with an input.jsonl, or NAME.jsonl with NAME.expected.jsonl; --allow-empty accepts none"));
-    }
-    Ok(cases.into_iter().collect())
 }

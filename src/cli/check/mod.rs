@@ -11,8 +11,10 @@ mod expect;
 mod goldens;
 mod limit;
 mod met;
+mod names;
 mod output;
 mod runs;
+mod search;
 mod settle;
 mod verdict;
 
@@ -22,18 +24,22 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
-use cases::{Case, Empty, Part, cases_below};
+use cases::Part;
 use difference::Detail;
+use names::Listed;
 use output::{CheckReports, Listing, OutputFormat};
 use runs::run;
+use search::{Empty, Searched, search};
 use settle::{Settling, review, update};
 use verdict::{Checked, Verdict};
 
 use super::compact::policy_ref;
 use super::config::PolicyArgs;
+use super::reading::passed_by;
 use super::reports::OUTPUT;
 use super::{Context, Voice, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
+use crate::outcome::Notices;
 
 /// Compare fixtures with their expected output.
 ///
@@ -105,12 +111,9 @@ impl Check {
             (None, true) => Settling::Review,
             (None, false) => Settling::Show,
         };
-        let mut cases = Vec::new();
-        for dir in &self.dirs {
-            cases.extend(cases_below(dir, empty)?);
-        }
-        let check = |case: Case| {
-            let verdict = match (run(&case, &chosen, detail), settling) {
+        let Searched { cases, passed } = search(&self.dirs, empty)?;
+        let check = |listed: Listed| {
+            let verdict = match (run(&listed, &chosen, detail), settling) {
                 (Ok(Verdict::Differs(difference)), Settling::Update) => update(difference),
                 (Ok(Verdict::Differs(mut difference)), Settling::Show) => {
                     difference.goldens.clear();
@@ -118,9 +121,9 @@ impl Check {
                 }
                 (verdict, _) => verdict,
             };
-            (case, verdict.unwrap_or_else(Verdict::Failed))
+            (listed.case, verdict.unwrap_or_else(Verdict::Failed))
         };
-        let has_own = |case: &&Case| case.file(Part::Policy).exists();
+        let has_own = |listed: &&Listed| listed.case.has(Part::Policy);
         let mut checked = Checked {
             policy: policy_ref(&chosen.effective),
             own: cases.iter().filter(has_own).count() as u64,
@@ -134,6 +137,9 @@ impl Check {
                 context.error(error);
             }
         }
+        let mut notices = Notices::default();
+        passed_by(&passed, &mut notices);
+        context.notices(notices);
         let listing = match context.voice {
             Voice::Quiet => Listing::Bare,
             Voice::Normal => Listing::Some,

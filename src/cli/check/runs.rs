@@ -11,6 +11,7 @@ use super::difference::{Detail, difference};
 use super::expect::{CaseCommand, Expect};
 use super::goldens::{essence, essence_of_counts, essence_of_replay, renewed, subset};
 use super::met::Compacted;
+use super::names::Listed;
 use super::verdict::{Difference, Golden, Verdict};
 use crate::batch::{compact_bytes, replay_bytes, stats_bytes};
 use crate::cli::compact::policy_ref;
@@ -51,12 +52,13 @@ struct Found {
 }
 
 /// The verdict on a case; one without a policy of its own is run under `chosen`.
-pub(super) fn run(case: &Case, chosen: &Chosen, detail: Detail) -> Result<Verdict> {
-    let gaps = case.gaps()?;
+pub(super) fn run(listed: &Listed, chosen: &Chosen, detail: Detail) -> Result<Verdict> {
+    let Listed { case, gaps } = listed;
     if !gaps.is_empty() {
         let gaps = gaps.iter().map(|gap| format!("  {}\n", printable(gap)));
         return Ok(Verdict::Differs(Difference::lasting(gaps.collect())));
     }
+    case.is_of_plain_files()?;
     let expect = expectations(case)?;
     let command = command(case, expect.as_ref())?;
     let (file, effective) = policy_of(case, chosen)?;
@@ -89,7 +91,7 @@ impl Run<'_> {
 
     /// The golden, if there is one.
     fn golden(&self, part: Part) -> Result<Option<Vec<u8>>> {
-        match self.case.file(part).exists() {
+        match self.case.has(part) {
             true => self.read(part).map(Some),
             false => Ok(None),
         }
@@ -142,7 +144,7 @@ impl Run<'_> {
             None if is_said => {}
             None => self.missing(Part::Expected, &mut found),
         }
-        let is_listed = self.case.file(Part::Stats).exists();
+        let is_listed = self.case.has(Part::Stats);
         if is_listed || !is_said {
             self.figures(Part::Stats, "stats", &stats, &essence(&stats), &mut found)?;
         }
@@ -241,10 +243,10 @@ impl Run<'_> {
 
 /// The policy of a case, and its file: its own, or else the one in effect.
 fn policy_of<'c>(case: &Case, chosen: &'c Chosen) -> Result<(Option<PathBuf>, Cow<'c, Effective>)> {
-    let file = case.file(Part::Policy);
-    if !file.exists() {
+    if !case.has(Part::Policy) {
         return Ok((chosen.file.clone(), Cow::Borrowed(&chosen.effective)));
     }
+    let file = case.file(Part::Policy);
     let resolved = policy::resolve(load_found_file(&file)?, &[]);
     let effective = resolved.map_err(|error| error.at(&file))?;
     Ok((Some(file), Cow::Owned(effective)))

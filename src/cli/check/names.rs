@@ -1,0 +1,220 @@
+//! What the names in a folder mean: files of a case, of pairs, or of nothing.
+//!
+//! PURE. What belongs to a case but lacks its other half is a case, too, so that it fails instead of being passed over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::cases::{Case, Part};
+use crate::text::{count, nearest};
+
+/// A case, and what makes it check less than it seems to: no input, or files that mean nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) case: Case,
+    pub(super) gaps: Vec<String>,
+}
+
+/// The cases in a folder in which these names are.
+pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>) -> Vec<Listed> {
+    let known = Part::ALL.map(Part::name);
+    let is_case = Part::ALL
+        .into_iter()
+        .any(|part| part.is_of_a_case() && names.contains(part.name()));
+    let is_open = |name: &&str| is_data(name) && !known.contains(name) && pair(name).is_none();
+    let open = || names.iter().map(String::as_str).filter(is_open);
+    let mut gaps = Vec::new();
+    if is_case && !names.contains(Part::Input.name()) {
+        gaps.push(missing(Part::Input.name()));
+    }
+    let mut pairs: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let halves: BTreeSet<&str> = names.iter().filter_map(|name| pair(name)).collect();
+    match (halves.is_empty(), is_case) {
+        (true, true) => gaps.extend(open().map(|name| strange("", name))),
+        (true, false) => gaps.extend(alone(open().filter(|name| stem(name).is_some()))),
+        (false, _) => {
+            let bases = bases(halves, open().filter_map(stem).collect());
+            for base in &bases {
+                let input = format!("{base}.jsonl");
+                let gap = (!names.contains(&input)).then(|| missing(&input));
+                pairs.insert(base, gap.into_iter().collect());
+            }
+            let is_input = |name| stem(name).is_some_and(|stem| bases.contains(stem));
+            for name in open().filter(|name| !is_input(name)) {
+                match owned(name, &bases) {
+                    Some((_, part)) if part == Part::Policy.name() => {}
+                    Some((base, part)) => {
+                        let gaps = pairs.entry(base).or_default();
+                        gaps.push(strange(&name[..=base.len()], part));
+                    }
+                    None if is_case => gaps.push(strange("", name)),
+                    None if name.ends_with(".policy.toml") => {
+                        gaps.push(format!("{name} is the policy of no pair"));
+                    }
+                    // What is in a folder of somebody's transcripts may have nothing to do with cases.
+                    None => {}
+                }
+            }
+            if !is_case && names.contains(Part::Policy.name()) {
+                let message = "policy.toml is no file of a pair: call it NAME.policy.toml";
+                gaps.push(message.to_owned());
+            }
+        }
+    }
+    let of_folder = (is_case || !gaps.is_empty()).then(|| Listed {
+        case: Case::Folder(folder.to_owned()),
+        gaps,
+    });
+    let of_pairs = pairs.into_iter().map(|(base, gaps)| Listed {
+        case: Case::Pair(folder.join(base)),
+        gaps,
+    });
+    of_folder.into_iter().chain(of_pairs).collect()
+}
+
+/// The names of pairs, where `halves` have something expected of them, and `inputs` are transcripts.
+fn bases<'n>(halves: BTreeSet<&'n str>, inputs: Vec<&'n str>) -> BTreeSet<&'n str> {
+    // Beside pairs, a transcript without its other half is half of one, too, unless it was to be the golden of another.
+    let all: BTreeSet<&str> = halves.iter().chain(&inputs).copied().collect();
+    let is_golden = |input: &&&str| {
+        let owner = owned(input, &all);
+        owner.is_some_and(|(_, part)| part.starts_with("expect"))
+    };
+    let goldens = inputs.iter().filter(is_golden).copied();
+    let goldens: BTreeSet<&str> = goldens.filter(|base| !halves.contains(base)).collect();
+    all.difference(&goldens).copied().collect()
+}
+
+fn missing(input: &str) -> String {
+    format!(
+        "{input} is missing, so that nothing is checked: put it back, or remove what is expected of it"
+    )
+}
+
+/// That `begin` with `part` is no file of a case.
+fn strange(begin: &str, part: &str) -> String {
+    let near = nearest(part, Part::ALL.map(Part::name));
+    let hint = near.map_or(String::new(), |near| {
+        format!("; did you mean {begin}{near}?")
+    });
+    format!("{begin}{part} is no file of a case{hint}")
+}
+
+/// That transcripts belong to no case, if there are any.
+fn alone<'n>(mut transcripts: impl Iterator<Item = &'n str>) -> Option<String> {
+    let first = transcripts.next()?;
+    let others = match transcripts.count() {
+        0 => String::new(),
+        others => format!(", like {} more here,", count(others as u64, "transcript")),
+    };
+    Some(format!(
+        "{first}{others} belongs to no case: call it input.jsonl, or put beside it what is expected of it"
+    ))
+}
+
+/// Notes may be beside a case, data and policies of unknown meaning may not.
+fn is_data(name: &str) -> bool {
+    let mut endings = [".json", ".jsonl", ".toml"].iter();
+    !name.starts_with('.') && endings.any(|ending| name.ends_with(ending))
+}
+
+/// `x.jsonl` → `x`
+fn stem(name: &str) -> Option<&str> {
+    name.strip_suffix(".jsonl")
+}
+
+/// `x.expected.jsonl` → `x`
+fn pair(name: &str) -> Option<&str> {
+    let parts = Part::ALL.into_iter();
+    let goldens = parts.filter(|part| part.is_of_a_case() && *part != Part::Input);
+    let mut bases = goldens.filter_map(|part| name.strip_suffix(part.name())?.strip_suffix('.'));
+    bases.find(|base| !base.is_empty())
+}
+
+/// The longest of `bases` with which `name` begins, and what comes after its dot.
+fn owned<'b>(name: &'b str, bases: &BTreeSet<&str>) -> Option<(&'b str, &'b str)> {
+    let dots = name.rmatch_indices('.').map(|(at, _)| at);
+    let mut splits = dots.map(|at| (&name[..at], &name[at + 1..]));
+    splits.find(|(base, _)| bases.contains(base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `case: gap; gap`, of a folder `f` with these names.
+    fn listed(names: &str) -> Vec<String> {
+        let names = names.split_whitespace().map(str::to_owned).collect();
+        let cases = cases_in(Path::new("f"), &names).into_iter();
+        cases
+            .map(|Listed { case, gaps }| format!("{}: {}", case.path().display(), gaps.join("; ")))
+            .collect()
+    }
+
+    #[test]
+    fn folders_and_pairs_are_cases() {
+        assert_eq!(
+            listed("input.jsonl policy.toml store notes.md .x.json"),
+            ["f: "]
+        );
+        assert_eq!(
+            listed(
+                "a.jsonl a.expect.toml a.policy.toml b.c.jsonl b.c.expected.jsonl summaries.jsonl ctxpack.toml"
+            ),
+            ["f/a: ", "f/b.c: "]
+        );
+        assert_eq!(
+            listed("policy.toml base.toml summaries.jsonl notes.md"),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn what_means_nothing_beside_pairs_is_a_gap() {
+        let pair = "a.jsonl a.expected.jsonl";
+        for (others, gaps) in [
+            (
+                "a.polcy.toml",
+                "f/a: a.polcy.toml is no file of a case; did you mean a.policy.toml?",
+            ),
+            (
+                "a.expectd.jsonl",
+                "f/a: a.expectd.jsonl is no file of a case; did you mean a.expected.jsonl?",
+            ),
+            (
+                "policy.toml",
+                "f: policy.toml is no file of a pair: call it NAME.policy.toml",
+            ),
+            ("b.policy.toml", "f: b.policy.toml is the policy of no pair"),
+        ] {
+            let listed = listed(&format!("{pair} {others}"));
+            assert!(listed.contains(&gaps.to_owned()), "{others}: {listed:?}");
+            assert_eq!(
+                listed.len(),
+                1 + usize::from(gaps.starts_with("f:")),
+                "{listed:?}"
+            );
+        }
+        // It is the whole name of a pair, too.
+        assert_eq!(
+            listed(&format!(
+                "{pair} a.expect.x.jsonl a.expect.x.expected.jsonl"
+            )),
+            ["f/a: ", "f/a.expect.x: "]
+        );
+    }
+
+    #[test]
+    fn a_transcript_alone_is_a_gap() {
+        let says =
+            "belongs to no case: call it input.jsonl, or put beside it what is expected of it";
+        assert_eq!(
+            listed("session.jsonl policy.toml"),
+            [format!("f: session.jsonl {says}")]
+        );
+        assert_eq!(
+            listed("a.jsonl b.jsonl c.jsonl"),
+            [format!("f: a.jsonl, like 2 transcripts more here, {says}")]
+        );
+    }
+}
