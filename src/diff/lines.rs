@@ -1,6 +1,11 @@
-//! A unified diff of two texts, line by line, of bounded cost.
+//! What differs between two texts, line by line, of bounded cost.
+
+use std::ops::Range;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
+
+use super::align::Alignment;
+use super::side::hash;
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 2;
@@ -59,6 +64,17 @@ pub fn unified(old: &str, new: &str) -> Vec<String> {
         lines.push("the last line's end, or a carriage return, differs".to_owned());
     }
     lines
+}
+
+/// The lines of `old` and those of `new` that stand between lines which are the same. The time is that of a sort.
+pub fn differing(old: &[&[u8]], new: &[&[u8]]) -> Vec<[Range<usize>; 2]> {
+    let keys = |lines: &[&[u8]]| -> Vec<Option<u64>> {
+        lines.iter().map(|line| Some(hash(&[line]))).collect()
+    };
+    let mut alignment = Alignment::new(old.len(), new.len());
+    alignment.pass(&keys(old), &keys(new));
+    let gaps = alignment.gaps().into_iter();
+    gaps.map(|gap| [gap.old, gap.new]).collect()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@
 //! | `told` | what a record says |
 //! | `outside` | the lines that no model sees |
 //! | `stat` | rows added up by what became of them |
-//! | `lines` | a unified diff of two texts |
+//! | `lines` | what differs between two texts, line by line |
 //! | `compare` | two outputs of the same input |
 //! | `mask` | lines without what models read of them |
 //! | `masked` | which lines of two outputs differ by more than ids, times and links |
@@ -55,7 +55,7 @@ use align::Alignment;
 use side::{Side, hash};
 use told::Records;
 
-pub use lines::unified;
+pub use lines::{differing, unified};
 pub use masked::LineDifference;
 pub use outside::{LineCounts, LineRun};
 pub use plain::plain;

@@ -140,6 +140,74 @@ fn turns_that_are_not_there_are_not_identical() {
 }
 
 #[test]
+fn fewer_turns_than_expected_are_not_enough() {
+    // Nothing is compacted, so that each turn that is there is as it was.
+    let run = |turns: usize| {
+        expecting(&format!("[expect]\nlast_turns_identical = {turns}\n")).run("check --policy none")
+    };
+    run(2).exits(0);
+    run(3)
+        .exits(1)
+        .shows(&["last_turns_identical: expected 3, but there are only 2 turns"]);
+}
+
+#[test]
+fn nothing_holds_of_an_input_that_was_not_read() {
+    for (input, why) in [
+        ("", "an empty input"),
+        ("{\"x\": 1}\n", "an unknown format"),
+    ] {
+        let place = expecting("[expect]\nvalid = true\ngone = [\"a\"]\n");
+        place.write("fixtures/case/input.jsonl", input);
+        place.run("check").exits(1).shows(&[
+            "  expect.toml: nothing was compacted: ",
+            "status = \"unsupported\" expects that",
+        ]);
+        place.write(
+            "fixtures/case/expect.toml",
+            "[expect]\nstatus = \"unsupported\"\n",
+        );
+        assert_eq!(place.run("check").code, Some(0), "{why}");
+    }
+}
+
+#[test]
+fn texts_are_what_messages_say_in_calls_too() {
+    let line = |value: serde_json::Value| format!("{value}\n");
+    let command = "printf \"one\ntwo\"";
+    let anthropic = [
+        line(json!({"role": "user", "content": "Print it."})),
+        line(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": "a", "name": "Bash", "input": {"command": command}}]})),
+        line(
+            json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "one\r\ntwo"}]}),
+        ),
+    ];
+    let arguments = json!({"command": command}).to_string();
+    let openai = [
+        line(json!({"role": "user", "content": "Print it."})),
+        line(json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "Bash", "arguments": arguments}}]})),
+        line(json!({"role": "tool", "tool_call_id": "a", "content": "one\r\ntwo"})),
+    ];
+    for input in [anthropic.concat(), openai.concat()] {
+        let place = expecting(
+            "[expect]
+kept = [\"printf \\\"one\\ntwo\\\"\", 'printf \\\"one\\ntwo', \"one\\ntwo\", \"Print it.\"]
+gone = [\"assistant\", \"tool_result\", \"##\", \"toolu\"]
+",
+        );
+        place.write("fixtures/case/input.jsonl", &input);
+        place.run("check").exits(0);
+        place.write(
+            "fixtures/case/expect.toml",
+            "[expect]\ngone = [\"printf \\\"one\\ntwo\\\"\"]\n",
+        );
+        place.run("check").exits(1).shows(&["is still there"]);
+    }
+}
+
+#[test]
 fn an_expectation_that_means_nothing_is_an_error() {
     for (text, says) in [
         (
@@ -152,8 +220,25 @@ fn an_expectation_that_means_nothing_is_an_error() {
             "command = \"replay\"\n[expect]\nvalid = true\n",
             "expect.toml:3: [expect] is about compactions alone",
         ),
+        (
+            "[expect]\nvalid = true\nbudget = 20\n",
+            "expect.toml:3: budget without need is about nothing\nhint: ",
+        ),
+        (
+            "[expect]\nneed = 101\n",
+            "expect.toml:2: need takes a percentage from 0 to 100",
+        ),
     ] {
         expecting(text).run("check").exits(3).says(&[says]);
+    }
+    // The golden asks for another command, too.
+    for golden in ["expected.counts.json", "expected.replay.json"] {
+        let place = expecting("[expect]\nvalid = true\n");
+        place.write(&format!("fixtures/case/{golden}"), "{}");
+        place
+            .run("check")
+            .exits(3)
+            .says(&["expect.toml:2: [expect] is about compactions alone"]);
     }
 }
 

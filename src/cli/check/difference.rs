@@ -1,16 +1,19 @@
 //! How an output differs from what was expected, message by message.
 
-use similar::{ChangeTag, TextDiff};
-
-use crate::diff::{Differ, Fate, Source};
+use crate::diff::{Differ, Fate, Source, differing};
 use crate::error::Result;
 use crate::format::{Detected, Detector, Layout, Warnings};
 use crate::outcome::ConversationOutcome;
 use crate::policy::Policy;
 use crate::report::{Screen, write_differences};
 use crate::scan::lines;
-use crate::text::{printable, thousands};
+use crate::text::{count, printable, thousands};
 use crate::transcript::{ConversationId, Transcript};
+
+/// So many lines that differ are shown.
+const MOST_LINES: usize = 40;
+/// The characters that end a line.
+const EOL: [char; 2] = ['\n', '\r'];
 
 /// How much is said of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,49 +91,65 @@ fn detected(bytes: &[u8]) -> Detected {
     detector.decide()
 }
 
-/// Lines that differ, each cut around the first character that does.
+/// Lines that differ, each cut around the first character that does; so many of them as somebody reads.
 fn by_line(expected: &[u8], output: &[u8]) -> String {
-    let (old, new) = (
-        String::from_utf8_lossy(expected),
-        String::from_utf8_lossy(output),
-    );
-    let (olds, news) = (Places::new(expected), Places::new(output));
-    let diff = TextDiff::from_lines(old.as_ref(), new.as_ref());
+    let [olds, news] = [expected, output].map(|bytes| -> Vec<&[u8]> {
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        lines.collect()
+    });
+    let [old_places, new_places] = [Places::new(expected), Places::new(output)];
     let mut shown = String::new();
-    let mut say = |place: String, what: &str, line: &str, at: usize| {
+    let mut say = |place: &str, what: &str, line: &str, at: usize| {
         shown.push_str(&format!("  {place}: {what} {}\n", cut(line, at)));
     };
-    // Runs of removed and added lines stand for each other in their order.
-    let mut removed: Vec<(usize, &str)> = Vec::new();
-    for change in diff.iter_all_changes() {
-        match (change.tag(), change.old_index(), change.new_index()) {
-            (ChangeTag::Delete, Some(number), _) => removed.push((number, change.value())),
-            (ChangeTag::Insert, _, Some(number)) if removed.is_empty() => {
-                say(news.name(number, 0), "not expected:", change.value(), 0);
-            }
-            (ChangeTag::Insert, _, Some(number)) => {
-                let (_, old) = removed.remove(0);
-                let new = change.value();
-                let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
+    let gaps = differing(&olds, &news);
+    // Lines in the same place stand for each other in their order.
+    let pairs = gaps.iter().flat_map(|[old, new]| {
+        let rows = 0..old.len().max(new.len());
+        rows.map(move |row| {
+            [old, new].map(|lines| Some(lines.start + row).filter(|line| *line < lines.end))
+        })
+    });
+    for pair in pairs.clone().take(MOST_LINES) {
+        match pair {
+            [Some(old), Some(new)] => {
+                let [old, line] = [olds[old], news[new]].map(String::from_utf8_lossy);
+                let same = old.chars().zip(line.chars()).take_while(|(a, b)| a == b);
                 let (at, byte) =
                     same.fold((0, 0), |(at, byte), (c, _)| (at + 1, byte + c.len_utf8()));
-                let place = news.name(number, byte);
-                say(place.clone(), "expected", old, at);
-                say(place, "     got", new, at);
+                let place = new_places.name(new, byte);
+                let [was, is] = [&old, &line].map(|line| line.trim_end_matches(EOL));
+                if was == is {
+                    say(
+                        &place,
+                        "the same text with other bytes or another end:",
+                        is,
+                        0,
+                    );
+                } else {
+                    say(&place, "expected", was, at);
+                    say(&place, "     got", is, at);
+                }
             }
-            _ => removed
-                .drain(..)
-                .for_each(|(number, line)| say(olds.name(number, 0), "missing:", line, 0)),
+            [Some(old), None] => {
+                let line = String::from_utf8_lossy(olds[old]);
+                say(&old_places.name(old, 0), "missing:", &line, 0);
+            }
+            [None, Some(new)] => {
+                let line = String::from_utf8_lossy(news[new]);
+                say(&new_places.name(new, 0), "not expected:", &line, 0);
+            }
+            [None, None] => {}
         }
     }
-    removed
-        .into_iter()
-        .for_each(|(number, line)| say(olds.name(number, 0), "missing:", line, 0));
-    if shown.is_empty() {
-        "  the bytes differ, the text does not\n".to_owned()
-    } else {
-        shown
+    match pairs.count() {
+        ..=MOST_LINES => {}
+        all => shown.push_str(&format!(
+            "  and {} more\n",
+            count((all - MOST_LINES) as u64, "line")
+        )),
     }
+    shown
 }
 
 /// Says which message stands where.
@@ -189,11 +208,38 @@ fn cut(line: &str, at: usize) -> String {
     const LENGTH: usize = 160;
     let start = at.saturating_sub(BEFORE);
     let text: String = line
-        .trim_end_matches(['\n', '\r'])
+        .trim_end_matches(EOL)
         .chars()
         .skip(start)
         .take(LENGTH)
         .collect();
     let dots = if start > 0 { "…" } else { "" };
     format!("{dots}{}", printable(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_in_the_same_place_stand_for_each_other() {
+        assert_eq!(
+            by_line(b"a\nold\nb\nc\n", b"a\nnew\nb\nd\ne\n"),
+            "  line 2: expected old\n  line 2:      got new\n  line 4: expected c\n  line 4:      got d\n  line 5: not expected: e\n"
+        );
+        assert_eq!(by_line(b"a\nb\n", b"b\n"), "  line 1: missing: a\n");
+        assert_eq!(
+            by_line(b"a\r\n", b"a\n"),
+            "  line 1: the same text with other bytes or another end: a\n"
+        );
+    }
+
+    #[test]
+    fn outputs_that_have_nothing_in_common_take_no_time_and_little_room() {
+        let text =
+            |step: usize| -> String { (0..200_000).map(|n| format!("{}\n", n * step)).collect() };
+        let shown = by_line(text(2).as_bytes(), text(3).as_bytes());
+        assert!(shown.lines().count() <= 2 * MOST_LINES + 1, "{shown}");
+        assert!(shown.ends_with(" lines more\n"), "{shown}");
+    }
 }

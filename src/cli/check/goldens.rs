@@ -52,32 +52,56 @@ pub(super) fn subset(listed: &Value, stats: &Value, path: &str, how: &mut String
     }
 }
 
-/// `listed` with the values of `stats`, and no other keys; limits stay. Entries of a list that was empty have the keys that they have in `fresh`,
-/// the expectations of a new case, so that what an update writes does not depend on what was there before.
+/// `listed` with the values of `stats`, and no other keys. A limit is what somebody meant: it stays, even where there is nothing
+/// any more that it could be on. Entries of a list that was empty have the keys that they have in `fresh`, the expectations of a
+/// new case, so that what an update writes does not depend on what was there before.
 pub(super) fn renewed(listed: &Value, stats: &Value, fresh: &Value) -> Value {
     match (listed, stats) {
         (Value::Object(listed), Value::Object(stats)) => {
             let renew = |(key, value): (&String, &Value)| {
-                let new = stats.get(key)?;
-                Some((key.clone(), renewed(value, new, &fresh[key])))
+                let new = match stats.get(key) {
+                    Some(new) => renewed(value, new, &fresh[key]),
+                    None => limits(value)?,
+                };
+                Some((key.clone(), new))
             };
             Value::Object(listed.iter().filter_map(renew).collect::<Map<_, _>>())
         }
         (Value::Array(listed), Value::Array(stats)) => match listed.last() {
             Some(last) => {
                 // Entries that are new list what the last of the old ones did.
-                let listed = listed.iter().chain(std::iter::repeat(last));
-                let entries = listed.zip(stats).enumerate();
-                entries
-                    .map(|(i, (listed, stats))| renewed(listed, stats, &fresh[i]))
-                    .collect()
+                let all = listed.iter().chain(std::iter::repeat(last));
+                let entries = all.zip(stats).enumerate();
+                let entries = entries.map(|(i, (listed, stats))| renewed(listed, stats, &fresh[i]));
+                let gone = listed.iter().skip(stats.len());
+                entries.chain(gone.filter_map(limits)).collect()
             }
             None if fresh.is_array() => fresh.clone(),
             None => stats.clone().into(),
         },
-        // A limit is what somebody meant; no result changes it.
-        (Value::String(text), Value::Number(_)) if Limit::signed(text).is_some() => listed.clone(),
-        _ => stats.clone(),
+        // It is on a number, or on one that is not there.
+        (Value::String(_), Value::String(_)) => stats.clone(),
+        _ => limits(listed).unwrap_or_else(|| stats.clone()),
+    }
+}
+
+/// The limits in what is listed, if there are any.
+fn limits(listed: &Value) -> Option<Value> {
+    match listed {
+        Value::String(text) => Limit::signed(text).map(|_| listed.clone()),
+        Value::Object(all) => {
+            let kept = all
+                .iter()
+                .filter_map(|(key, one)| Some((key.clone(), limits(one)?)));
+            let kept: Map<_, _> = kept.collect();
+            (!kept.is_empty()).then_some(Value::Object(kept))
+        }
+        // Each entry keeps its place.
+        Value::Array(all) => all
+            .iter()
+            .any(|one| limits(one).is_some())
+            .then(|| listed.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
@@ -223,6 +247,26 @@ mod tests {
         assert_eq!(
             renewed,
             json!({"tokens": "<= 9", "name": "<= 9", "kept": [2]})
+        );
+    }
+    #[test]
+    fn a_limit_stays_where_there_is_nothing_to_limit() {
+        let listed = json!({"name": "x", "summary": {"tokens": "<= 9", "source": "a"}, "files": [{"n": 1}, {"n": "> 2", "m": 3}]});
+        assert_eq!(
+            renewed(
+                &listed,
+                &json!({"name": "y", "files": [{"n": 7, "m": 1}]}),
+                &Value::Null
+            ),
+            json!({"name": "y", "summary": {"tokens": "<= 9"}, "files": [{"n": 7}, {"n": "> 2"}]})
+        );
+        assert_eq!(
+            renewed(
+                &listed,
+                &json!({"name": "y", "summary": null, "files": []}),
+                &Value::Null
+            ),
+            json!({"name": "y", "summary": {"tokens": "<= 9"}, "files": [{"n": "> 2"}]})
         );
     }
 }

@@ -78,6 +78,11 @@ impl Limit {
         (self.relation == Relation::Equal && is_within).then_some(self.number)
     }
 
+    /// Whether it can be one on a percentage of a whole; no limit is below 0.
+    pub(super) fn is_share(&self) -> bool {
+        self.number <= 100.0
+    }
+
     /// Whether `value` is within it.
     pub(super) fn holds(&self, value: f64) -> bool {
         match self.relation {

@@ -2,21 +2,21 @@
 //!
 //! Each expectation that does not hold is a line with its place in the file and what was found instead. Writes nothing.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use super::expect::{Expect, Expectation, Figure, What};
 use super::limit::{Limit, Unit};
+use super::texts::Texts;
 use crate::artifacts::Replies;
 use crate::batch::{each_transcript, eval_bytes};
 use crate::cli::eval::{CUTS, measured};
 use crate::cli::replay::asking_nobody;
-use crate::diff::{Differ, Fate, Source, plain};
+use crate::diff::{Differ, Fate, Row, Source};
 use crate::error::Result;
 use crate::eval::{Candidate, Evaluator, Metric, Totals};
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::{Detected, Detector, Warnings};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Status};
 use crate::pipeline::Part;
 use crate::policy::Effective;
 use crate::text::{count, printable, thousands};
@@ -47,10 +47,21 @@ pub(super) struct Compacted<'c> {
 impl Expect {
     /// What of this does not hold, as lines; `name` is what the file is called.
     pub(super) fn unmet(&self, name: &str, of: &Compacted<'_>) -> Result<String> {
+        let name = printable(name);
+        let is_status = |one: &Expectation| matches!(one.what, What::Status(_));
+        if let Some(why) = of.nothing().filter(|_| !self.all.iter().any(is_status)) {
+            let status = of.outcome.status;
+            return Ok(match self.all.is_empty() {
+                true => String::new(),
+                false => format!(
+                    "  {name}: nothing was compacted: {why}; status = \"{status}\" expects that\n"
+                ),
+            });
+        }
         let mut how = String::new();
         for one in &self.all {
             if let Some(found) = of.found(one, self.budget)? {
-                how.push_str(&format!("  {}:{}: {found}\n", printable(name), one.line));
+                how.push_str(&format!("  {name}:{}: {found}\n", one.line));
             }
         }
         Ok(how)
@@ -58,6 +69,20 @@ impl Expect {
 }
 
 impl Compacted<'_> {
+    /// Why there is no result of which something could hold.
+    fn nothing(&self) -> Option<String> {
+        let of = self.outcome;
+        let error = of.error.as_ref().map(|error| printable(&error.message));
+        match (of.status, error) {
+            (Status::Compacted | Status::Unchanged, _) if of.messages_before() > 0 => None,
+            (Status::Compacted | Status::Unchanged, _) => {
+                Some("the input has no message".to_owned())
+            }
+            (_, Some(error)) => Some(error.into_owned()),
+            (status, None) => Some(format!("the input is {status}")),
+        }
+    }
+
     /// What was found instead, if it does not hold.
     fn found(&self, expectation: &Expectation, budget: f64) -> Result<Option<String>> {
         let found = match &expectation.what {
@@ -77,8 +102,8 @@ impl Compacted<'_> {
                 }
             },
             What::Findings(rules) => self.findings(rules),
-            What::Kept(texts) => self.texts(texts, Reading::Still)?,
-            What::Gone(texts) => self.texts(texts, Reading::NoLonger)?,
+            What::Kept(texts) => self.texts(texts, Reading::Still),
+            What::Gone(texts) => self.texts(texts, Reading::NoLonger),
             What::Restored(paths) => self.restored(paths),
             What::LastTurnsIdentical(turns) => self.changed_turn(*turns)?,
             What::Need(limit) => self.need(limit, budget)?,
@@ -161,17 +186,9 @@ impl Compacted<'_> {
     }
 
     /// The texts that a model does not read, or still does.
-    fn texts(&self, texts: &[String], expected: Reading) -> Result<Option<String>> {
-        let mut read = String::new();
-        if let Some(source) = source(self.output) {
-            let earlier = Earlier::of(&self.effective.policy)?;
-            plain(source, &earlier, |piece| read.push_str(piece));
-        }
-        let is_read = |text: &str| {
-            // What is read is shown line by line, without what would steer a terminal.
-            let lines: Vec<Cow<'_, str>> = text.lines().map(printable).collect();
-            read.contains(&lines.join("\n"))
-        };
+    fn texts(&self, texts: &[String], expected: Reading) -> Option<String> {
+        let read = source(self.output).map(Texts::of);
+        let is_read = |text: &str| read.as_ref().is_some_and(|read| read.hold(text));
         let (wrong, what): (Vec<&String>, _) = match expected {
             Reading::Still => (
                 texts.iter().filter(|text| !is_read(text)).collect(),
@@ -186,7 +203,7 @@ impl Compacted<'_> {
             .into_iter()
             .map(|text| format!("{:?} {what}", shortened(text)))
             .collect();
-        Ok((!wrong.is_empty()).then(|| wrong.join(", ")))
+        (!wrong.is_empty()).then(|| wrong.join(", "))
     }
 
     /// The first message of the last turns that is not as it was.
@@ -198,7 +215,7 @@ impl Compacted<'_> {
         let earlier = Earlier::of(&self.effective.policy)?;
         let diff = differ.diff(old, new, &self.outcome.conversations);
         let mut changed = None;
-        let mut has_turns = false;
+        let mut most = 0;
         each_transcript(old.bytes, old.layout, |bytes, first_line, part| {
             let transcript = old.format.read(bytes, first_line, &mut Warnings::default());
             for conversation in &transcript.conversations {
@@ -208,8 +225,8 @@ impl Compacted<'_> {
                     message.typed == Typed::Yes && *origin == MessageOrigin::Session
                 });
                 let typed: Vec<usize> = typed.map(|(at, _)| at).collect();
-                has_turns |= !typed.is_empty();
-                let Some(at) = typed.get(typed.len().saturating_sub(turns)) else {
+                most = most.max(typed.len());
+                let Some(first) = typed.get(typed.len().saturating_sub(turns)) else {
                     continue;
                 };
                 // In a file of conversations, this is how a report calls each of them.
@@ -219,27 +236,34 @@ impl Compacted<'_> {
                 };
                 let rows = diff.conversations.iter().filter(|of| of.id == id);
                 let rows = rows.flat_map(|of| &of.rows);
-                let mut rows = rows.filter(|row| row.fate != Fate::Kept);
-                let first = rows.find_map(|row| {
-                    let old = row.old.filter(|old| old.message > *at as u64)?;
-                    Some((old, row.fate))
-                });
-                if let Some((place, fate)) = first {
-                    changed.get_or_insert((place, fate, id));
+                let is_before = |row: &&Row| row.old.is_none_or(|old| old.message <= *first as u64);
+                let mut rows = rows.skip_while(is_before);
+                if let Some(row) = rows.find(|row| row.fate != Fate::Kept) {
+                    changed.get_or_insert((row.old.or(row.new), row.fate, id));
                 }
             }
         });
-        Ok(match changed {
-            Some((place, fate, id)) => Some(format!(
-                "expected {turns}, but message {} of {} (line {}) is {}",
-                place.message,
-                printable(&id),
-                place.line,
-                fate.name()
-            )),
-            None if has_turns => None,
-            None => Some(format!("expected {turns}, but nobody typed anything")),
-        })
+        let found = match (changed, most) {
+            (Some((place, fate, id)), _) => {
+                let place = place.map_or(String::new(), |at| {
+                    format!(
+                        "message {} of {} (line {})",
+                        at.message,
+                        printable(&id),
+                        at.line
+                    )
+                });
+                format!("{place} is {}", fate.name())
+            }
+            (None, 0) => "nobody typed anything".to_owned(),
+            (None, most) if most < turns => format!(
+                "there {} only {}",
+                if most == 1 { "is" } else { "are" },
+                count(most as u64, "turn")
+            ),
+            (None, _) => return Ok(None),
+        };
+        Ok(Some(format!("expected {turns}, but {found}")))
     }
 
     /// How much of what was needed later is kept, as `eval` measures it.

@@ -16,6 +16,7 @@ mod output;
 mod runs;
 mod search;
 mod settle;
+mod texts;
 mod verdict;
 
 use std::io::{self, BufWriter};
@@ -114,7 +115,9 @@ impl Check {
         let Searched { cases, passed } = search(&self.dirs, empty)?;
         let check = |listed: Listed| {
             let verdict = match (run(&listed, &chosen, detail), settling) {
-                (Ok(Verdict::Differs(difference)), Settling::Update) => update(difference),
+                (Ok(Verdict::Differs(difference)), Settling::Update) => {
+                    update(&listed.case, difference)
+                }
                 (Ok(Verdict::Differs(mut difference)), Settling::Show) => {
                     difference.goldens.clear();
                     Ok(Verdict::Differs(difference))

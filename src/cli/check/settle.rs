@@ -7,12 +7,12 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 
-use super::cases::Case;
+use super::cases::{Case, Part};
 use super::verdict::{Difference, Golden, Verdict};
 use crate::batch::Stdin;
 use crate::error::Result;
 use crate::outcome::path_text;
-use crate::store::atomic::{Existing, Mode, write};
+use crate::store::atomic::{Existing, Mode, remove, write};
 use crate::store::folder::Durability;
 use crate::store::{Missing, Spot};
 use crate::text::printable;
@@ -26,10 +26,19 @@ pub(super) enum Settling {
     Review,
 }
 
-/// Writes the goldens that would make it as expected.
-pub(super) fn update(difference: Difference) -> Result<Verdict> {
+/// Writes the goldens that would make a case as expected. What an earlier review has written beside them is settled then, and goes.
+pub(super) fn update(case: &Case, difference: Difference) -> Result<Verdict> {
     for Golden { path, bytes } in &difference.goldens {
         write_plain(path, bytes)?;
+    }
+    if !difference.goldens.is_empty() {
+        for part in [Part::Expected, Part::Stats, Part::Replay, Part::Counts] {
+            let new = with_new(&case.file(part));
+            if new.symlink_metadata().is_ok_and(|seen| seen.is_file()) {
+                let spot = Spot::named(&new, Missing::Refuse)?;
+                remove(&spot, &spot.read()?)?;
+            }
+        }
     }
     if difference.beyond.is_empty() {
         return Ok(Verdict::Updated);
@@ -68,7 +77,7 @@ pub(super) fn review(cases: &mut [(Case, Verdict)], stop: &AtomicUsize) -> Resul
                     how: String::new(),
                     beyond: std::mem::take(&mut difference.beyond),
                 };
-                *verdict = update(accepted).unwrap_or_else(Verdict::Failed);
+                *verdict = update(case, accepted).unwrap_or_else(Verdict::Failed);
             }
             Answer::No => {}
             Answer::Quit => is_over = true,

@@ -104,7 +104,7 @@ impl Key {
                 "a list of texts, at least one, none of them empty"
             }
             Key::LastTurnsIdentical => "a whole number above 0",
-            Key::Need => "a percentage like \">= 60\"",
+            Key::Need => "a percentage from 0 to 100, like \">= 60\"",
         }
     }
 
@@ -140,7 +140,7 @@ impl Key {
                 let number: usize = value.as_integer()?.as_str().parse().ok()?;
                 (number > 0).then_some(What::LastTurnsIdentical(number))
             }
-            Key::Need => limit(value).map(What::Need),
+            Key::Need => limit(value).filter(Limit::is_share).map(What::Need),
         }
     }
 }

@@ -70,6 +70,7 @@ impl Expect {
             budget: BUDGET,
             all: Vec::new(),
         };
+        let mut budget_at = None;
         for (name, value) in root.into_inner() {
             let at = name.span().start;
             match (name.get_ref().as_ref(), value.get_ref()) {
@@ -81,6 +82,9 @@ impl Expect {
                 }
                 ("expect", DeValue::Table(table)) => {
                     for (name, value) in table {
+                        if name.get_ref() == "budget" {
+                            budget_at = Some(name.span().start);
+                        }
                         expect.add(name, value, &wrong)?;
                     }
                 }
@@ -92,6 +96,11 @@ impl Expect {
                     return Err(wrong(at, format!("unknown key {name:?}")).hint(hint));
                 }
             }
+        }
+        let is_need = |one: &Expectation| matches!(one.what, What::Need(_));
+        if let Some(at) = budget_at.filter(|_| !expect.all.iter().any(is_need)) {
+            return Err(wrong(at, "budget without need is about nothing".to_owned())
+                .hint("to how much of its tokens a session is compacted matters to need alone"));
         }
         // The parser sorts by name.
         expect.all.sort_by_key(|expectation| expectation.line);
@@ -185,6 +194,12 @@ mod tests {
                 "last_turns_identical takes",
             ),
             ("[expect]\nbudget = 0\n", 2, "budget takes"),
+            (
+                "[expect]\nvalid = true\nbudget = 20\n",
+                3,
+                "budget without need",
+            ),
+            ("[expect]\nneed = \">= 101\"\n", 2, "need takes"),
             (
                 "[expect]\nkept = []\n",
                 2,

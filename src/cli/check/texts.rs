@@ -1,0 +1,66 @@
+//! The texts that a model reads of a transcript, for expectations about what is there.
+//!
+//! No headings, roles, tools or ids: what describes a message is not what it says.
+
+use crate::batch::each_transcript;
+use crate::diff::Source;
+use crate::format::Warnings;
+use crate::scan::unescape;
+use crate::text::lossy;
+use crate::transcript::{Block, BlockKind, Transcript};
+
+/// What the live windows of a transcript say.
+pub(super) struct Texts(Vec<String>);
+
+impl Texts {
+    pub(super) fn of(source: Source<'_>) -> Self {
+        let mut texts = Texts(Vec::new());
+        each_transcript(source.bytes, source.layout, |bytes, first_line, _| {
+            let read = source
+                .format
+                .read(bytes, first_line, &mut Warnings::default());
+            for conversation in &read.conversations {
+                let messages = conversation.messages.iter();
+                for block in messages.flat_map(|message| conversation.blocks(message)) {
+                    texts.add(&read, read.block(*block));
+                }
+            }
+        });
+        texts
+    }
+
+    /// Whether one of them holds `text`, however the lines of both end.
+    pub(super) fn hold(&self, text: &str) -> bool {
+        let text = with_plain_ends(text.to_owned());
+        self.0.iter().any(|said| said.contains(&text))
+    }
+
+    fn add(&mut self, transcript: &Transcript<'_>, block: &Block) {
+        match block.kind {
+            BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
+                self.0
+                    .push(with_plain_ends(transcript.said(block).into_owned()));
+            }
+            // As JSON has it, and as whoever is called reads it; some formats have JSON in a string.
+            BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {
+                let content = transcript.bytes(block.line, block.content);
+                let is_string = content.starts_with(b"\"");
+                let once = unescape(content);
+                let twice = is_string.then(|| unescape(&once));
+                let all = [Some(content.into()), Some(once.clone()), twice];
+                let all = all.into_iter().flatten();
+                self.0
+                    .extend(all.map(|text| with_plain_ends(lossy(text).into_owned())));
+            }
+            // A picture's bytes say nothing to a reader.
+            BlockKind::Image | BlockKind::Document | BlockKind::Redacted | BlockKind::Other => {}
+        }
+    }
+}
+
+fn with_plain_ends(text: String) -> String {
+    match text.contains('\r') {
+        true => text.replace("\r\n", "\n"),
+        false => text,
+    }
+}
