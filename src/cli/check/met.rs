@@ -311,3 +311,34 @@ fn shortened(text: &str) -> String {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Policy, resolve};
+
+    #[test]
+    fn what_is_inserted_among_the_last_turns_changes_them() {
+        let line =
+            |role: &str, text: &str| format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n");
+        let [first, second] =
+            ["one", "two"].map(|text| line("user", text) + &line("assistant", text));
+        let added = line("assistant", "and more");
+        let input = format!("{first}{second}");
+        let changed = |output: &str| {
+            let of = Compacted {
+                input: input.as_bytes(),
+                output: output.as_bytes(),
+                outcome: &Outcome::unchanged(Path::new("input.jsonl"), 0, ""),
+                effective: &resolve(Policy::default(), &[]).unwrap(),
+                replies: &Replies::default(),
+            };
+            of.changed_turn(1).unwrap()
+        };
+        assert_eq!(changed(&input), None);
+        // Before them it is no part of them.
+        assert_eq!(changed(&format!("{first}{added}{second}")), None);
+        let says = "expected 1, but message 5 of main (line 5) is inserted";
+        assert_eq!(changed(&format!("{input}{added}")).as_deref(), Some(says));
+    }
+}
