@@ -111,6 +111,6 @@ pub(super) const CASES: [Case; 11] = [
                 site.link(&name, "/dev/zero");
             }
         },
-        told: &[(Check, "not a regular file")],
+        told: &[(Check, "files of cases are not read through links")],
     },
 ];

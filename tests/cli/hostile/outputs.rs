@@ -104,6 +104,6 @@ pub(super) const CASES: [Case; 13] = [
             std::fs::remove_file(path).unwrap();
             site.link_home("case/expected.jsonl", ".bashrc");
         },
-        told: &[(Update, LINK)],
+        told: &[(Update, "files of cases are not read through links")],
     },
 ];

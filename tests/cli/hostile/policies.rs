@@ -71,6 +71,9 @@ pub(super) const CASES: [Case; 9] = [
             );
             site.link("case/summaries.jsonl", "/dev/zero");
         },
-        told: &[(super::Check, "summaries.jsonl: not a regular file")],
+        told: &[(
+            super::Check,
+            "summaries.jsonl: a link, and files of cases are not read through links",
+        )],
     },
 ];
