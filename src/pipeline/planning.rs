@@ -14,7 +14,7 @@ use crate::plan::{
     Subject, SummaryPlan,
 };
 use crate::policy::Source;
-use crate::settle::Composer;
+use crate::settle;
 use crate::tokens::Sizes;
 use crate::transcript::{Conversation, Role};
 
@@ -250,9 +250,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         }
         let request = match policy.summary.source {
             Source::Extractive => None,
-            Source::Scripted | Source::Anthropic | Source::Openai => {
-                Composer::new(&subject).request(cut)
-            }
+            Source::Scripted | Source::Anthropic | Source::Openai => settle::request(&subject, cut),
         };
         Decided::Summary(Decision::Summarise {
             subject: Box::new(subject),
@@ -280,7 +278,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             pipeline.estimator.tokens(size)
         };
         let sizes: Vec<u64> = results.iter().map(size).collect();
-        let room = Composer::new(subject).overflow(least, &sizes)?;
+        let room = Room::beside_one_large(subject, least, &sizes)?;
         Some((results, room))
     }
 }

@@ -28,7 +28,7 @@ pub use cut::{Cut, Cutter};
 pub use due::{Due, Force, Live, broke_off, due, forced, is_over, is_skipped, may_be_due};
 pub use goal::Goal;
 pub use offload::{may_offload, offload};
-pub use outputs::{Fit, OutputCandidate, OutputPlan, Room, outputs};
+pub use outputs::{Fit, KEPT_SHARE, OutputCandidate, OutputPlan, Room, outputs};
 pub use prune::prunable;
 pub use restore::{Placeholders, PutBack, Recent, Recents, Section, recent};
 pub use results::{Candidate, Content, Limits, Place, Reason, ResultPlan, tool_named_by};

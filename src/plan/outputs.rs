@@ -2,11 +2,14 @@
 //!
 //! PURE. Results inside an assistant message are excluded; so are results that the agent itself has moved to a file.
 
-use super::Keeping;
 use super::results::{Content, Place, Results, is_persisted, may_leave};
+use super::{Cut, Keeping, Subject};
 use crate::outcome::TargetOutcome;
 use crate::policy::{Layer, Policy};
 use crate::transcript::{Block, Role, Shape, Transcript};
+
+/// The share of a cap for kept messages, in percent: beyond that, the same tokens are worth more in the summary.
+pub const KEPT_SHARE: u64 = 30;
 
 /// The results of one conversation that have to become smaller together.
 #[derive(Debug)]
@@ -56,6 +59,30 @@ pub struct Room {
     pub target: u64,
     /// The tokens that outputs may have together.
     pub tokens: u64,
+}
+
+impl Room {
+    /// The room for the newest outputs (those after the cut `least`, with the token counts `sizes`) if one of them is larger
+    /// than the target and everything else fits into it. `None` otherwise, or if there is nothing to summarise.
+    ///
+    /// If more than one output does not fit, the summary covers the outputs too, like older messages: measurements showed
+    /// that this keeps more of what is needed next than the start and end of each output.
+    pub fn beside_one_large(subject: &Subject<'_>, least: Cut, sizes: &[u64]) -> Option<Room> {
+        let goal = subject.goal?;
+        let target = goal.tokens;
+        let largest = sizes.iter().max().filter(|size| **size > target)?;
+        let total = subject.total();
+        let now = goal.content(total).unwrap_or(total);
+        let others = now.saturating_sub(*largest);
+        if others > target * (100 - KEPT_SHARE) / 100 || !subject.cutter.has_span(least) {
+            return None;
+        }
+        let all: u64 = sizes.iter().sum();
+        Some(Room {
+            target,
+            tokens: target.saturating_sub(now.saturating_sub(all)),
+        })
+    }
 }
 
 /// The results of one conversation, from the message `from` on, that may become smaller.

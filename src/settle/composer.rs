@@ -2,14 +2,14 @@
 //!
 //! The methods of [`Composer`] are in four more files: `summary.rs` decides whether there is a summary and finishes it,
 //! `draft.rs` writes drafts until one fits its budget, `words.rs` looks up which words of the user are in the result, and
-//! `room.rs` says how much room a summary leaves for large outputs.
+//! `budget.rs` has how many tokens it may have.
 
 use crate::artifacts::{Answer, SummaryArtifacts};
 use crate::plan::{Recents, Subject, SummaryRequest};
 
 /// Composes the summary of one conversation.
 #[derive(Debug, Clone, Copy)]
-pub struct Composer<'s> {
+pub(super) struct Composer<'s> {
     /// The conversation.
     pub(super) subject: &'s Subject<'s>,
     /// The live tokens of the input.
@@ -24,7 +24,7 @@ pub struct Composer<'s> {
 
 impl<'s> Composer<'s> {
     /// A composer that knows nothing but the conversation.
-    pub fn new(subject: &'s Subject<'s>) -> Self {
+    pub(super) fn new(subject: &'s Subject<'s>) -> Self {
         Composer {
             subject,
             before: subject.before,
@@ -36,7 +36,7 @@ impl<'s> Composer<'s> {
 
     /// The same composer with the artifacts that were gathered for `request`.
     #[must_use]
-    pub fn with(
+    pub(super) fn with(
         self,
         artifacts: &'s SummaryArtifacts<'s>,
         request: Option<SummaryRequest>,

@@ -4,13 +4,10 @@
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, note_of_original};
-use crate::plan::{Cut, Goal, SummaryRequest};
+use crate::plan::{Cut, Goal, KEPT_SHARE, Subject, SummaryRequest};
 use crate::policy::{Slot, Substitutions, TargetKind, UserWords};
 use crate::summarizer::extractive::{Extract, ExtractiveSummary, Row, Section, Source};
 use crate::transcript::{Role, Typed};
-
-/// The share of a cap for kept messages, in percent: beyond that, the same tokens are worth more in the summary.
-pub(super) const TAIL: u64 = 30;
 
 /// The share that kept messages may take of what the user's words leave of a cap, in percent. If the last answer alone takes
 /// more, no message is kept.
@@ -88,6 +85,14 @@ impl<'s> Extracts<'s> {
     }
 }
 
+/// The request to a model, if there is anything to summarise: which messages, in how many tokens. The first candidate with
+/// room for the size that the policy asks for; if there is none, the one with the most room.
+///
+/// Its size is what the rest of the message leaves, so a draft with an empty answer is written to find it.
+pub fn request(subject: &Subject<'_>, policy_cut: Cut) -> Option<SummaryRequest> {
+    Composer::new(subject).request(policy_cut)
+}
+
 impl Composer<'_> {
     /// The first draft that fits the budget. If none does, the last one, which gives up most; or the smallest one if the last
     /// saves nothing (a few short messages can take more tokens as a summary). A draft that saves nothing never fits, so that
@@ -127,9 +132,8 @@ impl Composer<'_> {
         )
     }
 
-    /// The request to a model, if there is anything to summarise: which messages, in how many tokens. The first candidate with
-    /// room for the size that the policy asks for; if there is none, the one with the most room.
-    pub fn request(&self, policy_cut: Cut) -> Option<SummaryRequest> {
+    /// See [`request`].
+    fn request(&self, policy_cut: Cut) -> Option<SummaryRequest> {
         let budget = self.budget();
         let mut extracts = Extracts::of(self);
         let mut largest: Option<SummaryRequest> = None;
@@ -205,11 +209,16 @@ impl Composer<'_> {
                 let cap = goal.cap().saturating_sub(self.subject.system());
                 let beside_words = cap.saturating_sub(self.quoted_words(policy_cut, cap));
                 let half = beside_words * LEAST / 100;
-                (cap * TAIL / 100, half, self.subject.cutter.least(), none)
+                (
+                    cap * KEPT_SHARE / 100,
+                    half,
+                    self.subject.cutter.least(),
+                    none,
+                )
             }
             // Nothing here depends on the older messages, so that a second run cuts where the first one did.
             TargetKind::Aim => {
-                let (share, half) = (goal.tokens * TAIL / 100, goal.tokens * LEAST / 100);
+                let (share, half) = (goal.tokens * KEPT_SHARE / 100, goal.tokens * LEAST / 100);
                 // Where the policy keeps no message, a later run with the goal reached would not keep this one either.
                 let is_kept = |pending: &Cut| policy_cut.first_kept <= pending.first_kept;
                 let pending = self.subject.cutter.pending().filter(is_kept);
@@ -253,7 +262,7 @@ impl Composer<'_> {
             .filter(may_be_quoted)
             .map(|n| tokens[n])
             .sum();
-        if upper < cap * TAIL / 100 {
+        if upper < cap * KEPT_SHARE / 100 {
             return 0;
         }
         let words = self.subject.policy.summary.user_words;

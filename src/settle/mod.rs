@@ -1,8 +1,9 @@
 //! Turns a plan and its artifacts into a change set, with a record of what it does.
 //!
 //! PURE. Actual sizes decide here: a change that saves nothing is not made, and a summary is as large as its budget allows.
-//! [`Composer`] writes summaries; `composer.rs` says in which file each part of it is.
+//! `composer.rs` says in which file each part of writing a summary is.
 
+mod budget;
 mod change;
 mod clip;
 mod composer;
@@ -11,7 +12,6 @@ mod draft;
 mod fitting;
 mod notices;
 mod results;
-mod room;
 mod summary;
 mod words;
 
@@ -23,9 +23,11 @@ use crate::policy::Policy;
 use crate::tokens::Sizes;
 use crate::transcript::{ChangeSet, Transcript};
 
+use composer::Composer;
+
 pub use change::Change;
 pub use clip::marker_of;
-pub use composer::Composer;
+pub use draft::request;
 pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult};
 pub use words::TypedMessages;
 

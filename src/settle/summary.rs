@@ -20,17 +20,6 @@ use crate::policy::{
 };
 use crate::transcript::{BlockKind, Conversation, Role, Typed};
 
-/// The share of a summary's room that restored files may take, in percent. They contain less of what is needed next than the
-/// summary does.
-const FILES: u64 = 10;
-
-/// 1/33 of a cap stays free if tokens are estimated: a summary is full of names, which take more tokens than the average text
-/// that the estimate is fitted to.
-const MARGIN: u64 = 33;
-
-/// A summary that misses its aim must save at least 1/20 of the live tokens.
-const WORTH_IT: u64 = 20;
-
 /// The result of composing a summary.
 #[derive(Debug)]
 pub enum SummaryResult {
@@ -125,7 +114,7 @@ pub enum KeptMessages {
 
 impl Composer<'_> {
     /// Composes the summary. `policy_cut` is the cut that the policy asks for.
-    pub fn compose(&self, policy_cut: Cut) -> SummaryResult {
+    pub(super) fn compose(&self, policy_cut: Cut) -> SummaryResult {
         match self.compose_once(policy_cut) {
             // Clearing has reached the goal, and no summary has room for what was cleared. A second run would find the goal
             // reached from the start, so do what that run would do.
@@ -277,84 +266,6 @@ impl Composer<'_> {
             "nothing to compact: only an earlier summary comes before the kept messages"
         } else {
             "nothing to compact: there are no messages before the kept ones"
-        }
-    }
-
-    /// The live tokens that a result must stay below: those of now, or those of the input if `summary.when` is "always" and
-    /// the input is over the cap. Then clearing alone may have reached the cap, and the summary may use the room that is left
-    /// to say what was cleared.
-    pub(super) fn baseline(&self) -> u64 {
-        let is_over = |cap| self.before > cap;
-        match self.subject.policy.summary.when {
-            SummaryWhen::Always if self.cap().is_some_and(is_over) => {
-                self.before.max(self.subject.total())
-            }
-            SummaryWhen::Always | SummaryWhen::Auto | SummaryWhen::Never => self.subject.total(),
-        }
-    }
-
-    /// The live tokens of a result that reaches the goal.
-    pub(super) fn cap(&self) -> Option<u64> {
-        self.subject.goal.map(|goal| goal.cap())
-    }
-
-    /// Whether the conversation is over an aim: a goal that may be missed for what the user typed and for the smallest summary.
-    pub(super) fn is_over_aim(&self) -> bool {
-        let is_over =
-            |goal: Goal| goal.kind == TargetKind::Aim && self.subject.total() > goal.cap();
-        self.subject.goal.is_some_and(is_over)
-    }
-
-    /// The most live tokens that a result may have: within the goal, and fewer than the baseline.
-    pub(super) fn budget(&self) -> u64 {
-        let cap = self.cap().unwrap_or(u64::MAX);
-        cap.min(self.baseline().saturating_sub(1))
-    }
-
-    /// The same if an aim is missed rather than the user's words: the result must only be worth it.
-    pub(super) fn lenient_budget(&self) -> u64 {
-        let baseline = self.baseline();
-        match self.is_over_aim() {
-            true => baseline.saturating_sub((baseline / WORTH_IT).max(1)),
-            false => self.budget(),
-        }
-    }
-
-    /// The size that a summary may have whatever the goal is, in tokens.
-    pub(super) fn min_size(&self, cut: Cut) -> u64 {
-        match self.is_over_aim() {
-            true => self.subject.policy.summary.share_of(self.subject.span(cut)),
-            false => 0,
-        }
-    }
-
-    /// The wanted size of the built-in summary, in tokens. If the policy fits summaries to a cap and the cap is too small for
-    /// everything, that is what is left of `limit` after `others` (all other live tokens) and the restored files.
-    pub(super) fn summary_size(&self, cut: Cut, limit: u64, others: impl FnOnce() -> u64) -> u64 {
-        let asked = self.subject.policy.summary.size(self.subject.span(cut));
-        let is_fitted = self.subject.policy.summary.too_large == TooLarge::Shrink;
-        let cap = self.cap();
-        if !is_fitted || cap.is_none_or(|cap| self.baseline() <= cap) {
-            return asked;
-        }
-        let room = self.less_margin(limit).saturating_sub(others());
-        let files = match self.subject.policy.has(Layer::Restore) {
-            true => self
-                .subject
-                .policy
-                .restore
-                .tokens_total
-                .min(room * FILES / 100),
-            false => 0,
-        };
-        asked.min(room).max(room - files)
-    }
-
-    /// `cap` less a margin if tokens are estimated.
-    fn less_margin(&self, cap: u64) -> u64 {
-        match self.subject.estimator.is_exact() {
-            true => cap,
-            false => cap - cap / MARGIN,
         }
     }
 
