@@ -15,7 +15,7 @@ mod summary;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use crate::plan::{self, Candidate, Decision, Place, Plan, ResultPlan};
+use crate::plan::{self, Candidate, Decision, Plan, ResultPlan, ResultRef};
 use crate::policy::{Policy, Replacement};
 use crate::scan::{Text, unescape_into};
 use crate::store::{OffloadHash, is_offload_name};
@@ -134,7 +134,11 @@ pub fn is_large_enough(
 }
 
 /// A result as the store would keep it, and its beginning; `None` if an earlier run has replaced it already.
-fn stored(transcript: &Transcript<'_>, place: &Place, policy: &Policy) -> Option<(Stored, String)> {
+fn stored(
+    transcript: &Transcript<'_>,
+    place: &ResultRef,
+    policy: &Policy,
+) -> Option<(Stored, String)> {
     let block = transcript.block(place.block);
     let mut hash = OffloadHash::default();
     let (mut head, mut bytes) = (Vec::new(), 0);

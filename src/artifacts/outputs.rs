@@ -4,7 +4,7 @@
 
 use super::{Stored, is_already_replaced, stored};
 use crate::facts;
-use crate::plan::{Content, OutputCandidate, Place};
+use crate::plan::{Content, OutputCandidate, ResultRef};
 use crate::policy::Policy;
 use crate::store::is_offload_name;
 use crate::transcript::Transcript;
@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 #[derive(Debug)]
 pub struct Output {
     /// Which one.
-    pub place: Place,
+    pub place: ResultRef,
     /// Its content.
     pub content: OutputContent,
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Effect;
 use super::sum::Sum;
-use super::target::{Kept, Target, followed};
+use super::target::{RunStore, Target, followed};
 use crate::error::{Error, Result};
 use crate::outcome::{Warning, WarningKind, path_text};
 use crate::store::manifest;
@@ -18,7 +18,7 @@ pub(super) struct Releases(Mutex<Vec<Released>>);
 
 /// Offloads that the output of one input no longer refers to.
 struct Released {
-    store: Arc<Kept>,
+    store: Arc<RunStore>,
     /// Its name in the store's records.
     output: String,
     /// Its name in the report.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::sum::Sum;
 use crate::format::{Detected, Detector, Layout, Warnings};
 use crate::outcome::Outcome;
-use crate::pipeline::{self, Part, Pipeline, Place};
+use crate::pipeline::{self, Part, Pipeline, Stored};
 use crate::store::{self, Store, archive_name};
 
 /// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
@@ -48,7 +48,7 @@ pub fn compact_detected(
                 bytes,
                 first_line,
                 part,
-                place: Place {
+                stored: Stored {
                     store,
                     archive: Some(&archive),
                     originals: None,

@@ -159,7 +159,7 @@ impl<'r> Run<'r> {
                     bytes: &input.buffer,
                     first_line: 1,
                     part: Part::File,
-                    place: target.place(archive.as_deref(), &originals),
+                    stored: target.stored(archive.as_deref(), &originals),
                 };
                 let compacted = self.pipeline(target).compact(part, &mut warnings);
                 if self.is_in_place() && compacted.is_changed() {
@@ -192,7 +192,7 @@ impl<'r> Run<'r> {
                         bytes,
                         first_line,
                         part: Part::Line,
-                        place: target.place(archive.as_deref(), &originals),
+                        stored: target.stored(archive.as_deref(), &originals),
                     };
                     let compacted = self.pipeline(target).compact(part, warnings);
                     self.keep_offloads(target, &compacted)?;

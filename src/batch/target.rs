@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use super::find::{COMPACT, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::pipeline::Place;
+use crate::pipeline::Stored;
 use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
@@ -44,18 +44,18 @@ pub struct Target {
     /// The folder that the user named and the output lies below; between them, no link is followed.
     pub base: Option<PathBuf>,
     /// The store for its content and records, if there is one.
-    pub store: Option<Arc<Kept>>,
+    pub store: Option<Arc<RunStore>>,
 }
 
 /// A store of a run.
 #[derive(Debug)]
-pub struct Kept {
+pub struct RunStore {
     /// The store.
     pub store: Store,
     ledger: OnceLock<Ledger>,
 }
 
-impl Kept {
+impl RunStore {
     /// The records of the store from before this run.
     pub fn ledger(&self) -> Result<&Ledger> {
         if let Some(ledger) = self.ledger.get() {
@@ -82,7 +82,7 @@ pub struct Targets {
     pub list: Vec<Target>,
     /// Inputs that have the name of another input's output: `*.jsonl` also matches outputs of an earlier run.
     pub left_out: Vec<PathBuf>,
-    stores: BTreeMap<PathBuf, Arc<Kept>>,
+    stores: BTreeMap<PathBuf, Arc<RunStore>>,
     durability: Durability,
 }
 
@@ -93,12 +93,12 @@ impl Target {
     }
 
     /// What the store has of the input; `archive` is the name of its copy, if summaries contain it.
-    pub(super) fn place<'s>(
+    pub(super) fn stored<'s>(
         &'s self,
         archive: Option<&'s str>,
         originals: &'s BTreeMap<String, u64>,
-    ) -> Place<'s> {
-        Place {
+    ) -> Stored<'s> {
+        Stored {
             store: self.store.as_ref().map(|kept| &kept.store),
             archive,
             originals: Some(originals),
@@ -378,8 +378,8 @@ pub(super) fn followed(path: &Path) -> PathBuf {
     }
 }
 
-fn kept(root: PathBuf, durability: Durability) -> Arc<Kept> {
-    Arc::new(Kept {
+fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
+    Arc::new(RunStore {
         store: Store::new(root, durability),
         ledger: OnceLock::new(),
     })

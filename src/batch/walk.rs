@@ -57,7 +57,7 @@ pub(super) fn walk(
     let is_here = folder.as_os_str().is_empty();
     let folder = if is_here { Path::new(".") } else { folder };
     let excluding = Arc::new(Excluding::below(folder, leave.exclude));
-    let left: Arc<Mutex<Vec<Left>>> = Arc::default();
+    let left: Arc<Mutex<Vec<LeftOut>>> = Arc::default();
     let (excludes, leaves) = (Arc::clone(&excluding), Arc::clone(&left));
     let walker = WalkBuilder::new(folder)
         // Transcripts are in hidden folders, and often in ignored ones.
@@ -78,7 +78,7 @@ pub(super) fn walk(
             };
             let path = entry.path().to_owned();
             let mut leaves = leaves.lock().unwrap_or_else(PoisonError::into_inner);
-            leaves.push(Left {
+            leaves.push(LeftOut {
                 path,
                 why,
                 is_folder,
@@ -124,7 +124,7 @@ pub(super) fn walk(
     }
     walked.unseen.extend(excluding.faults());
     let left = std::mem::take(&mut *left.lock().unwrap_or_else(PoisonError::into_inner));
-    for Left {
+    for LeftOut {
         path,
         why,
         is_folder,
@@ -141,7 +141,7 @@ pub(super) fn walk(
 }
 
 /// Something that the user left out.
-struct Left {
+struct LeftOut {
     path: PathBuf,
     why: PassedBy,
     is_folder: bool,

@@ -287,7 +287,7 @@ impl<'p> Evaluator<'p> {
             bytes: &at.bytes,
             first_line: 1,
             part: Part::File,
-            place: pipeline::Place::default(),
+            stored: pipeline::Stored::default(),
         };
         let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());
         let tokens = compacted.conversations.first().map(|c| c.tokens_after);

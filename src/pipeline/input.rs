@@ -18,12 +18,12 @@ pub struct Input<'a, 's> {
     /// Whether it is a whole file or one line of one.
     pub part: Part,
     /// What the store has of it.
-    pub place: Place<'s>,
+    pub stored: Stored<'s>,
 }
 
 /// What the store has of a transcript.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Place<'s> {
+pub struct Stored<'s> {
     /// The store with the results that earlier runs moved out of it, if there is one.
     pub store: Option<&'s Store>,
     /// The name of its original in the store, for summaries that contain it.

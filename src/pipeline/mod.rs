@@ -31,7 +31,7 @@ use account::first_lines;
 use compacted::{errors, reject};
 
 pub use compacted::{Compacted, Rejected};
-pub use input::{Input, Part, Place};
+pub use input::{Input, Part, Stored};
 pub use round::{Gates, Round, SummaryGate};
 pub use work::Work;
 

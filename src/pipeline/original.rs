@@ -34,7 +34,7 @@ impl Pipeline<'_> {
         self.mask(input, &mut transcript);
         let offload = &self.policy.offload;
         if self.policy.has(Layer::Offload) && offload.restore_before_summary {
-            let returned = returned(&transcript, self.policy, input.place.store);
+            let returned = returned(&transcript, self.policy, input.stored.store);
             apply(input.format, &mut transcript, returned);
         }
         Some(Original { transcript, by_id })

@@ -182,7 +182,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             summaries: input.format.dialect().summaries(),
             estimator: &pipeline.estimator,
             instructions: plan::instructions(&policy.summary.instructions, force),
-            archive: input.place.archive.unwrap_or_default(),
+            archive: input.stored.archive.unwrap_or_default(),
             policy,
         };
         let tokens = self.original_tokens(&subject);
@@ -202,7 +202,7 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
             subject.cutter.origins(),
         );
         let input = self.view.input;
-        let recorded = input.place.originals.and_then(|originals| {
+        let recorded = input.stored.originals.and_then(|originals| {
             let id = input.id_of(subject.current_conversation());
             originals.get(&id).copied()
         });

@@ -36,7 +36,7 @@ pub(super) fn candidates<'p>(
                     chars: limit(clear.min_chars),
                 },
                 text: &clear.placeholder,
-                content: Content::Gone,
+                content: Content::Dropped,
             };
             found.push((number, candidate));
         }

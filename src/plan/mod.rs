@@ -31,7 +31,7 @@ pub use offload::{may_offload, offload};
 pub use outputs::{Fit, KEPT_SHARE, OutputCandidate, OutputPlan, Room, outputs};
 pub use prune::prunable;
 pub use restore::{Placeholders, PutBack, Recent, Recents, Section, recent};
-pub use results::{Candidate, Content, Limits, Place, Reason, ResultPlan, tool_named_by};
+pub use results::{Candidate, Content, Limits, Reason, ResultPlan, ResultRef, tool_named_by};
 pub use summary::{Decision, Subject, SummaryPlan, SummaryRequest, instructions};
 pub use why::Why;
 

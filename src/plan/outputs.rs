@@ -2,7 +2,7 @@
 //!
 //! PURE. Results inside an assistant message are excluded; so are results that the agent itself has moved to a file.
 
-use super::results::{Content, Place, Results, is_persisted, may_leave};
+use super::results::{Content, ResultRef, Results, is_persisted, may_leave};
 use super::{Cut, Keeping, Subject};
 use crate::outcome::TargetOutcome;
 use crate::policy::{Layer, Policy};
@@ -26,7 +26,7 @@ pub struct OutputPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputCandidate {
     /// Which one.
-    pub place: Place,
+    pub place: ResultRef,
     /// What becomes of its content.
     pub content: Content,
 }
@@ -95,7 +95,7 @@ pub fn outputs(
 ) -> Vec<OutputCandidate> {
     let is_store = policy.has(Layer::Demote) && keeping == Keeping::Store;
     let results = Results::of(transcript, number);
-    let planned = |(_, place, block): (usize, &Place, &Block)| {
+    let planned = |(_, place, block): (usize, &ResultRef, &Block)| {
         let message = place.message as usize;
         let is_answer = results.conversation.messages[message].role == Role::Assistant;
         if message < from || is_answer || !may_clip(transcript, block) {
@@ -106,7 +106,7 @@ pub fn outputs(
             content: if is_store && may_leave(transcript, block) {
                 Content::Stored
             } else {
-                Content::Gone
+                Content::Dropped
             },
         })
     };
@@ -157,13 +157,13 @@ mod tests {
         let row = |message, tool: &str, content| (message, tool.to_owned(), content);
         let newest = [
             row(4, "Read", Content::Stored),
-            row(4, "Read", Content::Gone),
+            row(4, "Read", Content::Dropped),
         ];
         assert_eq!(found(3, Keeping::Store, &auto), newest);
         let all = [
-            row(2, "Bash", Content::Gone),
-            row(4, "Read", Content::Gone),
-            row(4, "Read", Content::Gone),
+            row(2, "Bash", Content::Dropped),
+            row(4, "Read", Content::Dropped),
+            row(4, "Read", Content::Dropped),
         ];
         assert_eq!(found(0, Keeping::Nothing, &auto), all);
         let mut without = auto;

@@ -16,14 +16,14 @@ use crate::transcript::{Block, BlockKind, Conversation, Shape, Transcript};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResultPlan<'p> {
     /// Which result.
-    pub place: Place,
+    pub place: ResultRef,
     /// What would be done to it.
     pub candidate: Candidate<'p>,
 }
 
-/// Where a result is.
+/// Which result of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ResultRef {
     /// Which conversation, in the order of the transcript.
     pub conversation: u32,
     /// Which message of it, from 0.
@@ -74,7 +74,7 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     /// It is gone: its tool can be run again.
-    Gone,
+    Dropped,
     /// It goes to the store.
     Stored,
     /// It would go to the store, if there were one: nothing is done.
@@ -89,7 +89,7 @@ pub(super) struct Results<'t, 'a> {
     pub(super) transcript: &'t Transcript<'a>,
     pub(super) conversation: &'t Conversation,
     /// In the order of the messages.
-    pub(super) all: Vec<Place>,
+    pub(super) all: Vec<ResultRef>,
 }
 
 impl<'t, 'a> Results<'t, 'a> {
@@ -99,7 +99,7 @@ impl<'t, 'a> Results<'t, 'a> {
         let calls = calls(transcript, conversation);
         let place = |(message, block): (usize, u32)| {
             let result = transcript.block(block);
-            (result.kind == BlockKind::Result).then(|| Place {
+            (result.kind == BlockKind::Result).then(|| ResultRef {
                 conversation: number as u32,
                 message: message as u32,
                 block,
@@ -117,7 +117,7 @@ impl<'t, 'a> Results<'t, 'a> {
     }
 
     /// Each result with its number and its block.
-    pub(super) fn blocks(&self) -> impl DoubleEndedIterator<Item = (usize, &Place, &'t Block)> {
+    pub(super) fn blocks(&self) -> impl DoubleEndedIterator<Item = (usize, &ResultRef, &'t Block)> {
         let all = self.all.iter().enumerate();
         all.map(|(number, place)| (number, place, self.transcript.block(place.block)))
     }
@@ -138,7 +138,7 @@ impl<'t, 'a> Results<'t, 'a> {
     }
 }
 
-impl Place {
+impl ResultRef {
     /// The tool's name in the transcript, "unknown" without a call.
     pub fn tool<'t>(&self, transcript: &'t Transcript<'_>) -> Cow<'t, str> {
         tool_named_by(transcript, self.named_by)

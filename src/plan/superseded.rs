@@ -43,7 +43,7 @@ pub(super) fn candidates<'p>(
         reason: *reason,
         over: Limits::default(),
         text: &policy.superseded.placeholder,
-        content: Content::Gone,
+        content: Content::Dropped,
     };
     let all = results.all.iter().enumerate();
     all.filter_map(|(number, place)| Some((number, candidate(marks.get(&place.block)?))))

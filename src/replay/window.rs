@@ -6,7 +6,7 @@
 use super::Figures;
 use super::recording::Recording;
 use crate::ids::IdSet;
-use crate::pipeline::{Gates, Input, Part, Pipeline, Place, Round, Work};
+use crate::pipeline::{Gates, Input, Part, Pipeline, Round, Stored, Work};
 use crate::tokens::{Estimator, Growing, Size, Sizes};
 use crate::transcript::{BlockKind, Conversation, Presence, Transcript};
 
@@ -82,7 +82,7 @@ impl<'r> Window<'r> {
             bytes: &recording.bytes,
             first_line: 1,
             part: Part::File,
-            place: Place::default(),
+            stored: Stored::default(),
         };
         Window {
             recording,

@@ -5,7 +5,7 @@
 use super::Change;
 use super::clip::clipped;
 use crate::artifacts::{Output, OutputContent, Stored};
-use crate::plan::{Fit, Place, Room, Why};
+use crate::plan::{Fit, ResultRef, Room, Why};
 use crate::policy::{Layer, Policy, Substitutions, TargetKind};
 use crate::tokens::Estimator;
 use crate::transcript::Transcript;
@@ -95,7 +95,7 @@ struct Fitting<'f, 'a> {
 
 impl Fitting<'_, '_> {
     /// The tokens of a result that says `text`.
-    fn said(&self, place: &Place, text: &str) -> u64 {
+    fn said(&self, place: &ResultRef, text: &str) -> u64 {
         let block = self.transcript.block(place.block);
         self.estimator
             .tokens(self.estimator.replaced(self.transcript, block, text))
@@ -139,7 +139,7 @@ impl Fitting<'_, '_> {
     }
 
     /// A name in the store with as much of a preview as the policy and `most` allow. A name that stands there stays.
-    fn demoted(&self, place: &Place, name: &str, from: &str, most: u64) -> String {
+    fn demoted(&self, place: &ResultRef, name: &str, from: &str, most: u64) -> String {
         let tool = place.tool(self.transcript);
         let of = |chars: usize| {
             let end = from.char_indices().nth(chars).map(|(at, _)| at);
@@ -165,7 +165,7 @@ impl Fitting<'_, '_> {
     }
 
     /// The start and the end of an output that has `size` tokens.
-    fn clipped(&self, place: &Place, text: &str, size: u64, most: u64) -> String {
+    fn clipped(&self, place: &ResultRef, text: &str, size: u64, most: u64) -> String {
         let block = self.transcript.block(place.block);
         // Without its pictures an output is text, and another run would demote what is oversize.
         let has_more = block.images > 0 || block.documents > 0;

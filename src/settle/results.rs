@@ -7,7 +7,7 @@ use super::Change;
 use crate::artifacts::Artifacts;
 use crate::facts::LaterReads;
 use crate::ids::IdMap;
-use crate::plan::{Candidate, Content, Place, Reason, ResultPlan, Why};
+use crate::plan::{Candidate, Content, Reason, ResultPlan, ResultRef, Why};
 use crate::policy::{Policy, Substitutions, Unit};
 use crate::tokens::{Size, Sizes};
 use crate::transcript::{Block, Transcript};
@@ -64,7 +64,12 @@ impl KeptReads {
     }
 
     /// Why a result is replaced, if that depends on what comes after it.
-    fn why(&mut self, transcript: &Transcript<'_>, place: &Place, reason: Reason) -> Option<Why> {
+    fn why(
+        &mut self,
+        transcript: &Transcript<'_>,
+        place: &ResultRef,
+        reason: Reason,
+    ) -> Option<Why> {
         match reason {
             Reason::Known(why) => Some(why),
             Reason::ShownAgain { file, shows } => {
@@ -107,7 +112,7 @@ impl Settle<'_, '_> {
         let mut change: Option<Change> = None;
         for ResultPlan { candidate, .. } in result {
             // What goes to the store is what the tool has said.
-            if candidate.content != Content::Gone && change.is_some() {
+            if candidate.content != Content::Dropped && change.is_some() {
                 continue;
             }
             let Some(why) = kept.why(self.transcript, &place, candidate.reason) else {
@@ -127,7 +132,7 @@ impl Settle<'_, '_> {
     /// The change that a layer makes of a result that has this size, if the policy wants it and it saves something.
     fn replaced(
         &self,
-        place: &Place,
+        place: &ResultRef,
         candidate: &Candidate<'_>,
         why: Why,
         now: &ContentSize,
@@ -137,7 +142,7 @@ impl Settle<'_, '_> {
             return None;
         }
         let stored = match candidate.content {
-            Content::Gone => None,
+            Content::Dropped => None,
             Content::NoStore => return None,
             Content::Stored => Some(self.artifacts.stored.get(&place.block)?),
         };
@@ -155,7 +160,13 @@ impl Settle<'_, '_> {
     }
 
     /// The change to `text`, if it saves something.
-    fn change(&self, place: &Place, why: Why, text: String, now: &ContentSize) -> Option<Change> {
+    fn change(
+        &self,
+        place: &ResultRef,
+        why: Why,
+        text: String,
+        now: &ContentSize,
+    ) -> Option<Change> {
         let estimator = self.sizes.estimator();
         let block = self.transcript.block(place.block);
         let new = estimator.replaced(self.transcript, block, &text);

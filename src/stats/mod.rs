@@ -25,7 +25,7 @@ use crate::transcript::BlockKind;
 
 pub use count::Counting;
 pub use estimates::{Estimates, Exact, PresetCount, PresetCounts};
-pub use thresholds::{Results, Standing, Thresholds, Window};
+pub use thresholds::{ResultsOver, Standing, Thresholds, Window};
 pub use totals::Totals;
 pub use turns::Turn;
 

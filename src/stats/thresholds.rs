@@ -42,9 +42,9 @@ pub struct Standing {
     /// By `offload`.
     pub offload: Option<Window>,
     /// By `demote`.
-    pub demote: Option<Results>,
+    pub demote: Option<ResultsOver>,
     /// By `clear`.
-    pub clear: Option<Results>,
+    pub clear: Option<ResultsOver>,
 }
 
 /// The live tokens and a limit.
@@ -58,7 +58,7 @@ pub struct Window {
 
 /// The tokens of single results and a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Results {
+pub struct ResultsOver {
     /// The limit.
     pub limit: u64,
     /// How many results are over it.
@@ -106,7 +106,7 @@ impl Thresholds {
         let by_result = |limit: u64| {
             let mut over = results.iter().filter(|result| result.tokens > limit);
             let first = over.next();
-            Results {
+            ResultsOver {
                 limit,
                 results: first.map_or(0, |_| 1 + over.count() as u64),
                 since: first.and_then(|first| turn_of(turns, first.message)),

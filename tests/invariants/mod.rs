@@ -36,7 +36,7 @@ mod view;
 
 use ctxpack::format::{Format, Layout, Warnings};
 use ctxpack::outcome::{Action, ConversationOutcome, Status};
-use ctxpack::pipeline::{Input, Part, Pipeline, Place};
+use ctxpack::pipeline::{Input, Part, Pipeline, Stored};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::Layer;
 use ctxpack::scan::{Cursor, unescape};
@@ -198,7 +198,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             bytes,
             first_line,
             part,
-            place: Place::default(),
+            stored: Stored::default(),
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
         kept.extend(compacted.offloads().map(|(name, content)| {
@@ -459,9 +459,9 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                 // A summary says which lines it is of.
                 first_line,
                 part: Part::Line,
-                place: Place {
+                stored: Stored {
                     archive: Some(&archive),
-                    ..Place::default()
+                    ..Stored::default()
                 },
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());

@@ -4,7 +4,7 @@
 
 use ctxpack::artifacts::Replies;
 use ctxpack::format::{Format, Layout, Warnings};
-use ctxpack::pipeline::{Input, Part, Pipeline, Place};
+use ctxpack::pipeline::{Input, Part, Pipeline, Stored};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{Layer, Policy};
 use ctxpack::replay::{Answers, Figures, Player, PolicyReplay, Recording, Replaying, recordings};
@@ -146,7 +146,7 @@ fn compacted(pipeline: &Pipeline<'_>, session: &Recording, bytes: &[u8]) -> (u64
         bytes,
         first_line: 1,
         part: Part::File,
-        place: Place::default(),
+        stored: Stored::default(),
     };
     let compacted = pipeline.compact(input, &mut Warnings::default());
     let tokens = compacted.conversations[0].tokens_after;

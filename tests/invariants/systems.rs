@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use ctxpack::artifacts::Replies;
 use ctxpack::format::{Format, Layout, Warnings};
 use ctxpack::outcome::{ActionKind, Status};
-use ctxpack::pipeline::{Input, Pipeline, Place};
+use ctxpack::pipeline::{Input, Pipeline, Stored};
 use ctxpack::policy::{Layer, OnFailure, Source};
 use ctxpack::store::{is_offload_name, offload_name};
 use proptest::prelude::*;
@@ -156,7 +156,7 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
             bytes,
             first_line,
             part,
-            place: Place::default(),
+            stored: Stored::default(),
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
         for (name, content) in compacted.offloads() {

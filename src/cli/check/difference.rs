@@ -97,7 +97,7 @@ fn by_line(expected: &[u8], output: &[u8]) -> String {
         let lines = bytes.split_inclusive(|byte| *byte == b'\n');
         lines.collect()
     });
-    let [old_places, new_places] = [Places::new(expected), Places::new(output)];
+    let [old_places, new_places] = [LineMessages::new(expected), LineMessages::new(output)];
     let mut shown = String::new();
     let mut say = |place: &str, what: &str, line: &str, at: usize| {
         shown.push_str(&format!("  {place}: {what} {}\n", cut(line, at)));
@@ -153,14 +153,14 @@ fn by_line(expected: &[u8], output: &[u8]) -> String {
 }
 
 /// Says which message stands where.
-struct Places<'a> {
+struct LineMessages<'a> {
     bytes: &'a [u8],
     detected: Detected,
     /// A file that is one transcript, read once.
     whole: Option<Transcript<'a>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> LineMessages<'a> {
     fn new(bytes: &'a [u8]) -> Self {
         let detected = detected(bytes);
         let whole = match &detected {
@@ -169,7 +169,7 @@ impl<'a> Places<'a> {
             }
             Detected::Known(_, Layout::Line) | Detected::Unsupported(_) => None,
         };
-        Places {
+        LineMessages {
             bytes,
             detected,
             whole,

@@ -11,8 +11,8 @@ use crate::outcome::Usage;
 use crate::policy::{Compare, preset};
 use crate::report::{Render, ReportFormat};
 use crate::stats::{
-    Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, Results, Standing,
-    Turn, Window,
+    Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, ResultsOver,
+    Standing, Turn, Window,
 };
 use crate::transcript::BlockKind;
 
@@ -132,7 +132,7 @@ fn counts_of_estimates() -> Estimates {
 fn standing(since: Option<u64>) -> Standing {
     let window = |limit| Some(Window { limit, since });
     let results = |limit, results, since| {
-        Some(Results {
+        Some(ResultsOver {
             limit,
             results,
             since,

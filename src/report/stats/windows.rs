@@ -9,7 +9,7 @@ use super::{Stats, Turns, View};
 use crate::outcome::FileRecord;
 use crate::policy::Compare;
 use crate::report::rows::{Foot, Table};
-use crate::stats::{ConversationStats, FileStats, Results, Standing, Thresholds, Turn, Window};
+use crate::stats::{ConversationStats, FileStats, ResultsOver, Standing, Thresholds, Turn, Window};
 use crate::text::{count, printable, thousands};
 
 /// The most turns of one conversation.
@@ -172,7 +172,7 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
         .iter()
         .map(|(_, tool)| tool.results)
         .sum();
-    let by_result = |by: fn(&Standing) -> Option<Results>| {
+    let by_result = |by: fn(&Standing) -> Option<ResultsOver>| {
         let over = all.iter().filter_map(|c| by(&c.standing));
         let over: u64 = over.map(|stands| stands.results).sum();
         let since = match all[..] {

@@ -177,12 +177,12 @@ fn a_threshold_says_since_when_it_is_passed() {
             since: Some(1),
         }),
         offload: None,
-        demote: Some(Results {
+        demote: Some(ResultsOver {
             limit: 6,
             results: 1,
             since: Some(1),
         }),
-        clear: Some(Results {
+        clear: Some(ResultsOver {
             limit: 7,
             results: 0,
             since: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ctxpack::format::{Format, Warnings};
-use ctxpack::pipeline::{Input, Part, Pipeline, Place};
+use ctxpack::pipeline::{Input, Part, Pipeline, Stored};
 use ctxpack::plan::Keeping;
 use ctxpack::scan::unescape;
 use ctxpack::tokens::Estimator;
@@ -139,7 +139,7 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
         bytes,
         first_line: 1,
         part: Part::File,
-        place: Place::default(),
+        stored: Stored::default(),
     };
     let compacted = pipeline.compact(input, &mut Warnings::default());
     compacted
