@@ -389,7 +389,7 @@ impl<'s> Gauge<'s> {
     }
 
     /// Text was removed from the buffer; `text` remains.
-    fn pass(&mut self, gone: &[u8], rest: &[u8]) {
+    fn pass(&mut self, passed: &[u8], rest: &[u8]) {
         let lines = self.extent.lines;
         self.extent = if rest.is_empty() {
             Extent::default()
@@ -399,7 +399,7 @@ impl<'s> Gauge<'s> {
         self.passed += lines - self.extent.lines;
         debug_assert_eq!(
             lines - self.extent.lines,
-            memchr::memchr_iter(b'\n', gone).count() as u64
+            memchr::memchr_iter(b'\n', passed).count() as u64
         );
     }
 

@@ -30,7 +30,7 @@ pub struct Loading<'l> {
     pub format: Option<Format>,
     /// How large it and its lines may be.
     pub limits: Limits,
-    /// What becomes of lines that cannot be read.
+    /// What happens to lines that cannot be read.
     pub bad_lines: BadLines,
     /// The signal that ends the run.
     pub stop: &'l AtomicUsize,

@@ -175,7 +175,7 @@ pub fn run(
     };
     let (policy, stop) = (effective.policy.name.as_str(), options.stop.as_ref());
     let after = |target: &Target, warnings: Vec<Warning>, tried: Result<Outcome>| {
-        let mut outcome = told(tried, target, &options.destination)?;
+        let mut outcome = outcome_of(tried, target, &options.destination)?;
         outcome.warnings.extend(warnings);
         hooks.after(&mut outcome, policy, stop);
         Ok(outcome)
@@ -188,9 +188,9 @@ pub fn run(
             Ok(Verdict::Skip(why)) => {
                 progress.done(target.bytes);
                 let outcome = Outcome::left_alone(target.input_path(), &why);
-                return Tried::Told(Box::new(Ok(outcome)));
+                return Tried::Finished(Box::new(Ok(outcome)));
             }
-            Err(error) => return Tried::Told(Box::new(Err(error))),
+            Err(error) => return Tried::Finished(Box::new(Err(error))),
         };
         let is_stream = target.source == Source::Stdin;
         if is_stream && !is_alone {
@@ -209,7 +209,7 @@ pub fn run(
             }
             tried => {
                 progress.done(target.bytes);
-                Tried::Told(Box::new(after(target, warnings, tried)))
+                Tried::Finished(Box::new(after(target, warnings, tried)))
             }
         }
     };
@@ -217,8 +217,8 @@ pub fn run(
     let mut outcomes = Vec::with_capacity(tried.len());
     let mut closed = None;
     for (target, tried) in order.into_iter().zip(tried) {
-        let told = match tried {
-            Tried::Told(told) => *told,
+        let finished = match tried {
+            Tried::Finished(result) => *result,
             Tried::Again(warnings) => {
                 let _turn = turns.acquire();
                 let tried = attempt(&run, target, budget.take(target.bytes));
@@ -226,7 +226,7 @@ pub fn run(
                 after(target, warnings, tried)
             }
         };
-        match told {
+        match finished {
             Ok(outcome) => outcomes.push(outcome),
             Err(error) if error.kind == ErrorKind::ClosedPipe => closed = Some(error),
             // Interrupted before its output got its name.
@@ -290,13 +290,17 @@ impl SummaryModel for Waiting<'_> {
 
 /// The result of an input in a worker.
 enum Tried {
-    Told(Box<Result<Outcome>>),
+    Finished(Box<Result<Outcome>>),
     /// It must be tried once more; with the warning of its hook.
     Again(Vec<Warning>),
 }
 
 /// The outcome of an input; a remaining error concerns the run.
-fn told(tried: Result<Outcome>, target: &Target, destination: &Destination) -> Result<Outcome> {
+fn outcome_of(
+    tried: Result<Outcome>,
+    target: &Target,
+    destination: &Destination,
+) -> Result<Outcome> {
     let input = target.input_path();
     match tried {
         Err(error) if matches!(error.kind, ErrorKind::Interrupted | ErrorKind::ClosedPipe) => {

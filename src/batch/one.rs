@@ -116,7 +116,7 @@ impl<'r> Run<'r> {
         if let (Source::Stdin, Some(kept), Effect::Write) =
             (&target.source, &target.store, self.options.effect)
         {
-            // What came by a stream is gone afterwards.
+            // What came by a stream cannot be read again.
             let mut archive = kept.store.archive()?;
             archive
                 .write_all(input.so_far())

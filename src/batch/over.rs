@@ -17,10 +17,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format};
 use crate::outcome::path_text;
 
-/// How inputs are gone over.
+/// How inputs are processed.
 #[expect(
     missing_debug_implementations,
-    reason = "whoever is told how far it is need not have one"
+    reason = "what is shown the progress need not have one"
 )]
 pub struct Over<'o> {
     /// The inputs.
@@ -29,7 +29,7 @@ pub struct Over<'o> {
     pub format: Option<Format>,
     /// How large inputs and their lines may be.
     pub limits: Limits,
-    /// What becomes of lines that cannot be read.
+    /// What happens to lines that cannot be read.
     pub bad_lines: BadLines,
     /// What is done with them.
     pub job: Job,
@@ -37,7 +37,7 @@ pub struct Over<'o> {
     pub jobs: usize,
     /// The signal that ends the run.
     pub stop: &'o AtomicUsize,
-    /// Who is told how far it is.
+    /// What is shown the progress.
     pub progress: &'o dyn Progress,
 }
 

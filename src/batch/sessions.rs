@@ -21,7 +21,7 @@ use crate::stats::{Counting, FileStats};
 use crate::text::shown_path;
 use crate::transcript::{Conversation, Role, Transcript};
 
-/// So many sessions does an error name.
+/// The most sessions that an error names.
 const NAMED: usize = 5;
 
 /// A file that an agent finds as a session.

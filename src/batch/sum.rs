@@ -73,7 +73,7 @@ impl Sum {
         self.summarised |= compacted.is_summarised();
         self.warnings.append(&mut compacted.warnings);
         for degraded in compacted.degraded.drain(..) {
-            // With many conversations in one file, the first one stands for all.
+            // With many conversations in one file, the first one represents all.
             if !self.degraded.contains(&degraded) {
                 self.degraded.push(degraded);
             }

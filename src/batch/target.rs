@@ -137,7 +137,7 @@ impl Target {
     /// The input itself, to be replaced; for a link, its target.
     ///
     /// # Errors
-    /// Where it is gone, or a link leads out of the folder that was walked.
+    /// Where it no longer exists, or a link leads out of the folder that was walked.
     pub(super) fn own_spot(&self) -> Result<Spot> {
         Spot::resolved(self.input_path(), self.base.as_deref())
     }

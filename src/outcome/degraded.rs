@@ -72,7 +72,7 @@ pub enum WarningKind {
     Unsupported,
     /// Typed messages are not kept in full.
     UserWords,
-    /// A picture or a document in a typed message is gone.
+    /// A picture or a document in a typed message was removed.
     Pictures,
     /// The model was not sent everything that its summary replaces.
     NotSummarised,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FileRecord, FileStatus, Outcome, Status};
 
-/// So many files of a kind are named in a report.
+/// The most files of a kind that a report names.
 const EXAMPLES: usize = 5;
 
 /// The kind of inputs whose format is not supported.

@@ -112,12 +112,12 @@ impl Notices {
             notices.about_conversations(outcome);
             if outcome.status == Status::Unsupported {
                 let format = format_of(outcome);
-                let mut told = outcome.warnings.iter();
-                let told = told.find(|w| w.kind == WarningKind::Unsupported);
+                let mut warning = outcome.warnings.iter();
+                let warning = warning.find(|w| w.kind == WarningKind::Unsupported);
                 // With many kinds of reasons, the report's entries say which input has which.
                 let is_one = unread.get(format) == Some(&1);
-                match told.filter(|_| is_one) {
-                    Some(told) => notices.unsupported(input, &told.message, "left as it is"),
+                match warning.filter(|_| is_one) {
+                    Some(warning) => notices.unsupported(input, &warning.message, "left as it is"),
                     None => {
                         notices.unsupported(input, &format::unsupported(format), "left as it is");
                     }

@@ -104,7 +104,7 @@ impl Pipeline<'_> {
             ..
         } = work;
         let results = &round.summaries.conversations;
-        // A sidechain that is gone with its task has nothing left.
+        // A sidechain that was removed with its task has nothing left.
         for outcome in outcomes.iter_mut() {
             (outcome.tokens_after, outcome.messages_after) = (0, 0);
         }

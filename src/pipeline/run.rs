@@ -248,7 +248,7 @@ impl Run<'_, '_, '_> {
         if self.pipeline.policy.history == History::Drop {
             self.step(Step::DropDead);
         }
-        // A sidechain has the id of its first line, which may be gone.
+        // A sidechain has the id of its first line, which may be removed.
         let places = self.work.places();
         for mut placed in placed {
             if let Some(conversation) = places.find(&placed) {
@@ -301,7 +301,7 @@ impl Run<'_, '_, '_> {
         let tail_of = |number: u32| tails.get(&number).copied().unwrap_or(0);
         changes.retain(|change| {
             let is_kept = change.message as usize >= tail_of(change.conversation);
-            // A sidechain may be gone with its task.
+            // A sidechain may have been removed with its task.
             let is_there = transcript.is_there(transcript.block(change.block).line);
             is_there && (is_kept || is_named(transcript, change))
         });

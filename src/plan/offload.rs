@@ -8,12 +8,12 @@ use super::{Plan, Why, is_skipped};
 use crate::policy::{Layer, Policy};
 use crate::transcript::{Conversation, Role, Transcript};
 
-/// Whether a conversation of so many live tokens is large enough for results to be offloaded.
+/// Whether a conversation of this many live tokens is large enough for results to be offloaded.
 pub fn may_offload(policy: &Policy, total: u64) -> bool {
     policy.has(Layer::Offload) && policy.trigger.compare.holds(total, policy.offload.tokens)
 }
 
-/// Plans the offload of a transcript whose conversations have so many live tokens. It takes a store to do it.
+/// Plans the offload of a transcript whose conversations have these numbers of live tokens. Needs a store.
 pub fn offload<'p>(transcript: &Transcript<'_>, policy: &'p Policy, totals: &[u64]) -> Plan<'p> {
     let mut plan = Plan::default();
     let share = policy.offload.share;
@@ -57,7 +57,7 @@ mod tests {
     use crate::policy::preset;
 
     /// The messages of the results that are candidates in a conversation of a system message and `pairs` calls with their
-    /// results, when it has so many tokens.
+    /// results, when it has this many tokens.
     fn candidates(pairs: usize, tokens: u64, share: f64) -> Vec<u32> {
         let mut policy = preset("offload-first").unwrap();
         policy.offload.share = share;

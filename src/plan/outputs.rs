@@ -27,7 +27,7 @@ pub struct OutputPlan {
 pub struct OutputCandidate {
     /// Which one.
     pub place: ResultRef,
-    /// What becomes of its content.
+    /// What happens to its content.
     pub content: Content,
 }
 

@@ -43,7 +43,7 @@ pub struct Candidate<'p> {
     pub over: Limits,
     /// What takes its place.
     pub text: &'p Template,
-    /// What becomes of its content.
+    /// What happens to its content.
     pub content: Content,
 }
 
@@ -70,10 +70,10 @@ pub struct Limits {
     pub chars: Option<u64>,
 }
 
-/// What becomes of a content that is replaced.
+/// What happens to content that is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// It is gone: its tool can be run again.
+    /// It is dropped: its tool can be run again.
     Dropped,
     /// It goes to the store.
     Stored,
@@ -146,7 +146,7 @@ impl ResultRef {
 }
 
 impl Limits {
-    /// Whether so many tokens and characters are over the limits.
+    /// Whether a result of this many tokens and characters is over the limits.
     pub fn are_exceeded(self, tokens: u64, chars: impl FnOnce() -> u64) -> bool {
         self.tokens.is_none_or(|limit| tokens > limit)
             && self.chars.is_none_or(|limit| chars() > limit)

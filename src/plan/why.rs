@@ -1,6 +1,6 @@
 //! Why a result is replaced: one variant for each thing that is done to one.
 //!
-//! Data only. What reports say of it, and which layer it belongs to, is told here and nowhere else.
+//! Data only. Its text in reports, and the layer that it belongs to, are defined here and nowhere else.
 
 use crate::policy::Layer;
 use crate::text::{count, thousands};
@@ -20,7 +20,7 @@ pub enum Why {
         /// `demote.min_tokens`
         limit: u64,
     },
-    /// The placeholder takes its place: so many newer results come after it.
+    /// It is cleared: this many newer results come after it.
     Old {
         /// Results of the policy's kinds that are newer.
         newer: u64,

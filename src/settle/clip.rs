@@ -232,7 +232,7 @@ mod tests {
         let parts = Parts::of(&twice);
         let count = |text: &str| text.chars().count() as u64 / 4;
         let left = count(parts.head) + count(parts.tail);
-        // The marker rounds: of 22 500 tokens all but some 100 are gone.
+        // The marker rounds: of 22 500 tokens all but some 100 are removed.
         assert_eq!((left / 100, parts.omitted), (0, Some(22_000)), "{twice}");
         assert!(text.starts_with(parts.head) && text.ends_with(parts.tail));
         assert_eq!(twice.matches("omitted").count(), 1);

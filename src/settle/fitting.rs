@@ -138,7 +138,7 @@ impl Fitting<'_, '_> {
         })
     }
 
-    /// A name in the store with as much of a preview as the policy and `most` allow. A name that stands there stays.
+    /// A name in the store with as much of a preview as the policy and `most` allow. A name that is already there stays.
     fn demoted(&self, place: &ResultRef, name: &str, from: &str, most: u64) -> String {
         let tool = place.tool(self.transcript);
         let of = |chars: usize| {

@@ -31,7 +31,7 @@ pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Ve
     warning.into_iter().collect()
 }
 
-/// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are gone.
+/// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are removed.
 pub(super) fn of_summary<'s>(
     first_line: u64,
     artifacts: &'s SummaryArtifacts<'_>,

@@ -1,7 +1,7 @@
 //! Runs the candidates of each result in the order of the layers, on actual sizes: a result that was demoted is as large as its
 //! preview when clearing looks at it. A change that does not save tokens is not made.
 //!
-//! PURE. Newest first, because a read stands in for an earlier one only if no layer takes out what it shows itself.
+//! PURE. Newest first, because a later read replaces an earlier one only if no layer removes what the later one shows.
 
 use super::Change;
 use crate::artifacts::Artifacts;

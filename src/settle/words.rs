@@ -22,7 +22,7 @@ pub struct TypedMessages {
     /// The lines (from 0) of those that are there in part or not at all. Messages quoted by an earlier summary count too, with
     /// the line of that summary.
     pub lost: Vec<u32>,
-    /// The lines (from 0) of the pictures and documents in these messages; they are gone.
+    /// The lines (from 0) of the pictures and documents in these messages; they are removed.
     pub pictures: Vec<u32>,
 }
 

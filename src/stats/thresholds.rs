@@ -128,10 +128,10 @@ impl Thresholds {
 
 /// The turn that a message (from 0) is a part of.
 fn turn_of(turns: &[Turn], message: usize) -> Option<u64> {
-    let mut behind = 0;
+    let mut messages_so_far = 0;
     let holds = |turn: &&Turn| {
-        behind += turn.messages;
-        (message as u64) < behind
+        messages_so_far += turn.messages;
+        (message as u64) < messages_so_far
     };
     turns.iter().find(holds).map(|turn| turn.turn)
 }

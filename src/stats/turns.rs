@@ -47,7 +47,7 @@ pub(super) fn turns(
 
     let mut answers = asked(transcript, conversation).into_iter().peekable();
     let mut turns = Vec::with_capacity(starts.len());
-    let mut behind = 0;
+    let mut earlier = 0;
     for (i, &(turn, start)) in starts.iter().enumerate() {
         let end = starts.get(i + 1).map_or(messages.len(), |next| next.1);
         let mut own = Vec::new();
@@ -60,11 +60,11 @@ pub(super) fn turns(
             turn,
             line: u64::from(conversation.first_line(&messages[start])) + first_line,
             messages: (end - start) as u64,
-            tokens: context.saturating_sub(behind),
+            tokens: context.saturating_sub(earlier),
             context,
             recorded: own.iter().rev().find_map(recorded),
         });
-        behind = context;
+        earlier = context;
     }
     turns
 }
