@@ -5,6 +5,7 @@
 
 mod asked;
 mod attached;
+mod cell;
 mod commands;
 mod decisions;
 mod earlier;

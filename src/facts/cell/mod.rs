@@ -1,0 +1,513 @@
+//! Code mode: the calls in a cell of JavaScript, and what the cell prints of each.
+//!
+//! An agent in code mode has one tool whose input is a program that calls the others: `tools.exec_command({cmd: "ls"})`. Codex
+//! calls it `exec`. PURE. Never executes anything. A call counts only if it was surely made, once, with arguments that are
+//! literals; the others are counted as unread.
+
+mod literal;
+mod prints;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use serde_json::Value;
+
+use literal::{Constants, value};
+use prints::{How, Print, Source};
+use token::{Token, Tokens};
+
+/// What a cell does, as far as it can be read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Cell {
+    /// The calls that were read, in their order.
+    pub(super) calls: Vec<CellCall>,
+    /// The number of calls that were not: in a condition, a loop or a function, or with a tool whose name is computed.
+    pub(super) unread: u32,
+    /// What the cell prints, in order; if not all is known, what it prints first.
+    prints: Vec<Print>,
+    /// Whether these are all.
+    all_prints: bool,
+}
+
+/// A call in a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CellCall {
+    /// The tool's name.
+    pub(super) tool: String,
+    /// Its input: an object without the keys whose values are unknown, or a text.
+    pub(super) input: Value,
+    /// The constant that its result is assigned to.
+    variable: Option<String>,
+}
+
+/// What is known of a call from the blocks that the cell printed.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Printed {
+    /// Its output, if it was printed whole.
+    pub(super) output: Option<String>,
+    /// Its exit status.
+    pub(super) exit_code: Option<i64>,
+    /// The session in which it still runs.
+    pub(super) session: Option<i64>,
+}
+
+impl Cell {
+    /// Reads a cell's code.
+    pub(super) fn read(code: &str) -> Cell {
+        let mut reader = Reader {
+            tokens: Tokens::of(code),
+            known: Constants::new(),
+            cell: Cell {
+                prints: Vec::new(),
+                ..Cell::default()
+            },
+            prints: Prints::All,
+            sure: Sure::Yes,
+            ending: Ending::No,
+        };
+        while reader.tokens.peek().is_some() {
+            reader.statement(DEEPEST);
+        }
+        reader.cell.all_prints = reader.prints == Prints::All;
+        reader.cell
+    }
+
+    /// What `blocks`, those that the cell has printed, say of the call with that number.
+    pub(super) fn printed(&self, call: usize, blocks: &[&str]) -> Printed {
+        let mut printed = Printed::default();
+        let is_cut = blocks.iter().any(|block| block.starts_with(CUT));
+        let fits = match self.all_prints {
+            true => blocks.len() == self.prints.len(),
+            false => blocks.len() >= self.prints.len(),
+        };
+        if is_cut || !fits {
+            return printed;
+        }
+        for (print, block) in self.prints.iter().zip(blocks) {
+            let Print::Of { what, how } = print else {
+                continue;
+            };
+            let is_its = match what {
+                Source::Call(number) => *number == call,
+                Source::Variable(name) => self.calls[call].variable.as_ref() == Some(name),
+            };
+            if is_its {
+                printed.add(how, block);
+            }
+        }
+        printed
+    }
+}
+
+/// How the one block begins that is left of what was printed, where it was too long.
+const CUT: &str = "Warning: truncated output";
+
+impl Printed {
+    fn add(&mut self, how: &How, block: &str) {
+        match how {
+            How::Whole | How::Json => match serde_json::from_str::<Value>(block) {
+                Ok(Value::Object(result)) => {
+                    let text = result.get("output").and_then(Value::as_str);
+                    let number = |key: &str| result.get(key).and_then(Value::as_i64);
+                    self.output = text.map(str::to_owned).or(self.output.take());
+                    self.exit_code = number("exit_code").or(self.exit_code);
+                    self.session = number("session_id").or(self.session);
+                }
+                // The result of a tool whose result is a text.
+                Ok(Value::String(text)) if *how == How::Json => self.output = Some(text),
+                _ if *how == How::Whole => self.output = Some(block.to_owned()),
+                _ => {}
+            },
+            How::Key { before, key, after } => {
+                let value = block.strip_prefix(before.as_str());
+                let value = value.and_then(|value| value.strip_suffix(after.as_str()));
+                match (key.as_str(), value) {
+                    ("output", Some(text)) => self.output = Some(text.to_owned()),
+                    ("exit_code", Some(text)) => self.exit_code = text.parse().ok(),
+                    ("session_id", Some(text)) => self.session = text.parse().ok(),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// How deep statements and brackets may be nested; what is nested deeper is not read.
+const DEEPEST: u32 = 64;
+
+/// Whether code surely runs, once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sure {
+    Yes,
+    /// It may not, or may run more than once.
+    No,
+    /// Likewise, because it is in a function: a `return` ends only that.
+    Function,
+}
+
+/// Whether all that is printed is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prints {
+    All,
+    /// Only what comes before something that may not be printed.
+    First,
+}
+
+/// Whether the cell may have ended before what comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    No,
+    MayHaveEnded,
+}
+
+struct Reader<'c> {
+    tokens: Tokens<'c>,
+    known: Constants,
+    cell: Cell,
+    prints: Prints,
+    /// Whether what comes next surely runs.
+    sure: Sure,
+    ending: Ending,
+}
+
+impl<'c> Reader<'c> {
+    /// Reads `inside` as code that may not run, or may run more than once.
+    fn unsure(&mut self, inside: impl FnOnce(&mut Self)) {
+        let before = self.sure;
+        self.doubt();
+        inside(self);
+        self.go_on(before);
+    }
+
+    /// What comes next may not run.
+    fn doubt(&mut self) {
+        if self.sure == Sure::Yes {
+            self.sure = Sure::No;
+        }
+    }
+
+    /// What comes next runs if what came `before` did, unless the cell may have ended since.
+    fn go_on(&mut self, before: Sure) {
+        self.sure = match (before, self.ending) {
+            (Sure::Yes, Ending::MayHaveEnded) => Sure::No,
+            (before, _) => before,
+        };
+    }
+
+    /// There is a `return` or something like it: outside of functions, what follows may never run.
+    fn end(&mut self) {
+        if self.sure != Sure::Function {
+            self.ending = Ending::MayHaveEnded;
+            self.doubt();
+        }
+    }
+
+    fn is_next(&self, mark: u8) -> bool {
+        self.tokens.peek() == Some(Token::Mark(mark))
+    }
+
+    /// Reads a statement.
+    fn statement(&mut self, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else {
+            return self.skip();
+        };
+        match self.tokens.peek() {
+            None => {}
+            Some(Token::Mark(b'{')) => self.block(depth),
+            Some(Token::Mark(b';' | b'}' | b']' | b')')) => {
+                self.tokens.next();
+            }
+            Some(Token::Name("if" | "for" | "while" | "switch" | "with")) => {
+                self.tokens.next();
+                if self.tokens.peek() == Some(Token::Name("await")) {
+                    self.tokens.next();
+                }
+                self.unsure(|reader| {
+                    if reader.is_next(b'(') {
+                        reader.bracket(depth);
+                    }
+                    reader.statement(depth);
+                });
+            }
+            Some(Token::Name("else" | "do" | "catch" | "finally")) => {
+                self.tokens.next();
+                self.unsure(|reader| {
+                    if reader.is_next(b'(') {
+                        reader.bracket(depth);
+                    }
+                    reader.statement(depth);
+                });
+            }
+            Some(Token::Name("try")) => {
+                self.tokens.next();
+                self.statement(depth);
+            }
+            Some(Token::Name("return" | "throw")) => {
+                self.tokens.next();
+                self.expression(depth);
+                self.end();
+            }
+            Some(Token::Name("const")) => {
+                self.tokens.next();
+                self.constant(depth);
+            }
+            Some(_) => self.expression(depth),
+        }
+    }
+
+    fn block(&mut self, depth: u32) {
+        self.tokens.next();
+        while !self.is_next(b'}') && self.tokens.peek().is_some() {
+            self.statement(depth);
+        }
+        self.tokens.next();
+    }
+
+    /// What comes after `const`.
+    fn constant(&mut self, depth: u32) {
+        let Some(Token::Name(name)) = self.tokens.peek() else {
+            return self.destructured(depth);
+        };
+        self.tokens.next();
+        if !self.is_next(b'=') {
+            return self.expression(depth);
+        }
+        self.tokens.next();
+        let first_call = self.cell.calls.len();
+        let is_call = is_awaited_call(self.tokens.clone(), Token::Mark(b';'));
+        let before = self.tokens.clone();
+        // The same name in another block is another constant.
+        let value = match self.known.contains_key(name) {
+            true => None,
+            false => value(&mut self.tokens, &self.known).filter(|_| self.sure == Sure::Yes),
+        };
+        self.known.insert(name.to_owned(), value);
+        self.tokens = before;
+        self.expression(depth);
+        if let [call] = &mut self.cell.calls[first_call..]
+            && is_call
+        {
+            call.variable = Some(name.to_owned());
+        }
+    }
+
+    /// `[a, b] = await Promise.all([…])`: each call has the name at its place.
+    fn destructured(&mut self, depth: u32) {
+        let mut names = Vec::new();
+        let is_list = self.is_next(b'[');
+        if is_list {
+            self.tokens.next();
+            while let Some(Token::Name(name)) = self.tokens.peek() {
+                names.push(name);
+                self.tokens.next();
+                if self.is_next(b',') {
+                    self.tokens.next();
+                }
+            }
+        }
+        let first_call = self.cell.calls.len();
+        let unread = self.cell.unread;
+        let is_all = is_list && self.is_all_of_calls(names.len());
+        if self.is_next(b']') {
+            self.tokens.next();
+        }
+        self.expression(depth);
+        let calls = &mut self.cell.calls[first_call..];
+        if is_all && unread == self.cell.unread && calls.len() == names.len() {
+            for (call, name) in calls.iter_mut().zip(names) {
+                call.variable = Some(name.to_owned());
+            }
+        }
+    }
+
+    /// Whether `] = await Promise.all([` comes next, and then `count` calls and nothing else.
+    fn is_all_of_calls(&self, count: usize) -> bool {
+        let mut tokens = self.tokens.clone();
+        let start = [
+            Token::Mark(b']'),
+            Token::Mark(b'='),
+            Token::Name("await"),
+            Token::Name("Promise"),
+            Token::Mark(b'.'),
+            Token::Name("all"),
+            Token::Mark(b'('),
+            Token::Mark(b'['),
+        ];
+        if !start.into_iter().all(|token| tokens.next() == Some(token)) {
+            return false;
+        }
+        let mut calls = 0;
+        while tokens.peek() != Some(Token::Mark(b']')) {
+            let call = [Token::Name("tools"), Token::Mark(b'.')];
+            if !call.into_iter().all(|token| tokens.next() == Some(token)) {
+                return false;
+            }
+            tokens.next();
+            tokens.skip_one();
+            calls += 1;
+            match tokens.peek() {
+                Some(Token::Mark(b',')) => {
+                    tokens.next();
+                }
+                Some(Token::Mark(b']')) => {}
+                _ => return false,
+            }
+        }
+        calls == count
+    }
+
+    /// Reads an expression, up to the end of its statement or of the bracket that it is in.
+    fn expression(&mut self, depth: u32) {
+        let before = self.sure;
+        let mut is_first = true;
+        while let Some(token) = self.tokens.peek() {
+            match token {
+                Token::Mark(b';') => {
+                    self.tokens.next();
+                    break;
+                }
+                Token::Mark(b')' | b']' | b'}') => break,
+                _ if !is_first && self.tokens.is_on_new_line() && token.begins_a_statement() => {
+                    break;
+                }
+                _ => {}
+            }
+            is_first = false;
+            self.step(token, before, depth);
+        }
+        self.go_on(before);
+    }
+
+    /// All between two brackets.
+    fn bracket(&mut self, depth: u32) {
+        let Some(depth) = depth.checked_sub(1) else {
+            return self.skip();
+        };
+        let before = self.sure;
+        self.tokens.next();
+        while let Some(token) = self.tokens.peek() {
+            if matches!(token, Token::Mark(b')' | b']' | b'}')) {
+                self.tokens.next();
+                break;
+            }
+            self.step(token, before, depth);
+        }
+        self.go_on(before);
+    }
+
+    /// Reads one token of an expression, or what it opens. `outside` is whether the expression surely runs.
+    fn step(&mut self, token: Token<'c>, outside: Sure, depth: u32) {
+        match token {
+            Token::Mark(b'(' | b'[' | b'{') => return self.bracket(depth),
+            Token::Name("tools") => return self.call(depth),
+            Token::Name("text" | "image" | "notify") => return self.print(depth),
+            _ => {}
+        }
+        self.tokens.next();
+        match token {
+            // In a list, or between statements.
+            Token::Mark(b',' | b';') => self.go_on(outside),
+            // What follows is a branch, or the rest of an operator.
+            Token::Mark(b'?' | b'&' | b'|') => self.doubt(),
+            Token::Name("function" | "class") => self.sure = Sure::Function,
+            Token::Mark(b'=') if self.is_next(b'>') => self.sure = Sure::Function,
+            Token::Name("if" | "for" | "while") => self.doubt(),
+            Token::Name("return" | "throw" | "exit") => self.end(),
+            Token::Name(_)
+            | Token::Mark(_)
+            | Token::Number(_)
+            | Token::Text(_)
+            | Token::Template(_)
+            | Token::Pattern => {}
+        }
+    }
+
+    /// A call, if `tools` is followed by one.
+    fn call(&mut self, depth: u32) {
+        self.tokens.next();
+        if self.is_next(b'[') {
+            self.cell.unread += 1;
+            return;
+        }
+        if !self.is_next(b'.') {
+            return;
+        }
+        self.tokens.next();
+        let Some(Token::Name(tool)) = self.tokens.peek() else {
+            return;
+        };
+        self.tokens.next();
+        if !self.is_next(b'(') || self.sure != Sure::Yes {
+            self.cell.unread += 1;
+            return;
+        }
+        let mut argument = self.tokens.clone();
+        argument.next();
+        let input = match argument.peek() {
+            Some(Token::Mark(b')')) => Value::Object(serde_json::Map::new()),
+            _ => value(&mut argument, &self.known).unwrap_or(Value::Null),
+        };
+        self.cell.calls.push(CellCall {
+            tool: tool.to_owned(),
+            input,
+            variable: None,
+        });
+        self.bracket(depth);
+    }
+
+    fn print(&mut self, depth: u32) {
+        self.tokens.next();
+        if !self.is_next(b'(') {
+            return;
+        }
+        let mut argument = self.tokens.clone();
+        argument.next();
+        let print = Print::read(&argument);
+        let calls = self.cell.calls.len();
+        let is_call = is_awaited_call(argument, Token::Mark(b')'));
+        self.bracket(depth);
+        let print = match is_call && self.cell.calls.len() == calls + 1 {
+            true => Print::Of {
+                what: Source::Call(calls),
+                how: How::Whole,
+            },
+            false => print,
+        };
+        match (self.sure, self.prints) {
+            (Sure::No | Sure::Function, _) => self.prints = Prints::First,
+            (Sure::Yes, Prints::First) => {}
+            (Sure::Yes, Prints::All) => self.cell.prints.push(print),
+        }
+    }
+
+    /// Skips a token and what it opens.
+    fn skip(&mut self) {
+        let before = self.tokens.clone();
+        self.tokens.skip_one();
+        let mut skipped = before;
+        while skipped.position() < self.tokens.position() {
+            if skipped.next() == Some(Token::Name("tools")) {
+                self.cell.unread += 1;
+            }
+        }
+    }
+}
+
+/// Whether a call comes next, and then `end` or the end of the statement.
+fn is_awaited_call(mut tokens: Tokens<'_>, end: Token<'_>) -> bool {
+    let start = [
+        Token::Name("await"),
+        Token::Name("tools"),
+        Token::Mark(b'.'),
+    ];
+    if !start.into_iter().all(|token| tokens.next() == Some(token)) {
+        return false;
+    }
+    tokens.next();
+    tokens.skip_one();
+    match tokens.peek() {
+        None => true,
+        Some(token) if token == end => true,
+        Some(token) => tokens.is_on_new_line() && token.begins_a_statement(),
+    }
+}

@@ -1,0 +1,127 @@
+//! What a cell prints: each `text(…)` is a block of its result.
+//!
+//! PURE.
+
+use super::token::{Template, Token, Tokens};
+
+/// One `text(…)`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Print {
+    /// The result of a call, or one of its keys.
+    Of {
+        /// Which.
+        what: Source,
+        /// How it is printed.
+        how: How,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// Which result is printed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Source {
+    /// That of the call which is assigned to this constant.
+    Variable(String),
+    /// That of the call with this number in the cell.
+    Call(usize),
+}
+
+/// How a result is printed.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum How {
+    /// As it is: a text, or an object as JSON.
+    Whole,
+    /// As JSON.
+    Json,
+    /// One key of it, between two texts.
+    Key {
+        before: String,
+        key: String,
+        after: String,
+    },
+}
+
+impl Print {
+    fn of(variable: &str, how: How) -> Self {
+        Print::Of {
+            what: Source::Variable(variable.to_owned()),
+            how,
+        }
+    }
+
+    /// Reads the argument of `text(`, which comes next, without taking it.
+    pub(super) fn read(tokens: &Tokens<'_>) -> Print {
+        let mut tokens = tokens.clone();
+        argument(&mut tokens)
+            .filter(|_| tokens.peek() == Some(Token::Mark(b')')))
+            .unwrap_or(Print::Other)
+    }
+}
+
+fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
+    match tokens.next()? {
+        Token::Name("JSON") => {
+            for expected in [
+                Token::Mark(b'.'),
+                Token::Name("stringify"),
+                Token::Mark(b'('),
+            ] {
+                if tokens.next()? != expected {
+                    return None;
+                }
+            }
+            let Token::Name(variable) = tokens.next()? else {
+                return None;
+            };
+            let print = Print::of(variable, How::Json);
+            // Arguments for the layout.
+            while tokens.peek()? != Token::Mark(b')') {
+                match tokens.next()? {
+                    Token::Mark(b',') | Token::Name("null") | Token::Number(_) => {}
+                    Token::Mark(_)
+                    | Token::Name(_)
+                    | Token::Text(_)
+                    | Token::Template(_)
+                    | Token::Pattern => return None,
+                }
+            }
+            tokens.next();
+            Some(print)
+        }
+        Token::Name(variable) => {
+            if tokens.peek()? != Token::Mark(b'.') {
+                return Some(Print::of(variable, How::Whole));
+            }
+            tokens.next();
+            let Token::Name(key) = tokens.next()? else {
+                return None;
+            };
+            let how = How::Key {
+                before: String::new(),
+                key: key.to_owned(),
+                after: String::new(),
+            };
+            Some(Print::of(variable, how))
+        }
+        Token::Template(template) => in_template(template),
+        Token::Text(_) | Token::Number(_) | Token::Pattern | Token::Mark(_) => None,
+    }
+}
+
+/// A template with one value that is a key of a result: `exit=${r.exit_code}`.
+fn in_template(template: Template<'_>) -> Option<Print> {
+    let [(before, value)] = &template.values[..] else {
+        return None;
+    };
+    let (variable, key) = value.split_once('.')?;
+    let is_name = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name(variable) && is_name(key)).then(|| {
+        let how = How::Key {
+            before: before.clone(),
+            key: key.to_owned(),
+            after: template.end,
+        };
+        Print::of(variable, how)
+    })
+}

@@ -1,0 +1,178 @@
+//! Cells as agents write them, and as they do not.
+
+use serde_json::json;
+
+use super::*;
+
+fn calls(code: &str) -> Vec<(String, Value)> {
+    let cell = Cell::read(code);
+    let calls = cell.calls.into_iter();
+    calls.map(|call| (call.tool, call.input)).collect()
+}
+
+fn command(text: &str) -> Vec<(String, Value)> {
+    vec![("exec_command".to_owned(), json!({ "cmd": text }))]
+}
+
+#[test]
+fn arguments_are_read_in_every_spelling() {
+    for code in [
+        r#"const r = await tools.exec_command({"cmd":"ls -l"}); text(r.output);"#,
+        r#"const r = await tools.exec_command({cmd: "ls -l"})
+text(r.output)"#,
+        "await tools.exec_command({cmd: 'ls -l',})",
+        "text((await tools.exec_command({cmd: `ls -l`})).output)",
+        "const cmd = 'ls -l'; await tools.exec_command({cmd});",
+        "const flag = '-l'\nconst c = \"ls \" + flag;\nawait tools.exec_command({cmd: c})",
+        "const flag = '-l'; await tools.exec_command({cmd: `ls ${flag}`})",
+        "/* tools.exec_command({cmd: 'rm'}) */ // tools.exec_command({cmd: 'rm'})\nawait tools.exec_command({cmd: ('ls -l')})",
+        "try { const r = await tools.exec_command({cmd: 'ls -l'}); text(r.output) } catch (e) { text(String(e)) }",
+        "const re = /[/'\"]/g; await tools.exec_command({cmd: 'ls -l'})",
+        "await tools.exec_command({cmd: String.raw`ls -l`})",
+    ] {
+        assert_eq!(calls(code), command("ls -l"), "{code}");
+        assert_eq!(Cell::read(code).unread, 0, "{code}");
+    }
+}
+
+#[test]
+fn escapes_mean_what_they_mean_in_javascript() {
+    let code = r#"await tools.exec_command({cmd: "a\n\t\"\\\x41\u00e9\u{1F600}\ud83d\ude00\
+b'"})"#;
+    assert_eq!(calls(code), command("a\n\t\"\\A\u{e9}\u{1F600}\u{1F600}b'"));
+    let raw = r"await tools.exec_command({cmd: String.raw`grep '\d'`})";
+    assert_eq!(calls(raw), command(r"grep '\d'"));
+}
+
+#[test]
+fn what_may_not_have_run_is_not_read() {
+    for code in [
+        "if (x) await tools.exec_command({cmd: 'ls'})",
+        "if (x)\n  await tools.exec_command({cmd: 'ls'})",
+        "if (x) { text(1) } else { await tools.exec_command({cmd: 'ls'}) }",
+        "for (const f of files) { await tools.exec_command({cmd: 'ls'}) }",
+        "files.map(f => tools.exec_command({cmd: 'ls'}))",
+        "const f = async () => { await tools.exec_command({cmd: 'ls'}) }",
+        "async function f() { await tools.exec_command({cmd: 'ls'}) }",
+        "x && await tools.exec_command({cmd: 'ls'})",
+        "const r = x ? await tools.exec_command({cmd: 'ls'}) : null",
+        "if (x) return;\nawait tools.exec_command({cmd: 'ls'})",
+        "if (x) { text('no'); throw new Error('e') }\nawait tools.exec_command({cmd: 'ls'})",
+        "try { f() } catch (e) { await tools.exec_command({cmd: 'ls'}) }",
+        "await tools[name]({cmd: 'ls'})",
+        "await tools.exec_command.apply(null, [])",
+    ] {
+        assert_eq!(calls(code), [], "{code}");
+        assert_eq!(Cell::read(code).unread, 1, "{code}");
+    }
+}
+
+#[test]
+fn a_return_in_a_function_ends_only_that() {
+    let code = "const f = xs.map(x => { return x + 1 });\nawait tools.exec_command({cmd: 'ls'})";
+    assert_eq!(calls(code), command("ls"));
+}
+
+#[test]
+fn values_that_depend_on_anything_are_left_out() {
+    for cmd in [
+        "other",
+        "`ls ${x}`",
+        "'ls ' + x",
+        "f('ls')",
+        "['ls'].join(' ')",
+        "'ls'.trim()",
+        "x ? 'ls' : 'rm'",
+    ] {
+        let code = format!("await tools.exec_command({{cmd: {cmd}, workdir: '/w'}})");
+        let expected = vec![("exec_command".to_owned(), json!({ "workdir": "/w" }))];
+        assert_eq!(calls(&code), expected, "{code}");
+    }
+    let spread = "await tools.exec_command({cmd: 'ls', ...rest})";
+    assert_eq!(calls(spread), [("exec_command".to_owned(), Value::Null)]);
+    let again = "{ const c = 'ls'; }\n{ const c = 'rm'; await tools.exec_command({cmd: c}) }";
+    assert_eq!(calls(again), [("exec_command".to_owned(), json!({}))]);
+    let changed = "let c = 'ls'; c = 'rm'; await tools.exec_command({cmd: c})";
+    assert_eq!(calls(changed), [("exec_command".to_owned(), json!({}))]);
+}
+
+#[test]
+fn a_patch_is_a_text() {
+    let code = "const patch = \"*** Begin Patch\\n*** Add File: a\\n+x\\n*** End Patch\";\nconst r = await tools.apply_patch(patch);\ntext(r.output)";
+    let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch";
+    assert_eq!(
+        calls(code),
+        [("apply_patch".to_owned(), Value::String(patch.to_owned()))]
+    );
+}
+
+#[test]
+fn several_calls_have_each_their_blocks() {
+    let code = "const [a, b] = await Promise.all([tools.exec_command({cmd: 'x'}), tools.exec_command({cmd: 'y'})]);
+text(a.output); text(`exit=${a.exit_code}`); text(JSON.stringify(b, null, 2));";
+    let cell = Cell::read(code);
+    let blocks = [
+        "one",
+        "exit=3",
+        "{\"output\": \"two\", \"exit_code\": 0, \"session_id\": 7}",
+    ];
+    let printed = |output: &str, exit_code, session| Printed {
+        output: Some(output.to_owned()),
+        exit_code: Some(exit_code),
+        session,
+    };
+    assert_eq!(cell.printed(0, &blocks), printed("one", 3, None));
+    assert_eq!(cell.printed(1, &blocks), printed("two", 0, Some(7)));
+    // One block is missing, or all were cut off together.
+    assert_eq!(cell.printed(0, &blocks[..2]), Printed::default());
+    let cut = [
+        "Warning: truncated output (original token count: 9)\none",
+        "",
+        "",
+    ];
+    assert_eq!(cell.printed(0, &cut), Printed::default());
+}
+
+#[test]
+fn what_may_not_be_printed_moves_nothing() {
+    let code = "const r = await tools.exec_command({cmd: 'x'});
+text(r.output);
+if (r.session_id) text(`session=${r.session_id}`);
+text(`exit=${r.exit_code}`);";
+    let cell = Cell::read(code);
+    let printed = cell.printed(0, &["out", "exit=1"]);
+    assert_eq!(printed.output.as_deref(), Some("out"));
+    assert_eq!(printed.exit_code, None);
+}
+
+#[test]
+fn a_call_that_is_printed_at_once_is_its_own() {
+    let cell = Cell::read("text(await tools.apply_patch('p'));");
+    assert_eq!(
+        cell.printed(0, &["Success"]).output.as_deref(),
+        Some("Success")
+    );
+}
+
+#[test]
+fn anything_is_read_to_its_end() {
+    let deep = "(".repeat(100_000);
+    let templates = "`${".repeat(100_000);
+    for code in [
+        "",
+        "{",
+        "}",
+        "'",
+        "`${`",
+        "tools.",
+        "const",
+        "const [",
+        deep.as_str(),
+        templates.as_str(),
+    ] {
+        Cell::read(code);
+    }
+    let nested = format!("{}tools.x(){}", "[".repeat(200), "]".repeat(200));
+    let cell = Cell::read(&nested);
+    assert_eq!((cell.calls.len(), cell.unread), (0, 1));
+}
