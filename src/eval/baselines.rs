@@ -13,7 +13,7 @@ const MASKED: &str = "[Old tool result content cleared]";
 
 /// What a method keeps of a session.
 #[derive(Debug, Default)]
-pub(super) struct Kept<'e> {
+pub(super) struct KeptPassages<'e> {
     pub(super) passages: Vec<Cow<'e, str>>,
     pub(super) tokens: u64,
 }
@@ -32,7 +32,7 @@ pub(super) fn kept<'e>(
     tokens: &[u64],
     budget: u64,
     estimator: &Estimator,
-) -> Kept<'e> {
+) -> KeptPassages<'e> {
     let mut pieces: Vec<Piece<'e>> = events
         .iter()
         .zip(tokens)
@@ -85,8 +85,8 @@ fn is_result(event: &Event) -> bool {
 }
 
 /// The end of them.
-fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> Kept<'e> {
-    let mut kept = Kept::default();
+fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> KeptPassages<'e> {
+    let mut kept = KeptPassages::default();
     for Piece { text, tokens } in pieces.iter().rev() {
         let left = budget - kept.tokens;
         if *tokens > left {
@@ -104,8 +104,8 @@ fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> Kept<'e
 }
 
 /// Takes the start of them.
-fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> Kept<'e> {
-    let mut kept = Kept::default();
+fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> KeptPassages<'e> {
+    let mut kept = KeptPassages::default();
     let mut taken = 0;
     for Piece { text, tokens } in pieces.iter_mut() {
         let left = budget - kept.tokens;

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use rayon::prelude::*;
 
-use super::baselines::{Kept, kept};
+use super::baselines::{KeptPassages, kept};
 use super::events::{Event, Queued, events};
 use super::index::{Index, missing};
 use super::references::{References, Remains, share};
-use super::segment::{Place, Segment, before, folders, nearest, places, segments};
+use super::segment::{CutPoint, Segment, before, folders, nearest, places, segments};
 use super::state::State;
 use super::{Baseline, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
 use crate::artifacts::Replies;
@@ -81,7 +81,7 @@ pub struct Evaluator<'p> {
 
 /// What is measured at one cut of a session.
 struct At<'s> {
-    place: Place,
+    place: CutPoint,
     /// The lines before it.
     bytes: Vec<u8>,
     references: References,
@@ -165,7 +165,7 @@ impl<'p> Evaluator<'p> {
         session.messages = conversation.messages.len() as u64;
         session.tokens = growth.last().copied().unwrap_or(0);
         let places = places(&transcript, conversation, &growth);
-        let mut chosen: Vec<Place> = Vec::new();
+        let mut chosen: Vec<CutPoint> = Vec::new();
         for cut in &self.cuts {
             let place = nearest(&places, *cut, session.tokens);
             chosen.extend(place.filter(|place| !chosen.contains(place)));
@@ -199,7 +199,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// What to search for at a cut.
-    fn at<'s>(&self, session: &'s Session<'_, '_>, place: Place) -> At<'s> {
+    fn at<'s>(&self, session: &'s Session<'_, '_>, place: CutPoint) -> At<'s> {
         let index = &session.index;
         let cut = index.event_of(place.message);
         let references = References::new(index, cut);
@@ -218,7 +218,7 @@ impl<'p> Evaluator<'p> {
         }
     }
 
-    fn budget(&self, place: Place, percent: f64) -> u64 {
+    fn budget(&self, place: CutPoint, percent: f64) -> u64 {
         (place.tokens as f64 * percent / 100.0).floor() as u64
     }
 
@@ -228,7 +228,7 @@ impl<'p> Evaluator<'p> {
         baseline: Baseline,
         cut: usize,
         budget: u64,
-    ) -> Kept<'s> {
+    ) -> KeptPassages<'s> {
         let events = &session.index.events[..cut];
         kept(
             baseline,

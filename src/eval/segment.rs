@@ -123,7 +123,7 @@ pub(super) fn folders(bytes: &[u8]) -> Folders {
 
 /// A place where a session can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CutPoint {
     /// The first message after it, from 0.
     pub(super) message: usize,
     /// The line on which that message begins, from 0.
@@ -138,7 +138,7 @@ pub(super) struct Place {
 pub(super) fn before(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
-    place: Place,
+    place: CutPoint,
 ) -> Vec<u8> {
     let mut ones: Vec<Option<bool>> = vec![None; transcript.lines().len()];
     for (number, message) in conversation.messages.iter().enumerate() {
@@ -161,7 +161,7 @@ pub(super) fn places(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     growth: &[u64],
-) -> Vec<Place> {
+) -> Vec<CutPoint> {
     let messages = &conversation.messages;
     let count = messages.len();
     let mut opens = vec![0_i64; count + 2];
@@ -187,7 +187,7 @@ pub(super) fn places(
         let typed = messages[message].typed;
         let is_asked = typed == Typed::Yes || results[message - 1] && !results[message];
         if open == 0 && is_asked {
-            places.push(Place {
+            places.push(CutPoint {
                 message,
                 line: conversation.first_line(&messages[message]),
                 typed,
@@ -199,19 +199,19 @@ pub(super) fn places(
 }
 
 /// The place nearest to a percentage of `whole` tokens; preferably before a typed message, if one is almost as near.
-pub(super) fn nearest(places: &[Place], percent: f64, whole: u64) -> Option<Place> {
+pub(super) fn nearest(places: &[CutPoint], percent: f64, whole: u64) -> Option<CutPoint> {
     const ALMOST: f64 = 0.03;
     let target = whole as f64 * percent / 100.0;
-    let distance = |place: &&Place| (place.tokens as f64 - target).abs();
-    let least = |of: &mut dyn Iterator<Item = &Place>| {
-        of.fold(None, |best: Option<Place>, place| match best {
+    let distance = |place: &&CutPoint| (place.tokens as f64 - target).abs();
+    let least = |of: &mut dyn Iterator<Item = &CutPoint>| {
+        of.fold(None, |best: Option<CutPoint>, place| match best {
             Some(best) if distance(&&best) <= distance(&place) => Some(best),
             Some(_) | None => Some(*place),
         })
     };
     let typed = least(&mut places.iter().filter(|place| place.typed == Typed::Yes));
     let any = least(&mut places.iter())?;
-    let is_near = |typed: &Place| distance(&typed) <= distance(&&any) + ALMOST * whole as f64;
+    let is_near = |typed: &CutPoint| distance(&typed) <= distance(&&any) + ALMOST * whole as f64;
     Some(typed.filter(is_near).unwrap_or(any))
 }
 
@@ -262,7 +262,7 @@ mod tests {
             &transcript.conversations[0],
             &[10, 20, 30, 40, 50, 60],
         );
-        let place = |message, tokens, typed| Place {
+        let place = |message, tokens, typed| CutPoint {
             message,
             line: message as u32,
             typed,

@@ -3,7 +3,7 @@
 //! Claude Code writes an attachment as a line of its own, with the text of the file without line numbers. A line can also
 //! repeat a read beside its message, without line numbers.
 
-use super::Place;
+use super::FactLocation;
 use super::input::Input;
 use super::lines::Lines;
 use super::operation::{Content, Done, Operation, What};
@@ -21,7 +21,7 @@ pub(super) fn attached(
         if block.kind != BlockKind::Attachment {
             return None;
         }
-        let place = Place {
+        let place = FactLocation {
             message: message as u32,
             line: block.line,
             block: number,
@@ -52,7 +52,7 @@ pub(super) fn content(transcript: &Transcript<'_>, attachment: u32) -> Option<Co
 /// What a line repeats of a read of the file `written`, whose result is on it.
 pub(super) fn repeated(
     transcript: &Transcript<'_>,
-    result: Place,
+    result: FactLocation,
     written: &str,
 ) -> Option<Content> {
     let line = Input::in_value(transcript.line(result.line));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::input::Input;
-use super::{Exchange, Place, lossy, said};
+use super::{Exchange, FactLocation, lossy, said};
 use crate::policy::ToolKind;
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Outcome, Transcript};
@@ -12,9 +12,9 @@ use crate::transcript::{Block, BlockKind, Outcome, Transcript};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// The call.
-    pub call: Place,
+    pub call: FactLocation,
     /// Its result, if there is one.
-    pub result: Option<Place>,
+    pub result: Option<FactLocation>,
     /// The command as passed to the shell.
     pub text: String,
     /// How it ended.
@@ -114,7 +114,7 @@ fn status_in(transcript: &Transcript<'_>, result: &Block, ends: &str) -> Option<
 }
 
 /// What the agent recorded beside the result, if that is the only one on its line.
-fn recorded<'t>(transcript: &'t Transcript<'_>, result: Place) -> Option<Input<'t>> {
+fn recorded<'t>(transcript: &'t Transcript<'_>, result: FactLocation) -> Option<Input<'t>> {
     let mirrors = transcript.mirrors();
     let mirror = mirrors.get(mirrors.partition_point(|mirror| mirror.line < result.line))?;
     let results = transcript

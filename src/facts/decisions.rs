@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Match};
 
-use super::{Place, said};
+use super::{FactLocation, said};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
 /// A sentence that decides something or gives a reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The text that contains it.
-    pub place: Place,
+    pub place: FactLocation,
     /// The sentence, trimmed.
     pub text: String,
 }
@@ -51,7 +51,7 @@ pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Ve
         if block.kind != BlockKind::Text || conversation.messages[message].role != Role::Assistant {
             continue;
         }
-        let place = Place {
+        let place = FactLocation {
             message: message as u32,
             line: block.line,
             block: number,

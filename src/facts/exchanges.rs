@@ -12,7 +12,7 @@ use crate::transcript::{BlockKind, Conversation, Transcript};
 
 /// Where a fact is in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct FactLocation {
     /// The message of its conversation, from 0.
     pub message: u32,
     /// The line of the transcript, from 0.
@@ -27,9 +27,9 @@ pub struct Exchange {
     /// What the tool does.
     pub kind: ToolKind,
     /// The call.
-    pub call: Place,
+    pub call: FactLocation,
     /// The first result that came after it and answers it.
-    pub result: Option<Place>,
+    pub result: Option<FactLocation>,
 }
 
 impl Exchange {
@@ -51,7 +51,7 @@ pub fn exchanges(
     let mut without_id = None;
     for (message, number) in conversation.all_blocks() {
         let block = transcript.block(number);
-        let place = Place {
+        let place = FactLocation {
             message: message as u32,
             line: block.line,
             block: number,

@@ -5,7 +5,7 @@ use memchr::memmem;
 use super::commands::{self, status};
 use super::input::Input;
 use super::shell::only_shows;
-use super::{Exchange, Place, said};
+use super::{Exchange, FactLocation, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
@@ -13,9 +13,9 @@ use crate::transcript::{Block, Outcome, Transcript};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The call.
-    pub call: Place,
+    pub call: FactLocation,
     /// Its result.
-    pub result: Place,
+    pub result: FactLocation,
     /// Whether the result itself reports that the call failed.
     pub outcome: Outcome,
     /// The error messages, at most [`Failure::LINES`] lines, trimmed.
@@ -164,7 +164,7 @@ fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::tests::{Said, anthropic, in_main, read_as};
+    use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
     use crate::format::Format;
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
             "fn main() {\n    eprintln!(\"error: {e}\");\n    panic!(\"Error: {e}\");\n}\n";
         let shown = |command: &str| {
             let input = serde_json::json!({"command": command}).to_string();
-            let transcript = anthropic(&[("Bash", &input, Said::Fine(source))]);
+            let transcript = anthropic(&[("Bash", &input, ResultText::Fine(source))]);
             !in_main(&transcript, failures).is_empty()
         };
         for command in [
@@ -210,22 +210,22 @@ mod tests {
             (
                 "Bash",
                 r#"{"command":"git push"}"#,
-                Said::Fine("Exit code 128\nThe branch has no upstream: push rejected"),
+                ResultText::Fine("Exit code 128\nThe branch has no upstream: push rejected"),
             ),
             (
                 "Bash",
                 r#"{"command":"git log"}"#,
-                Said::Fine("Exit code 0\npush rejected"),
+                ResultText::Fine("Exit code 0\npush rejected"),
             ),
             (
                 "Edit",
                 r#"{"file_path":"/a"}"#,
-                Said::Fine("<tool_use_error>String to replace not found</tool_use_error>"),
+                ResultText::Fine("<tool_use_error>String to replace not found</tool_use_error>"),
             ),
             (
                 "Read",
                 r#"{"file_path":"/a"}"#,
-                Said::Fine("     1→<tool_use_error>cannot"),
+                ResultText::Fine("     1→<tool_use_error>cannot"),
             ),
         ]);
         let found = in_main(&transcript, failures);
@@ -246,38 +246,38 @@ mod tests {
             (
                 "Bash",
                 r#"{"command":"cargo build"}"#,
-                Said::Failed(
+                ResultText::Failed(
                     "Exit code 101\n   Compiling a v1\n\nerror[E0425]: cannot find value `x`\n  --> src/a.rs:3:1\nwarning: unused\nerror: could not compile `a`\nerror: a\nerror: b",
                 ),
             ),
             (
                 "Edit",
                 r#"{"file_path":"/a"}"#,
-                Said::Failed(
+                ResultText::Failed(
                     "<tool_use_error>String to replace not found in file.\nString: x</tool_use_error>",
                 ),
             ),
             (
                 "Bash",
                 r#"{"command":"false"}"#,
-                Said::Failed("Exit code 1\n\n  gone  \n"),
+                ResultText::Failed("Exit code 1\n\n  gone  \n"),
             ),
             (
                 "Bash",
                 r#"{"command":"make || true"}"#,
-                Said::Fine("cc a.c\na.c:1: fatal: no input\ndone"),
+                ResultText::Fine("cc a.c\na.c:1: fatal: no input\ndone"),
             ),
             (
                 "Bash",
                 r#"{"command":"ls"}"#,
-                Said::Fine("a\nException.java"),
+                ResultText::Fine("a\nException.java"),
             ),
             (
                 "Read",
                 r#"{"file_path":"/log"}"#,
-                Said::Fine("     1→error: old"),
+                ResultText::Fine("     1→error: old"),
             ),
-            ("Bash", r#"{"command":"x"}"#, Said::Failed("")),
+            ("Bash", r#"{"command":"x"}"#, ResultText::Failed("")),
         ]);
         let found = in_main(&transcript, failures);
         let found: Vec<(u32, Outcome, Vec<&str>)> = found

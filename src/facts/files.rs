@@ -16,7 +16,7 @@ use super::path::{self, Folders};
 use super::reads::{Reading, cut_off, says_that_there_is_more};
 use super::refused::{may_say_why_not, says_unchanged};
 use super::shell::{Look, is_shell, look};
-use super::{Exchange, Place, beginning, patch, said};
+use super::{Exchange, FactLocation, beginning, patch, said};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
@@ -401,7 +401,7 @@ pub struct Known {
     /// What the file holds.
     pub content: Content,
     /// The result of the read, or the call of the write, from which the content follows, whatever came before.
-    pub shown_by: Option<Place>,
+    pub shown_by: Option<FactLocation>,
 }
 
 impl Content {

@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
     use crate::facts::reads;
-    use crate::facts::tests::{Said, anthropic, in_main};
+    use crate::facts::tests::{ResultText, anthropic, in_main};
 
     /// What the reads of one file may say: texts without numbers, of a few words and lines, some with pi's hint, and numbered lines.
     fn said_by_reads() -> impl Strategy<Value = Vec<String>> {
@@ -203,7 +203,7 @@ mod tests {
         fn the_newest_read_that_covers_an_earlier_one_is_found(said_by_reads in said_by_reads()) {
             let calls: Vec<_> = said_by_reads
                 .iter()
-                .map(|said| ("Read", r#"{"file_path":"/a"}"#, Said::Fine(said)))
+                .map(|said| ("Read", r#"{"file_path":"/a"}"#, ResultText::Fine(said)))
                 .collect();
             let transcript = anthropic(&calls);
             let shown: Vec<Shown> = in_main(&transcript, reads)

@@ -38,7 +38,7 @@ pub use asked::{Asked, asked_for, request};
 pub use commands::{Command, Exit, commands};
 pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_put_back, note_of_original};
-pub use exchanges::{Exchange, Place, exchanges};
+pub use exchanges::{Exchange, FactLocation, exchanges};
 pub use failures::{Failure, failures};
 pub use files::{Effort, File, Known, files, with_attached};
 pub use later_reads::LaterReads;

@@ -1,15 +1,15 @@
 //! What a call does to a file, and what the file contains then.
 
-use super::Place;
+use super::FactLocation;
 use super::lines::Lines;
 
 /// What one call did to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
     /// The call.
-    pub call: Place,
+    pub call: FactLocation,
     /// Its result, if there is one.
-    pub result: Option<Place>,
+    pub result: Option<FactLocation>,
     /// The path as the call writes it.
     pub written: String,
     /// What the call does.

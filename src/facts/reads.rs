@@ -11,7 +11,7 @@ use super::numbered::Numbered;
 use super::path::{self, Folders};
 use super::refused::says_why_not;
 use super::shell::{Look, look};
-use super::{Exchange, Place, said};
+use super::{Exchange, FactLocation, said};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
 
@@ -19,9 +19,9 @@ use crate::transcript::{Outcome, Shape, Transcript};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Read {
     /// The call.
-    pub call: Place,
+    pub call: FactLocation,
     /// Its result: all text.
-    pub result: Place,
+    pub result: FactLocation,
     /// The normalised path of the file, the same for all reads of it.
     pub path: String,
     /// The other parameters of the read, normalised.

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Place, said};
+use super::{FactLocation, said};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
 /// A skill that was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     /// Where it stands.
-    pub place: Place,
+    pub place: FactLocation,
     /// Its name.
     pub name: String,
     /// Its instructions, verbatim.
@@ -47,7 +47,7 @@ fn loaded<'c>(
                 is_injected.then(|| below_its_folder(&said))?
             })?;
             Some(Skill {
-                place: Place {
+                place: FactLocation {
                     message: message as u32,
                     line: block.line,
                     block: number,

@@ -6,7 +6,7 @@ use crate::policy::preset;
 
 /// What a result says.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Said<'s> {
+pub(super) enum ResultText<'s> {
     Fine(&'s str),
     Failed(&'s str),
     /// There is none.
@@ -20,7 +20,7 @@ pub(super) fn read_as(format: Format, lines: &str) -> Transcript<'static> {
 }
 
 /// Calls as Anthropic writes them, by their tools and inputs, each on a line with its result on the next one.
-pub(super) fn anthropic(calls: &[(&str, &str, Said<'_>)]) -> Transcript<'static> {
+pub(super) fn anthropic(calls: &[(&str, &str, ResultText<'_>)]) -> Transcript<'static> {
     let mut lines = String::new();
     for (number, (tool, input, said)) in calls.iter().enumerate() {
         let call = r#"{"type":"tool_use","id":"ID","name":"TOOL","input":INPUT}"#;
@@ -30,9 +30,9 @@ pub(super) fn anthropic(calls: &[(&str, &str, Said<'_>)]) -> Transcript<'static>
         let call = call.replace("INPUT", input);
         lines += &format!("{{\"role\":\"assistant\",\"content\":[{call}]}}\n");
         let (said, failed) = match said {
-            Said::Fine(said) => (said, false),
-            Said::Failed(said) => (said, true),
-            Said::Nothing => continue,
+            ResultText::Fine(said) => (said, false),
+            ResultText::Failed(said) => (said, true),
+            ResultText::Nothing => continue,
         };
         let said = serde_json::to_string(said).unwrap();
         lines += &format!(
@@ -66,7 +66,8 @@ fn calls_find_their_results() {
     let found: Vec<(String, Option<String>)> = found
         .iter()
         .map(|exchange| {
-            let said = |place: Place| said(&transcript, transcript.block(place.block)).into_owned();
+            let said =
+                |place: FactLocation| said(&transcript, transcript.block(place.block)).into_owned();
             (
                 exchange.tool(&transcript).into_owned(),
                 exchange.result.map(said),
@@ -85,7 +86,7 @@ fn a_long_result_begins_as_all_of_it_does() {
     for (before, more) in [(0, 0), (1, 1), (2, 90), (200, 3), (300, 0)] {
         for letter in ["a", "\n", "\\", "世", "🎉", "\u{7}"] {
             let all = "\n".repeat(before) + "x " + &letter.repeat(200 + more);
-            let transcript = anthropic(&[("Bash", "{}", Said::Fine(&all))]);
+            let transcript = anthropic(&[("Bash", "{}", ResultText::Fine(&all))]);
             let found = in_main(&transcript, |transcript, exchanges| {
                 let result = exchanges[0].result.unwrap();
                 beginning(transcript, transcript.block(result.block), 20)

@@ -2,14 +2,14 @@
 
 use super::input::Input;
 use super::operation::Done;
-use super::{Exchange, Place};
+use super::{Exchange, FactLocation};
 use crate::transcript::{Outcome, Transcript};
 
 /// A list of to-dos.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todos {
     /// The call that wrote it.
-    pub call: Place,
+    pub call: FactLocation,
     /// In its order.
     pub items: Vec<Todo>,
 }
@@ -40,7 +40,7 @@ pub enum TodoState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     /// The call that showed it.
-    pub call: Place,
+    pub call: FactLocation,
     /// Its text.
     pub text: String,
     /// Whether it was accepted.
@@ -110,7 +110,7 @@ fn answer(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::tests::{Said, anthropic, in_main};
+    use crate::facts::tests::{ResultText, anthropic, in_main};
 
     #[test]
     fn the_last_list_that_was_written_counts() {
@@ -118,19 +118,19 @@ mod tests {
             (
                 "TodoWrite",
                 r#"{"todos":[{"content":"old","status":"pending"}]}"#,
-                Said::Fine("ok"),
+                ResultText::Fine("ok"),
             ),
             (
                 "TodoWrite",
                 r#"{"todos":[{"content":"a \"b\"","status":"completed","activeForm":"x"},{"status":"in_progress","content":"c"},{"content":"d","status":"?"},{"status":"pending"},7]}"#,
-                Said::Fine("ok"),
+                ResultText::Fine("ok"),
             ),
             (
                 "TodoWrite",
                 r#"{"todos":[{"content":"bad"}]}"#,
-                Said::Failed("no"),
+                ResultText::Failed("no"),
             ),
-            ("TodoWrite", r#"{"todos":"none"}"#, Said::Fine("ok")),
+            ("TodoWrite", r#"{"todos":"none"}"#, ResultText::Fine("ok")),
         ]);
         let todos = in_main(&transcript, todos).unwrap();
         let item = |text: &str, state| Todo {
@@ -154,9 +154,9 @@ mod tests {
             (
                 "TodoWrite",
                 r#"{"todos":[{"content":"old"}]}"#,
-                Said::Fine("ok"),
+                ResultText::Fine("ok"),
             ),
-            ("TodoWrite", r#"{"todos":[]}"#, Said::Fine("ok")),
+            ("TodoWrite", r#"{"todos":[]}"#, ResultText::Fine("ok")),
         ]);
         assert_eq!(in_main(&transcript, todos), None);
     }
@@ -167,14 +167,14 @@ mod tests {
             (
                 "ExitPlanMode",
                 r##"{"plan":"# One"}"##,
-                Said::Fine("approved"),
+                ResultText::Fine("approved"),
             ),
             (
                 "ExitPlanMode",
                 r##"{"plan":"# Two\n- b"}"##,
-                Said::Failed("stay"),
+                ResultText::Failed("stay"),
             ),
-            ("ExitPlanMode", "{}", Said::Fine("approved")),
+            ("ExitPlanMode", "{}", ResultText::Fine("approved")),
         ];
         let last = |number: usize| {
             in_main(&anthropic(&calls[..number]), proposal).map(|p| (p.text, p.accepted))

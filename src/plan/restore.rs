@@ -9,7 +9,8 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Content, Done, Effort, File, Operation, Place, What, exchanges, files, with_attached,
+    self, Content, Done, Effort, FactLocation, File, Operation, What, exchanges, files,
+    with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
@@ -30,7 +31,7 @@ pub struct Recent {
     /// Where `content` comes from.
     pub source: RestoredFrom,
     /// The result of the read, or the call of the write, that first shows `content`.
-    pub shown_by: Option<Place>,
+    pub shown_by: Option<FactLocation>,
 }
 
 impl Recent {
@@ -82,7 +83,7 @@ pub fn recent<'t>(
 ) -> Recents<'t> {
     let exchanges = exchanges(transcript, conversation, &policy.tools);
     let files = with_attached(transcript, conversation, files(transcript, &exchanges));
-    let mut read: Vec<(Place, File)> = files
+    let mut read: Vec<(FactLocation, File)> = files
         .into_iter()
         .filter_map(|file| Some((file.operations.iter().rfind(is_read)?.call, file)))
         .collect();

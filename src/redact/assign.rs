@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::Found;
 use super::bytes::{Quote, Set, is_word, skip_blanks};
 use super::kind::Kind;
-use super::name::{Name, Noun, Place};
+use super::name::{Name, NameContext, Noun};
 use super::value::{self, Setting};
 
 /// The longest name looked at, in bytes; more of it says nothing more.
@@ -49,9 +49,9 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
         return end;
     }
     let place = match text[..start] {
-        [.., b'?' | b'&'] => Place::Query,
-        [.., b'&', b'a', b'm', b'p', b';'] => Place::Query,
-        _ => Place::Text,
+        [.., b'?' | b'&'] => NameContext::Query,
+        [.., b'&', b'a', b'm', b'p', b';'] => NameContext::Query,
+        _ => NameContext::Text,
     };
     let Some(name) = Name::of(&text[start..end], place) else {
         return end;
@@ -124,7 +124,12 @@ fn is_digest(value: &[u8], setting: Setting) -> bool {
 }
 
 /// What is given to the name, and how it is written.
-fn given(text: &[u8], start: usize, end: usize, place: Place) -> Option<(Range<usize>, Setting)> {
+fn given(
+    text: &[u8],
+    start: usize,
+    end: usize,
+    place: NameContext,
+) -> Option<(Range<usize>, Setting)> {
     let mut at = end;
     let quoted_name = Quote::at(text, at).filter(|quote| quote.inner - at <= 8);
     if let Some(quote) = quoted_name {
@@ -152,7 +157,7 @@ fn given(text: &[u8], start: usize, end: usize, place: Place) -> Option<(Range<u
                 .count();
             let shell = if !tight {
                 Shell::Not
-            } else if flag || place == Place::Query || is_setting(text, start, end) {
+            } else if flag || place == NameContext::Query || is_setting(text, start, end) {
                 Shell::Whole
             } else {
                 Shell::Pair

@@ -90,7 +90,7 @@ const HARMLESS: &[&str] = &[
 
 impl Name {
     /// What `name` names, if that is a secret. `query` says that the name is in a query, where `key` is one too.
-    pub(super) fn of(name: &[u8], place: Place) -> Option<Name> {
+    pub(super) fn of(name: &[u8], place: NameContext) -> Option<Name> {
         let mut joined = [0u8; 64];
         let mut len = 0;
         for &b in name
@@ -137,7 +137,7 @@ impl Name {
 
 /// Where a name occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NameContext {
     /// In an address, after `?` or `&`.
     Query,
     /// Anywhere else.
@@ -145,8 +145,8 @@ pub(super) enum Place {
 }
 
 /// Names too short to be told by their end: `DB_PASS`, `dbPass`, `?key=`.
-fn short(name: &[u8], joined: &[u8], place: Place) -> Option<(&'static str, Noun)> {
-    if place == Place::Query && joined == b"key" {
+fn short(name: &[u8], joined: &[u8], place: NameContext) -> Option<(&'static str, Noun)> {
+    if place == NameContext::Query && joined == b"key" {
         return Some(("key", Noun::Strong));
     }
     let before = name.len().checked_sub(4)?;

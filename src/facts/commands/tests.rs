@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::tests::{Said, anthropic, in_main, read_as};
+use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
 use crate::format::Format;
 
 /// The texts of commands with how they ended.
@@ -13,37 +13,48 @@ fn ended(transcript: &Transcript<'_>) -> Vec<(String, Exit)> {
 #[test]
 fn a_status_is_what_the_result_says() {
     for (said, exit) in [
-        (Said::Failed("Exit code 2\nls: no such file"), Exit::Code(2)),
-        (Said::Failed("(eval):1: no matches found"), Exit::Badly),
-        (Said::Failed("Exit code 0"), Exit::Badly),
-        (Said::Fine("a\nb"), Exit::Unknown),
-        (Said::Fine("Exit code: 0\nfine"), Exit::Code(0)),
         (
-            Said::Fine("Chunk ID: 1\nWall time: 0.1\nProcess exited with code 101\nOutput:\n"),
+            ResultText::Failed("Exit code 2\nls: no such file"),
+            Exit::Code(2),
+        ),
+        (
+            ResultText::Failed("(eval):1: no matches found"),
+            Exit::Badly,
+        ),
+        (ResultText::Failed("Exit code 0"), Exit::Badly),
+        (ResultText::Fine("a\nb"), Exit::Unknown),
+        (ResultText::Fine("Exit code: 0\nfine"), Exit::Code(0)),
+        (
+            ResultText::Fine(
+                "Chunk ID: 1\nWall time: 0.1\nProcess exited with code 101\nOutput:\n",
+            ),
             Exit::Code(101),
         ),
-        (Said::Fine("[exit code: -1]"), Exit::Code(-1)),
+        (ResultText::Fine("[exit code: -1]"), Exit::Code(-1)),
         (
-            Said::Fine("{\"output\":\"x\",\"metadata\":{\"exit_code\":3}}"),
+            ResultText::Fine("{\"output\":\"x\",\"metadata\":{\"exit_code\":3}}"),
             Exit::Code(3),
         ),
         (
-            Said::Fine("{\"exitCode\":0,\"stdout\":\"\"}"),
+            ResultText::Fine("{\"exitCode\":0,\"stdout\":\"\"}"),
             Exit::Code(0),
         ),
-        (Said::Fine("1\n2\n3\n4\nExit code 5"), Exit::Unknown),
+        (ResultText::Fine("1\n2\n3\n4\nExit code 5"), Exit::Unknown),
         (
-            Said::Failed("1\n2\n3\n4\n\nCommand exited with code 5"),
+            ResultText::Failed("1\n2\n3\n4\n\nCommand exited with code 5"),
             Exit::Code(5),
         ),
-        (Said::Failed("1\n\nCommand aborted"), Exit::Interrupted),
-        (Said::Fine("Command aborted"), Exit::Unknown),
         (
-            Said::Failed("Command timed out after 5 seconds"),
+            ResultText::Failed("1\n\nCommand aborted"),
+            Exit::Interrupted,
+        ),
+        (ResultText::Fine("Command aborted"), Exit::Unknown),
+        (
+            ResultText::Failed("Command timed out after 5 seconds"),
             Exit::Badly,
         ),
-        (Said::Fine("Exit code five"), Exit::Unknown),
-        (Said::Nothing, Exit::Unknown),
+        (ResultText::Fine("Exit code five"), Exit::Unknown),
+        (ResultText::Nothing, Exit::Unknown),
     ] {
         let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, said)]);
         assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{said:?}");
@@ -63,7 +74,8 @@ fn a_long_output_says_it_at_its_start_or_its_end() {
             (format!("{long}\nCommand aborted"), Exit::Interrupted),
             (format!("{long}\nCommand aborted\n{long}"), Exit::Badly),
         ] {
-            let transcript = anthropic(&[("Bash", r#"{"command":"x"}"#, Said::Failed(&said))]);
+            let transcript =
+                anthropic(&[("Bash", r#"{"command":"x"}"#, ResultText::Failed(&said))]);
             assert_eq!(ended(&transcript), [("x".to_owned(), exit)], "{more}");
         }
     }
@@ -72,7 +84,7 @@ fn a_long_output_says_it_at_its_start_or_its_end() {
 #[test]
 fn a_command_is_a_string_or_a_list() {
     let text = |input: &str| {
-        let commands = ended(&anthropic(&[("shell", input, Said::Nothing)])).into_iter();
+        let commands = ended(&anthropic(&[("shell", input, ResultText::Nothing)])).into_iter();
         commands.map(|(text, _)| text).next()
     };
     let some = |text: &str| Some(text.to_owned());

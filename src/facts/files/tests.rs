@@ -1,10 +1,10 @@
 use super::*;
-use crate::facts::tests::{Said, anthropic, in_main};
+use crate::facts::tests::{ResultText, anthropic, in_main};
 
-const DONE: Said<'_> = Said::Fine("The file has been updated.");
+const DONE: ResultText<'_> = ResultText::Fine("The file has been updated.");
 
 /// What the only file of a transcript holds.
-fn content(calls: &[(&str, &str, Said<'_>)]) -> Option<Content> {
+fn content(calls: &[(&str, &str, ResultText<'_>)]) -> Option<Content> {
     let transcript = anthropic(calls);
     let files = in_main(&transcript, files);
     assert_eq!(files.len(), 1);
@@ -12,18 +12,18 @@ fn content(calls: &[(&str, &str, Said<'_>)]) -> Option<Content> {
 }
 
 /// The text of a file that is known whole.
-fn whole(calls: &[(&str, &str, Said<'_>)]) -> Option<String> {
+fn whole(calls: &[(&str, &str, ResultText<'_>)]) -> Option<String> {
     let content = content(calls)?;
     (content.lines == Lines::ALL).then_some(content.text)
 }
 
-const WRITE: (&str, &str, Said<'_>) = (
+const WRITE: (&str, &str, ResultText<'_>) = (
     "Write",
     r#"{"file_path":"/w/a.rs","content":"fn a() {}\nfn b() {}\n"}"#,
-    Said::Fine("File created successfully at: /w/a.rs"),
+    ResultText::Fine("File created successfully at: /w/a.rs"),
 );
 
-fn edit<'e>(input: &'e str) -> (&'e str, &'e str, Said<'e>) {
+fn edit<'e>(input: &'e str) -> (&'e str, &'e str, ResultText<'e>) {
     ("Edit", input, DONE)
 }
 
@@ -33,38 +33,38 @@ fn operations_are_listed_by_file_and_in_order() {
         (
             "Read",
             r#"{"file_path":"/w/a.rs"}"#,
-            Said::Fine("     1→a\n     2→b"),
+            ResultText::Fine("     1→a\n     2→b"),
         ),
         (
             "Read",
             r#"{"file_path":"/w/b.rs","offset":7,"limit":2}"#,
-            Said::Failed("gone"),
+            ResultText::Failed("gone"),
         ),
         edit(r#"{"file_path":"/w//a.rs","old_string":"a","new_string":"c"}"#),
         (
             "Grep",
             r#"{"path":"/w/a.rs","pattern":"x"}"#,
-            Said::Fine(""),
+            ResultText::Fine(""),
         ),
         (
             "Write",
             r#"{"file_path":"/w/error.rs","content":""}"#,
-            Said::Fine("The file /w/error.rs has been updated."),
+            ResultText::Fine("The file /w/error.rs has been updated."),
         ),
         (
             "Edit",
             r#"{"file_path":"/w/./a.rs","old_string":"z","new_string":""}"#,
-            Said::Fine("Error: no match"),
+            ResultText::Fine("Error: no match"),
         ),
         (
             "MultiEdit",
             r#"{"file_path":"/w/b.rs","edits":[]}"#,
-            Said::Nothing,
+            ResultText::Nothing,
         ),
         (
             "Read",
             r#"{"file_path":"/w/b.rs"}"#,
-            Said::Fine("File not found"),
+            ResultText::Fine("File not found"),
         ),
     ]);
     let found = in_main(&transcript, files);
@@ -124,15 +124,15 @@ fn what_was_written_is_what_it_holds() {
     assert_eq!(whole(&[WRITE]).as_deref(), Some("fn a() {}\nfn b() {}\n"));
     let again = ("Write", r#"{"file_path":"/w/a.rs","content":"x"}"#, DONE);
     assert_eq!(whole(&[WRITE, again]).as_deref(), Some("x"));
-    let failed = (again.0, again.1, Said::Failed("no"));
+    let failed = (again.0, again.1, ResultText::Failed("no"));
     assert_eq!(whole(&[WRITE, failed]), whole(&[WRITE]));
-    let open = (again.0, again.1, Said::Nothing);
+    let open = (again.0, again.1, ResultText::Nothing);
     assert_eq!(content(&[WRITE, open]), None);
 }
 
 #[test]
 fn what_was_read_comes_without_its_numbers() {
-    let read = |said| whole(&[("Read", r#"{"file_path":"/w/a.rs"}"#, Said::Fine(said))]);
+    let read = |said| whole(&[("Read", r#"{"file_path":"/w/a.rs"}"#, ResultText::Fine(said))]);
     let text = Some("fn a() {\n\tb→c\n}\n".to_owned());
     assert_eq!(
         read("     1→fn a() {\n     2→\tb→c\n     3→}\n     4→"),
@@ -149,7 +149,7 @@ fn what_was_read_comes_without_its_numbers() {
     // A line that was cut, a warning, a table of another tool.
     assert_eq!(read("     1→aaa... [truncated]\n     2→b"), None);
     assert_eq!(read("<system-reminder>empty</system-reminder>"), None);
-    let other = |said| whole(&[("read_file", r#"{"path":"a"}"#, Said::Fine(said))]);
+    let other = |said| whole(&[("read_file", r#"{"path":"a"}"#, ResultText::Fine(said))]);
     assert_eq!(other("1\tone\n2\ttwo"), None);
     assert_eq!(other("     1→one").as_deref(), Some("one"));
     assert_eq!(other("one\ntwo\n").as_deref(), Some("one\ntwo\n"));
@@ -191,7 +191,11 @@ fn after_an_edit_that_does_not_fit_nobody_knows() {
         assert_eq!(content(&[WRITE, edit]), None, "{edit:?}");
     }
     // Until it is read again.
-    let read = ("Read", r#"{"file_path":"/w/a.rs"}"#, Said::Fine("     1→x"));
+    let read = (
+        "Read",
+        r#"{"file_path":"/w/a.rs"}"#,
+        ResultText::Fine("     1→x"),
+    );
     assert_eq!(whole(&[WRITE, many, read]).as_deref(), Some("x"));
     // "aa" stands twice in "aaa".
     let aaa = ("Write", r#"{"file_path":"/w/a.rs","content":"aaa"}"#, DONE);
@@ -202,10 +206,10 @@ fn after_an_edit_that_does_not_fit_nobody_knows() {
 /// What was shown before a newer read is current only where that one says so, by a flag of its format or in so many words.
 #[test]
 fn what_is_not_the_newest_that_was_shown_is_not_told() {
-    fn read(said: Said<'_>) -> (&'static str, &'static str, Said<'_>) {
+    fn read(said: ResultText<'_>) -> (&'static str, &'static str, ResultText<'_>) {
         ("read_file", r#"{"path":"/w/a.rs"}"#, said)
     }
-    let old = read(Said::Fine("use a;\nfn old() {}\n"));
+    let old = read(ResultText::Fine("use a;\nfn old() {}\n"));
     for first in [
         "from app.errors import AppError",
         "use crate::error::Exception; // cannot",
@@ -213,7 +217,7 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
         "errors = 'permission denied'",
     ] {
         let text = format!("{first}\nfn new() {{}}\n");
-        let new = read(Said::Fine(&text));
+        let new = read(ResultText::Fine(&text));
         assert_eq!(whole(&[old, new]).as_deref(), Some(&*text), "{first}");
     }
     // Nobody flags these: they say why, or are what the file holds.
@@ -222,10 +226,14 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
         "Error: no carrier\n1\n2\n3\n4\n5",
         "",
     ] {
-        assert_eq!(content(&[old, read(Said::Fine(said))]), None, "{said}");
+        assert_eq!(
+            content(&[old, read(ResultText::Fine(said))]),
+            None,
+            "{said}"
+        );
     }
     // What this tool shows without numbers, or cut, is no file's text.
-    let numbered = |said| ("Read", r#"{"file_path":"/w/a.rs"}"#, Said::Fine(said));
+    let numbered = |said| ("Read", r#"{"file_path":"/w/a.rs"}"#, ResultText::Fine(said));
     let old = numbered("     1→fn old() {}");
     assert_eq!(content(&[old, numbered("a picture")]), None);
     assert_eq!(
@@ -241,12 +249,12 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
     let flagged = (
         "Read",
         r#"{"file_path":"/w/a.rs"}"#,
-        Said::Failed("Exit code 1"),
+        ResultText::Failed("Exit code 1"),
     );
     assert_eq!(whole(&[old, flagged]).as_deref(), Some("fn old() {}"));
     // It is a read that was done, all the same, unless it says why not.
     let done = |said| {
-        let files = in_main(&anthropic(&[read(Said::Fine(said))]), files);
+        let files = in_main(&anthropic(&[read(ResultText::Fine(said))]), files);
         files[0].operations[0].done
     };
     assert_eq!(done("from app.errors import AppError"), Done::Yes);
@@ -259,7 +267,7 @@ fn a_part_is_known_as_a_part() {
         (
             "Read",
             r#"{"file_path":"/w/a.rs","offset":2,"limit":1}"#,
-            Said::Fine(said),
+            ResultText::Fine(said),
         )
     };
     let second = |text: &str| {
@@ -289,7 +297,7 @@ fn a_part_is_known_as_a_part() {
 fn a_patch_names_its_files() {
     let patch = "*** Begin Patch\n*** Add File: new.rs\n+fn n() {}\n+\n*** Update File: ./old.rs\n@@\n-a\n+b\n*** Delete File: gone.rs\n*** Update File: from.rs\n*** Move to: to.rs\n@@\n-x\n+y\n*** End Patch";
     let input = serde_json::json!({ "input": patch }).to_string();
-    let transcript = anthropic(&[("apply_patch", &input, Said::Fine("Success."))]);
+    let transcript = anthropic(&[("apply_patch", &input, ResultText::Fine("Success."))]);
     let found = in_main(&transcript, files);
     let found: Vec<(&str, What, Option<Content>)> = found
         .iter()
@@ -323,17 +331,17 @@ fn what_was_searched_is_looked_at_and_its_content_stays_known() {
         (
             "exec_command",
             r#"{"cmd":"cat a.rs","workdir":"/w"}"#,
-            Said::Fine("one\ntwo\n"),
+            ResultText::Fine("one\ntwo\n"),
         ),
         (
             "exec_command",
             r#"{"cmd":"rg -n two a.rs","workdir":"/w"}"#,
-            Said::Fine("2:two"),
+            ResultText::Fine("2:two"),
         ),
         (
             "exec_command",
             r#"{"cmd":"rg three a.rs","workdir":"/w"}"#,
-            Said::Failed(""),
+            ResultText::Failed(""),
         ),
     ]);
     let files = in_main(&transcript, files);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::facts::said;
-use crate::facts::tests::{Said, anthropic, in_main, read_as};
+use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
 use crate::format::Format;
 
 /// The reads of a transcript with what each shows.
@@ -16,7 +16,7 @@ fn shown(transcript: &Transcript<'_>) -> Vec<(String, Option<Shown>)> {
 
 /// What one read shows.
 fn one(tool: &str, input: &str, result: &str) -> Option<Shown> {
-    let shown = shown(&anthropic(&[(tool, input, Said::Fine(result))]));
+    let shown = shown(&anthropic(&[(tool, input, ResultText::Fine(result))]));
     shown.into_iter().next().and_then(|(_, shown)| shown)
 }
 
@@ -162,7 +162,10 @@ fn what_says_that_it_failed_or_is_no_text_is_no_read() {
             r#"{"command":"create","path":"/a"}"#,
         ),
     ] {
-        assert_eq!(shown(&anthropic(&[(tool, input, Said::Fine("1→a"))])), []);
+        assert_eq!(
+            shown(&anthropic(&[(tool, input, ResultText::Fine("1→a"))])),
+            []
+        );
     }
 }
 
@@ -196,7 +199,7 @@ fn every_format_has_reads() {
 /// Which of these reads covers which: a row for each as the later one.
 fn covered<const N: usize>(calls: [(&str, &str, String); N]) -> [[u8; N]; N] {
     let calls = calls.each_ref();
-    let calls = calls.map(|(tool, input, said)| (*tool, *input, Said::Fine(said)));
+    let calls = calls.map(|(tool, input, said)| (*tool, *input, ResultText::Fine(said)));
     let transcript = anthropic(&calls);
     let shown: Vec<Shown> = shown(&transcript)
         .into_iter()
@@ -278,7 +281,7 @@ fn without_numbers_only_the_same_text_covers() {
 #[test]
 fn options_keep_reads_apart() {
     let options = |input: &str| {
-        let transcript = anthropic(&[("Read", input, Said::Fine("x"))]);
+        let transcript = anthropic(&[("Read", input, ResultText::Fine("x"))]);
         let reads = in_main(&transcript, reads);
         (
             reads[0].path.clone(),
@@ -332,10 +335,10 @@ fn a_part_with_its_hint_is_held_by_the_whole_file() {
         (
             "read",
             r#"{"path":"/a","limit":2}"#,
-            Said::Fine("a\nb\n\n[1 more lines in file. Use offset=3 to continue.]"),
+            ResultText::Fine("a\nb\n\n[1 more lines in file. Use offset=3 to continue.]"),
         ),
-        ("read", r#"{"path":"/a"}"#, Said::Fine("a\nb\nc")),
-        ("read", r#"{"path":"/a"}"#, Said::Fine("a\nx\nc")),
+        ("read", r#"{"path":"/a"}"#, ResultText::Fine("a\nb\nc")),
+        ("read", r#"{"path":"/a"}"#, ResultText::Fine("a\nx\nc")),
     ]);
     let all = shown(&transcript);
     let [part, whole, other] = [0, 1, 2].map(|n| all[n].1.unwrap());

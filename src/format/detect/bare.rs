@@ -1,8 +1,8 @@
 //! Messages without an envelope: which of the formats that write them they are of.
 
 use super::line::{Line, MESSAGE};
+use super::message_shape::Features;
 use super::reason::{Kinds, add};
-use super::said::Features;
 use super::sign::{Evidence, Family, Lookalike};
 use crate::format::Format;
 

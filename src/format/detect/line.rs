@@ -1,6 +1,6 @@
 //! One line of a file of which nobody knows the format yet: its keys, its type, and what it says.
 
-use super::said::{Features, Said, Unrecognised};
+use super::message_shape::{Features, MessageShape, Unrecognised};
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse};
 
@@ -62,11 +62,11 @@ pub(crate) struct Line<'a> {
     keys: u32,
     pub(in crate::format) kind: &'a [u8],
     /// Its own role and content.
-    pub(in crate::format) own: Said<'a>,
+    pub(in crate::format) own: MessageShape<'a>,
     /// Those of its `message`.
-    pub(in crate::format) message: Option<Said<'a>>,
+    pub(in crate::format) message: Option<MessageShape<'a>>,
     /// Those of its `payload`, and its type.
-    pub(in crate::format) payload: Option<(&'a [u8], Said<'a>)>,
+    pub(in crate::format) payload: Option<(&'a [u8], MessageShape<'a>)>,
     /// What its `messages` come to together.
     pub(super) messages: Option<(Features, Option<Unrecognised<'a>>)>,
 }
@@ -96,17 +96,17 @@ impl<'a> Line<'a> {
             self.keys |= bit(key);
             match (key, c.kind()?) {
                 (b"type", Kind::String) => self.kind = c.string()?.span.of(line),
-                (b"message", Kind::Object) => self.message = Some(Said::read(c)?),
+                (b"message", Kind::Object) => self.message = Some(MessageShape::read(c)?),
                 (b"payload", Kind::Object) => {
-                    let (mut kind, mut said): (&[u8], _) = (b"", Said::default());
+                    let (mut kind, mut shape): (&[u8], _) = (b"", MessageShape::default());
                     c.object(|key, c| match (key, c.kind()?) {
                         (b"type", Kind::String) => {
                             kind = c.string()?.span.of(line);
                             Ok(())
                         }
-                        _ => said.key(key, c),
+                        _ => shape.key(key, c),
                     })?;
-                    self.payload = Some((kind, said));
+                    self.payload = Some((kind, shape));
                 }
                 (b"messages", Kind::Array) => {
                     self.messages = None;
@@ -124,7 +124,7 @@ impl<'a> Line<'a> {
         if c.kind()? != Kind::Object {
             return c.skip().map(drop);
         }
-        let says = Said::read(c)?;
+        let says = MessageShape::read(c)?;
         if says.is_message() {
             let (features, unrecognised) = self.messages.get_or_insert_default();
             features.insert(says.features());

@@ -6,9 +6,9 @@
 
 mod bare;
 mod line;
+mod message_shape;
 mod named;
 mod reason;
-mod said;
 mod sign;
 
 use std::collections::BTreeMap;
@@ -20,12 +20,12 @@ pub(in crate::format) use line::{
     CALL_ID, CWD, LEAF_UUID, MESSAGE, MESSAGE_ID, OF_QWEN, PARENT_UUID, PARTS, PAYLOAD,
     RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION, TOOL_OF_STREAM, UUID, VERSION,
 };
+use message_shape::MessageShape;
+pub(crate) use message_shape::Part;
+pub(in crate::format) use message_shape::{Unrecognised, is_call};
 pub(in crate::format) use named::QWEN;
 use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
-pub(crate) use said::Part;
-use said::Said;
-pub(in crate::format) use said::{Unrecognised, is_call};
 pub(crate) use sign::Evidence;
 pub(in crate::format) use sign::{Family, LineContent, Lookalike};
 
@@ -129,7 +129,7 @@ fn sign(line: &[u8]) -> Option<Evidence<'_>> {
 
 /// A line of no format: one that looks like a part of a conversation, or one of no weight.
 fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
-    let says = line.message.as_ref().is_some_and(Said::is_message);
+    let says = line.message.as_ref().is_some_and(MessageShape::is_message);
     // What names its session and is no message is a note that an agent has put beside its chain.
     let is_called = is_call(line.kind) && line.is_called() && !line.has(SESSION_ID);
     if says || line.own.is_message() || is_called {

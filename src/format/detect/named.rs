@@ -4,7 +4,7 @@ use super::line::{
     CWD, DATA, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION,
     TRAJECTORY, VERSION,
 };
-use super::said::Unrecognised;
+use super::message_shape::Unrecognised;
 use super::sign::{Evidence, Family, Lookalike};
 use crate::format::Format;
 

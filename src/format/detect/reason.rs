@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::said::Unrecognised;
+use super::message_shape::Unrecognised;
 use crate::format::Format;
 use crate::text::{count, printable};
 

@@ -1,7 +1,7 @@
 //! What one line shows about the format of its file: the format, whether it contains a message, and what in it the format's
 //! reader does not recognise.
 
-use super::said::{Features, Unrecognised};
+use super::message_shape::{Features, Unrecognised};
 use crate::format::Format;
 
 /// The format that a line belongs to.

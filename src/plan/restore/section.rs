@@ -6,7 +6,7 @@
 use std::iter;
 
 use crate::facts::{
-    Content, Done, Lines, Place, TodoState, Todos, exchanges, proposal, skills, todos,
+    Content, Done, FactLocation, Lines, TodoState, Todos, exchanges, proposal, skills, todos,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Extra, Policy, Restore};
@@ -126,7 +126,7 @@ impl<'e> Section<'e> {
         let exchanges = exchanges(transcript, conversation, &policy.tools);
         let mut extras = Vec::new();
         for extra in &settings.extras {
-            let found: Vec<(&str, String, Place, String)> = match extra {
+            let found: Vec<(&str, String, FactLocation, String)> = match extra {
                 Extra::Plan => proposal(transcript, &exchanges)
                     .filter(|plan| plan.accepted != Done::Failed)
                     .map(|plan| ("Plan", String::new(), plan.call, plan.text))

@@ -9,8 +9,8 @@ use super::gather::Gather;
 use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
-    Done, Exchange, Exit, File, Lines, Operation, Place, TodoState, What, commands, failures,
-    files, folder, is_relative, proposal, spelled, todos,
+    Done, Exchange, Exit, FactLocation, File, Lines, Operation, TodoState, What, commands,
+    failures, files, folder, is_relative, proposal, spelled, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
@@ -172,7 +172,12 @@ fn path_of<'f>(gather: &Gather<'_, '_>, file: &'f File, written: &'f str) -> &'f
 }
 
 /// The line of the call; and that of the result if the label has a number, which may occur only there.
-fn mark(gather: &Gather<'_, '_>, call: Place, result: Option<Place>, label: &str) -> Mark {
+fn mark(
+    gather: &Gather<'_, '_>,
+    call: FactLocation,
+    result: Option<FactLocation>,
+    label: &str,
+) -> Mark {
     let has_number = label.contains(|c: char| c.is_ascii_digit());
     Mark {
         and: result
@@ -280,7 +285,7 @@ fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> b
 /// Lines that edits and writes added and no later one of the same file removed.
 fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
     let transcript = gather.transcript;
-    let mut added: Vec<(Place, Vec<String>)> = Vec::new();
+    let mut added: Vec<(FactLocation, Vec<String>)> = Vec::new();
     for file in files {
         let mut gone: IdSet<u64> = IdSet::default();
         let done = file.operations.iter().rev();

@@ -54,7 +54,7 @@ pub(super) fn splice(
         let left = left.filter(|left| stays.is_empty() && !is_aside && !tree.is_followed(*left));
         let says_model = is_aside || stays.iter().any(|line| tree.is_answer(*line));
         let answer = (!says_model).then(|| tree.last_answer(gone)).flatten();
-        let place = Place {
+        let place = InsertionPoint {
             model: *model,
             above,
             left,
@@ -172,7 +172,7 @@ fn left_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
 }
 
 /// Where the new lines stand.
-struct Place<'t> {
+struct InsertionPoint<'t> {
     /// The line that they are like.
     model: u32,
     /// The id that they hang on, if any.
@@ -190,7 +190,7 @@ struct Records {
     summary_id: String,
 }
 
-fn records(tree: &Tree<'_, '_>, place: &Place<'_>, summary: Summary<'_>) -> Records {
+fn records(tree: &Tree<'_, '_>, place: &InsertionPoint<'_>, summary: Summary<'_>) -> Records {
     let transcript = tree.transcript;
     let model = place.model;
     let line = transcript.line(model);

@@ -65,7 +65,7 @@ const OUTPUTS: [&[u8]; 7] = [
 
 /// What an event says.
 #[derive(Default)]
-struct Said {
+struct EventFields {
     call: Span,
     repeated: Vec<Span>,
     info: Span,
@@ -79,25 +79,25 @@ pub(super) fn event(
     link: &mut Link,
 ) -> Parse<LineKind> {
     let kind = type_of(c)?;
-    let mut said = Said::default();
-    c.object(|key, c| said.key(key, c, b"call_id"))?;
+    let mut fields = EventFields::default();
+    c.object(|key, c| fields.key(key, c, b"call_id"))?;
     match kind {
         b"token_count" => {
-            if !said.info.is_empty() {
-                link.content = said.info;
+            if !fields.info.is_empty() {
+                link.content = fields.info;
                 link.kind = LinkKind::Count;
             }
             Ok(LineKind::Control)
         }
         b"thread_rolled_back" => {
-            link.content = said.turns;
+            link.content = fields.turns;
             link.kind = LinkKind::GoBack;
             Ok(LineKind::Control)
         }
         kind if OF_A_TURN.contains(&kind) => {
-            if !said.call.is_empty() {
-                for value in said.repeated {
-                    record.mirror(value, said.call);
+            if !fields.call.is_empty() {
+                for value in fields.repeated {
+                    record.mirror(value, fields.call);
                 }
             }
             Ok(LineKind::Mirror)
@@ -106,7 +106,7 @@ pub(super) fn event(
     }
 }
 
-impl Said {
+impl EventFields {
     /// A key of the event, or of the item within it; `id` names the call.
     fn key(&mut self, key: &[u8], c: &mut Cursor<'_>, id: &[u8]) -> Parse<()> {
         match (key, c.kind()?) {

@@ -71,7 +71,7 @@ pub(super) fn splice(
         }
         Chaining::ById => {
             let kept = stays.first().copied();
-            let place = Place::of(&tree, &path, kept, summary.text)?;
+            let place = InsertionPoint::of(&tree, &path, kept, summary.text)?;
             // Where nothing stays it names itself: nothing before it, but all that comes behind it.
             let first = kept.map_or(place.id.as_slice(), |kept| tree.id_of(kept));
             let first = [b"\"firstKeptEntryId\":\"", first, b"\""].concat();
@@ -105,7 +105,7 @@ pub(super) fn splice(
 }
 
 /// Where a compaction stands.
-struct Place {
+struct InsertionPoint {
     /// The line that it comes before.
     line: u32,
     /// Its id, as it stands between quotes.
@@ -116,19 +116,19 @@ struct Place {
     relink: Option<Replace>,
 }
 
-impl Place {
+impl InsertionPoint {
     /// The place on the way to the leaf, where `kept` is the first entry that stays.
     fn of(tree: &Tree<'_, '_>, path: &[u32], kept: Option<u32>, text: &str) -> Option<Self> {
         let leaf = path.last().copied()?;
         let Some(kept) = kept else {
-            return Some(Place::instead_of(tree, leaf));
+            return Some(InsertionPoint::instead_of(tree, leaf));
         };
         let earlier = tree.compaction(path).map(|at| path[at]);
         let behind = path.iter().rev().take_while(|line| **line != kept);
         if let Some(earlier) = earlier
             && behind.copied().any(|line| line == earlier)
         {
-            return Some(Place::instead_of(tree, earlier));
+            return Some(InsertionPoint::instead_of(tree, earlier));
         }
         let link = tree.link(kept);
         if link.parent.is_empty() {
@@ -140,7 +140,7 @@ impl Place {
         };
         let parent = tree.transcript.bytes(kept, span).to_vec();
         let id = id(tree, &parent, text).into_bytes();
-        Some(Place {
+        Some(InsertionPoint {
             line: kept,
             relink: Some(Replace::id(kept, link.parent, Some(&id))),
             id,
@@ -151,7 +151,7 @@ impl Place {
     /// The place of an entry, with all that hangs on it: of two with one id, the later one counts.
     fn instead_of(tree: &Tree<'_, '_>, line: u32) -> Self {
         let parent = tree.transcript.bytes(line, tree.link(line).parent);
-        Place {
+        InsertionPoint {
             line: line + 1,
             id: tree.id_of(line).to_vec(),
             parent: match parent {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Chaining, Kept, NONE, Tree};
+use super::tree::{Chaining, FirstKept, NONE, Tree};
 use crate::ids::IdSet;
 use crate::transcript::{ChangeSet, Replace, Transcript};
 
@@ -58,7 +58,7 @@ fn breaks_off(tree: &Tree<'_, '_>, path: &[u32]) -> bool {
     };
     let is_ended = tree.compaction(path).is_some_and(|at| {
         let line = path[at];
-        let kept = tree.target(line, Kept::read(tree.transcript.line(line)));
+        let kept = tree.target(line, FirstKept::read(tree.transcript.line(line)));
         kept.is_some_and(|kept| path.contains(&kept))
     });
     let is_broken = tree.chaining == Chaining::ById
@@ -98,7 +98,7 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -
         if !link.is_boundary() {
             continue;
         }
-        let kept = Kept::read(transcript.line(line));
+        let kept = FirstKept::read(transcript.line(line));
         match tree.chaining {
             Chaining::ByPlace => {
                 let Some((span, number)) = kept.index else {

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::tree::{Kept, Tree};
+use super::tree::{FirstKept, Tree};
 use crate::ids::IdSet;
 use crate::scan::{Kind, Value};
 use crate::transcript::{Block, BlockKind, Conversation, LineKind, Message, Role, Shape};
@@ -134,7 +134,7 @@ pub(super) fn session(f: &mut Findings<'_, '_>) {
     if tree.link(line).content.is_empty() {
         f.error(Rule::SummaryMalformed, line, id);
     }
-    let kept = Kept::read(transcript.line(line));
+    let kept = FirstKept::read(transcript.line(line));
     let names_none = kept.id.is_none() && kept.index.is_none();
     let target = tree.target(line, kept);
     let is_there = target.is_some_and(|target| path.contains(&target));

@@ -32,18 +32,18 @@ pub(super) struct Tree<'t, 'a> {
 
 /// What a compaction says of the entries before it that are still sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Kept {
+pub(super) struct FirstKept {
     /// The id of the first one.
     pub(super) id: Option<Span>,
     /// Its number among the entries of the file, the header included, and where that stands; in the first version.
     pub(super) index: Option<(Span, u64)>,
 }
 
-impl Kept {
+impl FirstKept {
     /// Reads a compaction's line.
     pub(super) fn read(line: &[u8]) -> Self {
         let [id, index] = Value::of(line).fields(["firstKeptEntryId", "firstKeptEntryIndex"]);
-        Kept {
+        FirstKept {
             id: id.inside(),
             index: index.figure(),
         }
@@ -140,12 +140,12 @@ impl<'t, 'a> Tree<'t, 'a> {
     /// The place on a path of the first entry that the compaction at a place of it keeps.
     pub(super) fn first_kept(&self, path: &[u32], compaction: usize) -> Option<usize> {
         let line = path[compaction];
-        let target = self.target(line, Kept::read(self.transcript.line(line)))?;
+        let target = self.target(line, FirstKept::read(self.transcript.line(line)))?;
         path[..compaction].iter().position(|line| *line == target)
     }
 
     /// The entry that a compaction on a line names.
-    pub(super) fn target(&self, line: u32, kept: Kept) -> Option<u32> {
+    pub(super) fn target(&self, line: u32, kept: FirstKept) -> Option<u32> {
         match self.chaining {
             Chaining::ByPlace => {
                 let (_, number) = kept.index?;

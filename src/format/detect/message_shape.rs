@@ -125,7 +125,7 @@ pub(in crate::format) fn is_call(kind: &[u8]) -> bool {
 
 /// A message while it is read.
 #[derive(Debug, Default)]
-pub(in crate::format) struct Said<'a> {
+pub(in crate::format) struct MessageShape<'a> {
     pub(in crate::format) role: &'a [u8],
     has_content: bool,
     has_words: bool,
@@ -140,12 +140,12 @@ pub(in crate::format) struct Said<'a> {
     features: Features,
 }
 
-impl<'a> Said<'a> {
+impl<'a> MessageShape<'a> {
     /// Reads a message object.
     pub(super) fn read(c: &mut Cursor<'a>) -> Parse<Self> {
-        let mut said = Said::default();
-        c.object(|key, c| said.key(key, c))?;
-        Ok(said)
+        let mut shape = MessageShape::default();
+        c.object(|key, c| shape.key(key, c))?;
+        Ok(shape)
     }
 
     /// Reads the value of one of its keys.
