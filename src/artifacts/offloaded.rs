@@ -53,7 +53,7 @@ fn named(transcript: &Transcript<'_>, policy: &Policy) -> Vec<Named> {
         if result.kind != BlockKind::Result {
             return None;
         }
-        let text = crate::facts::said(transcript, result);
+        let text = crate::facts::block_text(transcript, result);
         let values = policy.offload.text.matches(&text)?;
         is_offload_name(values.name).then(|| Named {
             block,

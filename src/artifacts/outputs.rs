@@ -44,7 +44,7 @@ pub(super) fn outputs(
     policy: &Policy,
 ) -> Vec<Output> {
     let output = |result: &OutputCandidate| {
-        let text = facts::said(transcript, transcript.block(result.place.block));
+        let text = facts::block_text(transcript, transcript.block(result.place.block));
         let demoted = policy.demote.text.matches(&text);
         let content = match demoted.filter(|values| is_offload_name(values.name)) {
             Some(values) => OutputContent::Name {

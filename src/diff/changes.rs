@@ -50,7 +50,7 @@ pub(super) fn changes(
         }
         let block = was.transcript.block(*old);
         let line = was.number(block.line);
-        let text = new.map(|new| is.transcript.said(is.transcript.block(new)));
+        let text = new.map(|new| is.transcript.block_text(is.transcript.block(new)));
         let seen = text
             .as_deref()
             .map_or(Fate::Dropped, |text| seen(block, text, policies));
@@ -93,7 +93,7 @@ pub(super) fn changes(
             tokens_after: is.tokens_of(*new),
             reason: None,
             words: words(is.transcript, block),
-            text: Some(facts::said(is.transcript, block).into_owned()),
+            text: Some(facts::block_text(is.transcript, block).into_owned()),
         });
     }
     changes

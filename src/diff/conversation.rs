@@ -155,7 +155,7 @@ fn added(is: Window<'_>, number: usize, fate: Fate) -> Row {
         .conversation
         .blocks(&is.conversation.messages[number])
         .iter();
-    let texts = blocks.map(|block| is.transcript.said(is.transcript.block(*block)));
+    let texts = blocks.map(|block| is.transcript.block_text(is.transcript.block(*block)));
     let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
     let text = texts.join("\n");
     Row {

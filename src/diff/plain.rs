@@ -70,7 +70,7 @@ fn messages(
                 | BlockKind::Other => format!(" {}{tool}", block.kind.name()),
             };
             write(&format!("## {what}{kind}\n"));
-            for line in said(transcript, block).lines() {
+            for line in block_text(transcript, block).lines() {
                 write(&printable(line));
                 write("\n");
             }
@@ -80,10 +80,10 @@ fn messages(
 }
 
 /// What a block says: its texts, or its JSON.
-fn said(transcript: &Transcript<'_>, block: &Block) -> String {
+fn block_text(transcript: &Transcript<'_>, block: &Block) -> String {
     match block.kind {
         BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
-            transcript.said(block).into_owned()
+            transcript.block_text(block).into_owned()
         }
         BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {
             let content = transcript.bytes(block.line, block.content);

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::call::{Call, End, end};
-use crate::facts::said;
+use crate::facts::block_text;
 use crate::ids::IdMap;
 use crate::scan::unescape;
 use crate::transcript::{
@@ -132,7 +132,7 @@ impl Reader<'_, '_> {
         let bytes = |span| transcript.bytes(block.line, span);
         match block.kind {
             BlockKind::Text => {
-                let text = said(transcript, block);
+                let text = block_text(transcript, block);
                 let (what, text) = match (message.role, message.typed) {
                     (Role::Assistant, _) => (What::Agent, text.into_owned()),
                     (Role::User, Typed::Yes) => (What::User, unwrapped(&text)),
@@ -183,7 +183,7 @@ impl Reader<'_, '_> {
 
     /// How the call of a result ended, and the result's text.
     fn result(&self, block: &Block, of: Option<usize>) -> (End, String) {
-        let text = said(self.transcript, block);
+        let text = block_text(self.transcript, block);
         let header = String::from_utf8_lossy(self.transcript.header(block)).into_owned();
         let header = String::from_utf8_lossy(&unescape(header.as_bytes())).into_owned();
         let end = end(&header, &text, block.outcome);

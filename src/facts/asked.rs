@@ -4,7 +4,7 @@
 //! subagent.
 
 use super::input::Input;
-use super::{exchanges, said};
+use super::{block_text, exchanges};
 use crate::policy::{Skip, Tools};
 use crate::scan::Value;
 use crate::transcript::{BlockKind, Conversation, Transcript, Typed};
@@ -68,7 +68,7 @@ pub fn request(transcript: &Transcript<'_>, conversation: &Conversation) -> Opti
     let blocks = blocks.map(|block| transcript.block(*block));
     let texts = blocks.filter(|block| block.kind == BlockKind::Text);
     for text in texts {
-        let text = said(transcript, text);
+        let text = block_text(transcript, text);
         if COMPACTIONS.iter().any(|words| text.contains(words)) {
             return Some(Skip::Compaction);
         }

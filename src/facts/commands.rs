@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::input::Input;
-use super::{Exchange, FactLocation, lossy, said};
+use super::{Exchange, FactLocation, block_text, lossy};
 use crate::policy::ToolKind;
 use crate::scan::unescape;
 use crate::transcript::{Block, BlockKind, Outcome, Transcript};
@@ -144,7 +144,7 @@ fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
             return Cow::Owned([&head[..=header], &tail[last + 1..]].concat());
         }
     }
-    said(transcript, result)
+    block_text(transcript, result)
 }
 
 /// The exit status in the phrases that agents put before or around an output.

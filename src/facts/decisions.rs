@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Match};
 
-use super::{FactLocation, said};
+use super::{FactLocation, block_text};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
 /// A sentence that decides something or gives a reason.
@@ -56,7 +56,7 @@ pub fn decisions(transcript: &Transcript<'_>, conversation: &Conversation) -> Ve
             line: block.line,
             block: number,
         };
-        let text = said(transcript, block);
+        let text = block_text(transcript, block);
         let deciding = sentences(&text).filter(|sentence| decides(sentence));
         decisions.extend(deciding.map(|sentence| Decision {
             place,

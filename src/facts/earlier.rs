@@ -9,7 +9,7 @@ use crate::format::SUMMARY_BEGINS;
 use crate::policy::{self, Policy, Template, presets};
 use crate::transcript::{BlockKind, Conversation, Message, Role, Transcript};
 
-use super::said;
+use super::block_text;
 
 /// How summaries begin, and what acknowledges them.
 #[derive(Debug, Clone, Default)]
@@ -130,7 +130,7 @@ impl Earlier {
         let blocks = blocks.map(|block| transcript.block(*block));
         let texts = blocks.filter(|block| block.kind == BlockKind::Text);
         let tokens = texts.filter_map(|block| {
-            let text = said(transcript, block);
+            let text = block_text(transcript, block);
             noted(self.inside(&text)).map(|(_, tokens)| tokens)
         });
         tokens.max()
@@ -196,7 +196,7 @@ impl Earlier {
             && self
                 .acknowledgements
                 .iter()
-                .any(|ack| said(transcript, block) == *ack)
+                .any(|ack| block_text(transcript, block) == *ack)
     }
 }
 
@@ -206,7 +206,7 @@ fn first_words(
     message: &Message,
 ) -> Option<String> {
     let block = transcript.block(*conversation.blocks(message).first()?);
-    (block.kind == BlockKind::Text).then(|| said(transcript, block).into_owned())
+    (block.kind == BlockKind::Text).then(|| block_text(transcript, block).into_owned())
 }
 
 #[cfg(test)]

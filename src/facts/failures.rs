@@ -5,7 +5,7 @@ use memchr::memmem;
 use super::commands::{self, status};
 use super::input::Input;
 use super::shell::only_shows;
-use super::{Exchange, FactLocation, said};
+use super::{Exchange, FactLocation, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
@@ -46,7 +46,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         {
             return None;
         }
-        let said = said(transcript, block);
+        let said = block_text(transcript, block);
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
         let is_status = |line: &&str| line.starts_with("Exit code ");
         let mut telling: Vec<String> = lines()

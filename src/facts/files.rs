@@ -16,7 +16,7 @@ use super::path::{self, Folders};
 use super::reads::{Reading, cut_off, says_that_there_is_more};
 use super::refused::{may_say_why_not, says_unchanged};
 use super::shell::{Look, is_shell, look};
-use super::{Exchange, FactLocation, beginning, patch, said};
+use super::{Exchange, FactLocation, beginning, block_text, patch};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
@@ -145,7 +145,7 @@ fn operations(
             let block = transcript.block(result.block);
             // A picture is always shown whole.
             let is_picture = block.images > 0 || block.documents > 0;
-            let said = said(transcript, block);
+            let said = block_text(transcript, block);
             let shown = reading.shown(&said, result.block);
             shown
                 .map(|shown| match exchange.kind {
@@ -272,7 +272,7 @@ impl Operation {
     fn shows_nothing_new(&self, transcript: &Transcript<'_>) -> bool {
         let is_named = transcript.block(self.call.block).kind == BlockKind::Attachment;
         let result = self.result.map(|result| transcript.block(result.block));
-        is_named || result.is_some_and(|block| says_unchanged(&said(transcript, block)))
+        is_named || result.is_some_and(|block| says_unchanged(&block_text(transcript, block)))
     }
 
     /// What the result of a read shows, without line numbers.
@@ -287,7 +287,7 @@ impl Operation {
         if result.images > 0 || result.documents > 0 || result.others > 0 {
             return None;
         }
-        let said = said(transcript, result);
+        let said = block_text(transcript, result);
         let tool = transcript.bytes(call.line, call.tool);
         let text = match Numbered::read(&said) {
             Some(file) => {

@@ -5,7 +5,7 @@
 
 use super::postings::Postings;
 use super::reads::{EarlierRead, KnownBy, Shown, cut_off};
-use super::{Lines, said};
+use super::{Lines, block_text};
 use crate::ids::IdMap;
 use crate::transcript::Transcript;
 
@@ -54,7 +54,7 @@ impl<T: Copy> LaterReads<T> {
                 }
             }
             (Some(_), KnownBy::Asking) => {
-                let text = said(transcript, transcript.block(shown.block));
+                let text = block_text(transcript, transcript.block(shown.block));
                 let place = self.unnumbered.len() as u32;
                 self.by_line.add(cut_off(&text).0.split('\n'), place);
                 self.unnumbered.push(number);
@@ -68,7 +68,7 @@ impl<T: Copy> LaterReads<T> {
         let number = match shown.known_by {
             KnownBy::Numbers => self.numbered.newest_holding(shown.within),
             KnownBy::Asking => {
-                let text = said(transcript, transcript.block(shown.block));
+                let text = block_text(transcript, transcript.block(shown.block));
                 let text = cut_off(&text).0;
                 self.index_words(transcript, text);
                 let covers = |number: &usize| self.reads[*number].0.covers(transcript, &earlier);
@@ -87,7 +87,7 @@ impl<T: Copy> LaterReads<T> {
         let all = (0..).zip(&self.unnumbered);
         for (place, number) in all.skip(self.worded) {
             let block = self.reads[*number].0.block;
-            let text = said(transcript, transcript.block(block));
+            let text = block_text(transcript, transcript.block(block));
             self.by_word.add(words(cut_off(&text).0), place);
         }
         self.worded = self.unnumbered.len();
@@ -208,7 +208,7 @@ mod tests {
             let transcript = anthropic(&calls);
             let shown: Vec<Shown> = in_main(&transcript, reads)
                 .iter()
-                .filter_map(|read| read.shown(&said(&transcript, transcript.block(read.result.block))))
+                .filter_map(|read| read.shown(&block_text(&transcript, transcript.block(read.result.block))))
                 .rev()
                 .collect();
             // Empty texts are no reads.

@@ -52,8 +52,8 @@ pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;
 
 /// The texts of a result, separated by line breaks. Invalid UTF-8 is replaced.
-pub fn said<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
-    transcript.said(result)
+pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
+    transcript.block_text(result)
 }
 
 /// The first characters of a result's text, without leading blanks. Reads no more than it must.
@@ -72,7 +72,7 @@ pub fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize)
             return first(&start);
         }
     }
-    first(&said(transcript, result))
+    first(&block_text(transcript, result))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::numbered::Numbered;
 use super::path::{self, Folders};
 use super::refused::says_why_not;
 use super::shell::{Look, look};
-use super::{Exchange, FactLocation, said};
+use super::{Exchange, FactLocation, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
 
@@ -114,7 +114,7 @@ impl<'t> EarlierRead<'t> {
             return false;
         }
         let texts =
-            [later, self.shown.block].map(|block| said(transcript, transcript.block(block)));
+            [later, self.shown.block].map(|block| block_text(transcript, transcript.block(block)));
         let [whole, part] = texts.each_ref().map(|text| cut_off(text).0);
         whole.contains(part)
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{FactLocation, said};
+use super::{FactLocation, block_text};
 use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 
 /// A skill that was loaded.
@@ -39,7 +39,7 @@ fn loaded<'c>(
             if !is_users || block.kind != BlockKind::Text {
                 return None;
             }
-            let said = said(transcript, block);
+            let said = block_text(transcript, block);
             let link = transcript.links().get(block.line as usize);
             let is_injected = link.is_some_and(|link| link.is_injected);
             let (name, text) = in_a_block(&said).or_else(|| {

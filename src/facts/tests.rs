@@ -66,8 +66,9 @@ fn calls_find_their_results() {
     let found: Vec<(String, Option<String>)> = found
         .iter()
         .map(|exchange| {
-            let said =
-                |place: FactLocation| said(&transcript, transcript.block(place.block)).into_owned();
+            let said = |place: FactLocation| {
+                block_text(&transcript, transcript.block(place.block)).into_owned()
+            };
             (
                 exchange.tool(&transcript).into_owned(),
                 exchange.result.map(said),

@@ -245,7 +245,7 @@ impl<'t> Block<'t> {
 
     /// Its text; where it has several, one after the other on lines of their own. Invalid UTF-8 is replaced.
     pub fn text(&self) -> Cow<'t, str> {
-        facts::said(&self.piece.transcript, self.block)
+        facts::block_text(&self.piece.transcript, self.block)
     }
 
     /// Its content as it is written in the transcript, in JSON: a call's input, a result's content, a text in its quotes.

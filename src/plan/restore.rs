@@ -196,7 +196,7 @@ impl Placeholders {
             .map(|result| transcript.block(result.block));
         let result = result.filter(|block| block.kind == BlockKind::Result);
         result.is_some_and(|block| {
-            let said = facts::said(transcript, block);
+            let said = facts::block_text(transcript, block);
             self.0.iter().any(|text| text.matches(&said).is_some())
         })
     }

@@ -30,7 +30,7 @@ pub(super) fn candidates<'p>(
         let Some((file, 2..)) = files.get(&(&read.path, &read.options)).copied() else {
             continue;
         };
-        let said = facts::said(transcript, block);
+        let said = facts::block_text(transcript, block);
         let is_ours = || policy.replacements_in(&said).next().is_some();
         if is_persisted(transcript, block) || is_ours() {
             continue;

@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use super::composer::Composer;
-use crate::facts::{MessageOrigin, is_told_picture, picture, said};
+use crate::facts::{MessageOrigin, block_text, is_told_picture, picture};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};
 
@@ -87,7 +87,7 @@ impl Composer<'_> {
         let blocks = self.subject.conversation.blocks(message).iter();
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
         let texts = blocks.filter(|block| block.kind == BlockKind::Text);
-        let texts = texts.map(|block| said(self.subject.transcript, block).into_owned());
+        let texts = texts.map(|block| block_text(self.subject.transcript, block).into_owned());
         texts.filter(|text| !is_put_there(text))
     }
 }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::input::ascii_json;
-use crate::facts::{exchanges, said};
+use crate::facts::{block_text, exchanges};
 use crate::ids::IdMap;
 use crate::policy::{Input, Policy};
 use crate::scan::unescape;
@@ -103,8 +103,11 @@ fn labelled(
     for number in conversation.blocks(message) {
         let block = transcript.block(*number);
         let (label, text) = match block.kind {
-            BlockKind::Text => (message.role.name().to_owned(), said(transcript, block)),
-            BlockKind::Attachment => ("attached".to_owned(), said(transcript, block)),
+            BlockKind::Text => (
+                message.role.name().to_owned(),
+                block_text(transcript, block),
+            ),
+            BlockKind::Attachment => ("attached".to_owned(), block_text(transcript, block)),
             BlockKind::Call => {
                 let tool = lossy(transcript, block, block.tool);
                 (
@@ -118,7 +121,10 @@ fn labelled(
                     Outcome::Fine => "",
                     Outcome::Failed => ", failed",
                 };
-                (format!("result {tool}{failed}"), said(transcript, block))
+                (
+                    format!("result {tool}{failed}"),
+                    block_text(transcript, block),
+                )
             }
             BlockKind::Image => ("image".to_owned(), "".into()),
             BlockKind::Document => ("document".to_owned(), "".into()),

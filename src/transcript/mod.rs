@@ -356,7 +356,7 @@ impl<'a> Transcript<'a> {
     }
 
     /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
-    pub fn said(&self, block: &Block) -> Cow<'_, str> {
+    pub fn block_text(&self, block: &Block) -> Cow<'_, str> {
         let one = |text: &Text| lossy(unescape(self.bytes(block.line, text.span)));
         match self.texts(block) {
             [text] => one(text),

@@ -39,7 +39,7 @@ impl Texts {
         match block.kind {
             BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
                 self.0
-                    .push(with_plain_ends(transcript.said(block).into_owned()));
+                    .push(with_plain_ends(transcript.block_text(block).into_owned()));
             }
             // As JSON has it, and as whoever is called reads it; some formats have JSON in a string.
             BlockKind::Call | BlockKind::Server | BlockKind::Attachment => {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::facts::said;
+use crate::facts::block_text;
 use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
 use crate::format::Format;
 
@@ -7,7 +7,7 @@ use crate::format::Format;
 fn shown(transcript: &Transcript<'_>) -> Vec<(String, Option<Shown>)> {
     let reads = in_main(transcript, reads).into_iter();
     let shown = |read: Read| {
-        let said = said(transcript, transcript.block(read.result.block));
+        let said = block_text(transcript, transcript.block(read.result.block));
         let shown = read.shown(&said);
         (read.path, shown)
     };

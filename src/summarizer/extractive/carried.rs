@@ -9,7 +9,7 @@ use super::gather::{Gather, LONGEST};
 use super::names::{Speaker, hash};
 use super::units::Claim;
 use super::{facts_of, requests, state};
-use crate::facts::{folder, is_put_back, is_relative, said, spelled};
+use crate::facts::{block_text, folder, is_put_back, is_relative, spelled};
 use crate::transcript::{BlockKind, Message};
 
 /// Adds the summary in `message`.
@@ -23,7 +23,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
         if block.kind != BlockKind::Text {
             continue;
         }
-        let text = said(transcript, block);
+        let text = block_text(transcript, block);
         let form::Parsed { before, rows } = form::parse(gather.earlier.told(&text));
         prose(gather, before, number, mark);
         for row in rows {

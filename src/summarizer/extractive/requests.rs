@@ -9,7 +9,7 @@ use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
-use crate::facts::{MessageOrigin, is_told_picture, picture, said, sentences};
+use crate::facts::{MessageOrigin, block_text, is_told_picture, picture, sentences};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
 /// The value of the user's words besides their names.
@@ -23,7 +23,7 @@ pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     let texts = blocks.iter().map(|block| transcript.block(*block));
     let texts = texts.filter(|block| block.kind == BlockKind::Text);
     let words: Vec<Cow<'_, str>> = texts
-        .map(|block| said(transcript, block))
+        .map(|block| block_text(transcript, block))
         .filter(|text| !is_put_there(text))
         .collect();
     words.join("\n")

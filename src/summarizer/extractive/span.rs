@@ -12,7 +12,7 @@ use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Exchange, MessageOrigin, decides, exchanges, said, sentences};
+use crate::facts::{Exchange, MessageOrigin, block_text, decides, exchanges, sentences};
 use crate::ids::IdMap;
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
@@ -94,7 +94,7 @@ impl Gather<'_, '_> {
             if block.kind == BlockKind::Attachment {
                 queued::attached(self, number, block);
             } else if block.kind == BlockKind::Text && message.role == Role::User {
-                requests::add_echo(self, &said(transcript, block), number, block.line);
+                requests::add_echo(self, &block_text(transcript, block), number, block.line);
             }
         }
     }
@@ -124,7 +124,7 @@ impl Gather<'_, '_> {
             match (block.kind, message.role) {
                 (BlockKind::Text, Role::Assistant) => self.findings(number, block, base),
                 (BlockKind::Text, Role::User) => {
-                    let text = said(transcript, block);
+                    let text = block_text(transcript, block);
                     requests::add_echo(self, &text, number, block.line);
                     self.instructions(&text, number, block.line);
                 }
@@ -164,7 +164,7 @@ impl Gather<'_, '_> {
     }
 
     fn findings(&mut self, message: u32, block: &Block, base: f64) {
-        let text = said(self.transcript, block);
+        let text = block_text(self.transcript, block);
         let names = &mut self.found.names;
         let counted = names.count(&text, message, Speaker::Author, |_, _, _| false);
         for sentence in sentences(&text) {
@@ -202,7 +202,7 @@ impl Gather<'_, '_> {
     }
 
     fn result(&mut self, message: u32, block: &Block, output: Output) {
-        let text = said(self.transcript, block);
+        let text = block_text(self.transcript, block);
         let text = self.shown(&text);
         let counted = self.count(text, message, block.line, Speaker::Tool);
         let mut tell =
@@ -247,7 +247,7 @@ impl Gather<'_, '_> {
             for block in conversation.blocks(message) {
                 let block = transcript.block(*block);
                 let text = match block.kind {
-                    BlockKind::Text | BlockKind::Result => said(transcript, block),
+                    BlockKind::Text | BlockKind::Result => block_text(transcript, block),
                     BlockKind::Call => input(transcript, block),
                     BlockKind::Image
                     | BlockKind::Document

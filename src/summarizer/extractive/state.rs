@@ -6,7 +6,7 @@ use super::clip::clip;
 use super::form::{Row, Section};
 use super::gather::{Gather, input};
 use super::units::Claim;
-use crate::facts::{MessageOrigin, said};
+use crate::facts::{MessageOrigin, block_text};
 use crate::transcript::{BlockKind, Role};
 
 /// The label of the assistant's words.
@@ -34,9 +34,11 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
         });
     let told = blocks.filter_map(|(number, role, block)| {
         let (label, text, most) = match (block.kind, role) {
-            (BlockKind::Text, Role::Assistant) => (SAID, said(transcript, block), WORDS),
+            (BlockKind::Text, Role::Assistant) => (SAID, block_text(transcript, block), WORDS),
             (BlockKind::Call, _) if !is_followed => ("call", input(transcript, block), GLANCE),
-            (BlockKind::Result, _) if !is_followed => ("result", said(transcript, block), GLANCE),
+            (BlockKind::Result, _) if !is_followed => {
+                ("result", block_text(transcript, block), GLANCE)
+            }
             _ => return None,
         };
         let row = Row {

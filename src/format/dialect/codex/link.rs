@@ -192,7 +192,7 @@ fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
         .map(|block| transcript.block(block));
     let begins = || {
         let words = first.filter(|block| block.kind == BlockKind::Text);
-        words.is_some_and(|words| transcript.said(words).starts_with(SUMMARY_BEGINS))
+        words.is_some_and(|words| transcript.block_text(words).starts_with(SUMMARY_BEGINS))
     };
     let is_listed = link.kind == LinkKind::Compaction(Compaction::Replacement);
     link.is_summary || is_listed && unit.role == Role::User && begins()

@@ -32,7 +32,7 @@ pub(super) fn push(
         match block.kind {
             BlockKind::Text => {
                 out.extend_from_slice(br#"{"type":"text","text":"#);
-                push_json_string(out, &transcript.said(block));
+                push_json_string(out, &transcript.block_text(block));
                 out.push(b'}');
             }
             BlockKind::Image | BlockKind::Document => {
@@ -46,7 +46,7 @@ pub(super) fn push(
             }
             BlockKind::Thinking => {
                 out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
-                push_json_string(out, &transcript.said(block));
+                push_json_string(out, &transcript.block_text(block));
                 out.extend_from_slice(br#","signature":"-"}"#);
             }
             BlockKind::Call => {

@@ -52,7 +52,7 @@ fn pieces_and_calls_in_a_row_are_one_answer() {
     let said = |blocks: &[u32]| -> Vec<String> {
         let blocks = blocks.iter().map(|block| transcript.block(*block));
         blocks
-            .map(|block| transcript.said(block).into_owned())
+            .map(|block| transcript.block_text(block).into_owned())
             .collect()
     };
     let messages = conversation.messages.iter();

@@ -50,12 +50,12 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
         }
         BlockKind::Text => {
             out.extend_from_slice(br#"{"type":"text","text":"#);
-            push_json_string(out, &transcript.said(block));
+            push_json_string(out, &transcript.block_text(block));
             out.push(b'}');
         }
         BlockKind::Thinking => {
             out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
-            push_json_string(out, &transcript.said(block));
+            push_json_string(out, &transcript.block_text(block));
             out.extend_from_slice(br#","signature":"pi"}"#);
         }
         BlockKind::Call => {
@@ -71,7 +71,7 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
         // Nobody called it.
         BlockKind::Result if block.call_id.is_empty() => {
             out.extend_from_slice(br#"{"type":"text","text":"#);
-            push_json_string(out, &transcript.said(block));
+            push_json_string(out, &transcript.block_text(block));
             out.push(b'}');
         }
         BlockKind::Result => {

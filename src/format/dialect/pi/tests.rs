@@ -64,7 +64,7 @@ fn messages(text: &str) -> Vec<(Role, Typed, String)> {
     messages
         .map(|message| {
             let first = conversation.blocks(message).first();
-            let said = first.map(|b| crate::facts::said(&transcript, transcript.block(*b)));
+            let said = first.map(|b| crate::facts::block_text(&transcript, transcript.block(*b)));
             let said = said.unwrap_or_default().into_owned();
             (message.role, message.typed, said)
         })
