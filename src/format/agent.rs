@@ -1,7 +1,7 @@
 //! Agents that keep their sessions in files: where these are, what a session's id is, and how it is continued.
 //!
 //! PURE. The environment comes in as data; no folder is listed and no file is opened here. A session's text is not trusted:
-//! whoever shows it must escape it.
+//! code that displays it must escape it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::scan::{RawLine, Span, Value, lines, unescape};
 
 /// An agent that continues sessions from the files of one format.
 pub trait Agent: Debug + Sync {
-    /// The environment variables that say where its folders are.
+    /// The environment variables that set where its folders are.
     fn variables(&self) -> &'static [&'static str];
 
     /// The folders below which its sessions are.
@@ -30,7 +30,7 @@ pub trait Agent: Debug + Sync {
     /// The working directory that a line names.
     fn directory(&self, line: &[u8]) -> Option<String>;
 
-    /// Whether a session of that working directory belongs into a folder of that name.
+    /// Whether a session of that working directory belongs in a folder of that name.
     fn belongs(&self, _directory: &str, _folder: &str) -> bool {
         true
     }
@@ -48,13 +48,13 @@ pub trait Agent: Debug + Sync {
 /// Which lines name the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
-    /// Each of them.
+    /// All of them.
     EveryLine,
-    /// The first that does. Later ones are those of sessions that it was made from.
+    /// The first line with an id. Later ids are those of sessions that it was forked from.
     Header,
 }
 
-/// What an agent is told to continue.
+/// How the session to continue is named to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Named<'p> {
     /// A session in one of its folders.
@@ -63,7 +63,7 @@ pub enum Named<'p> {
     File(&'p Path),
 }
 
-/// The environment, as far as agents look at it.
+/// The part of the environment that agents look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     home: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// What `variable` says of all that any agent looks at.
+    /// Reads everything that any agent looks at with `variable`.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name: &str| {
             let value = variable(name).filter(|value| !value.is_empty());
@@ -98,7 +98,7 @@ impl Surroundings {
         self.variables.get(variable).map(|path| self.expanded(path))
     }
 
-    /// `~` is the home folder, also where no shell has seen it.
+    /// Replaces a leading `~` with the home folder, which no shell has done for these variables.
     fn expanded(&self, path: &Path) -> PathBuf {
         match (path.strip_prefix("~"), &self.home) {
             (Ok(below), Some(home)) => home.join(below),
@@ -107,10 +107,10 @@ impl Surroundings {
     }
 }
 
-/// The working directory of a session, by its text or by as much as is known of it; `folder` is the name of the folder that
-/// the file is in.
+/// The working directory of a session, from its text or from the beginning of it; `folder` is the name of the folder that the
+/// file is in.
 pub fn directory_of(agent: &dyn Agent, text: &[u8], folder: Option<&str>) -> Option<String> {
-    // A session that moved about names many; the first is a good guess for one that was copied from elsewhere.
+    // A session that changed directories names many; for one that was copied from elsewhere, the first is a good guess.
     const MOST: usize = 500;
     let found = lines(text).filter_map(|raw| agent.directory(of_line(raw, text)));
     let mut first = None;
@@ -123,7 +123,7 @@ pub fn directory_of(agent: &dyn Agent, text: &[u8], folder: Option<&str>) -> Opt
     first
 }
 
-/// The session under another id: every id that its lines name is replaced, and no other byte.
+/// The session with another id: every id that its lines name is replaced, and no other byte changes.
 pub fn under_id(agent: &dyn Agent, text: &[u8], id: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut done = 0;
@@ -144,7 +144,7 @@ pub fn under_id(agent: &dyn Agent, text: &[u8], id: &str) -> Vec<u8> {
     out
 }
 
-/// A line's bytes; one that is too long to be read says nothing.
+/// A line's bytes; none for a line that is too long to be read.
 fn of_line(raw: RawLine, text: &[u8]) -> &[u8] {
     let line = &text[raw.start..raw.end];
     if line.len() > Span::MAX_LINE {
@@ -153,8 +153,8 @@ fn of_line(raw: RawLine, text: &[u8]) -> &[u8] {
     line
 }
 
-/// The id of a copy: the same session with the same bytes always gets the same. A UUID like any other, since agents take
-/// nothing else.
+/// The id of a copy: the same session with the same bytes always gets the same id. It is a UUID, since agents accept nothing
+/// else.
 pub fn id_of_copy(id: &str, hash: &str) -> String {
     let digest = blake3::hash(format!("{id}\n{hash}").as_bytes()).to_hex();
     let [a, b, c, d, e] = [0..8, 8..12, 13..16, 17..20, 20..32].map(|range| &digest[range]);
@@ -177,7 +177,7 @@ pub(super) fn uuid_at_end(text: &str) -> Option<&str> {
     is_uuid(id).then_some(id)
 }
 
-/// What a string says.
+/// The text of a JSON string.
 pub(super) fn text_of(value: Value<'_>) -> Option<String> {
     let text = unescape(value.string()?);
     Some(String::from_utf8_lossy(&text).into_owned())

@@ -1,12 +1,12 @@
-//! Which model answered and why it stopped, where the transcript has kept that.
+//! Which model answered and why it stopped, where the transcript records it.
 //!
-//! A second look at answers: reading a transcript passes this by, since few ask for it.
+//! Answers are read again for this: the first reading of a transcript skips these keys, since few callers need them.
 
 use super::Format;
 use crate::scan::Value;
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
-/// The names that providers and agents give to the reason.
+/// The keys under which providers and agents record the reason.
 const REASONS: [&str; 4] = ["stop_reason", "finish_reason", "finishReason", "stopReason"];
 
 impl Format {
@@ -22,11 +22,11 @@ impl Format {
         string_of(last)
     }
 
-    /// The recorded model of the last answer that a model gave; `None` where it is not recorded.
+    /// The recorded model of the last answer from a model; `None` where it is not recorded.
     pub fn model(self, transcript: &Transcript<'_>, conversation: &Conversation) -> Option<String> {
         let dialect = self.dialect();
         let model = |answer| dialect.model_of(transcript, conversation, answer);
-        // What an agent made up itself has a name in angle brackets, or none.
+        // For answers that the agent itself wrote, the model is empty or a name in angle brackets.
         let is_real = |model: &String| !model.is_empty() && !model.starts_with('<');
         let mut models = answers(conversation).filter_map(model);
         models.find(is_real).or_else(|| {
@@ -36,7 +36,7 @@ impl Format {
     }
 }
 
-/// What a string says, as it is written: models and reasons have no escapes.
+/// The text of a JSON string as it is written: models and reasons have no escapes.
 pub(super) fn string_of(value: Value<'_>) -> Option<String> {
     let string = String::from_utf8_lossy(value.string()?);
     Some(string.into_owned())

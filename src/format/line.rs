@@ -1,7 +1,6 @@
-//! What every format has in common on a line: is it JSON, is it an object, is it odd?
+//! The checks of a line that all formats share: whether it is JSON, whether it is an object, and what is odd about it.
 //!
-//! Malformed input is data: a line that cannot be read is [`LineKind::Bad`], passes through untouched and becomes a
-//! warning.
+//! Malformed input is data: a line that cannot be read is [`LineKind::Bad`], passes through unchanged and causes a warning.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +9,13 @@ use memchr::memchr;
 use crate::scan::{Bad, Cursor, Eol, Kind, Oddities, Parse, RawLine};
 use crate::transcript::LineKind;
 
-/// What was odd about a line; the names are those of the report.
+/// What is odd about a line; the names are those of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningKind {
     /// The file begins with a byte order mark.
     Bom,
-    /// Lines end with `\r\n`; said once.
+    /// Lines end with `\r\n`; reported once per file.
     Crlf,
     /// Nothing but white space.
     BlankLine,
@@ -24,21 +23,21 @@ pub enum WarningKind {
     Comment,
     /// JSON, but not an object.
     NotAnObject,
-    /// No JSON.
+    /// Not JSON.
     BadJson,
-    /// No JSON, on a last line without a newline: somebody was still writing.
+    /// Not JSON, on a last line without a newline: it was still being written.
     Truncated,
     /// The last line has no newline.
     NoFinalNewline,
-    /// Bytes that are no UTF-8.
+    /// Bytes that are not UTF-8.
     InvalidUtf8,
     /// A NUL byte.
     Nul,
     /// Half of a surrogate pair in an escape; providers refuse it.
     LoneSurrogate,
-    /// A key twice in an object; the last one counts.
+    /// A key that occurs twice in an object; the last one counts.
     DuplicateKey,
-    /// A number that no 64-bit number holds; kept as it stands.
+    /// A number that does not fit into 64 bits; kept as it is.
     LongNumber,
     /// Nested deeper than 127 levels; many readers fail there.
     DeepNesting,
@@ -46,7 +45,7 @@ pub enum WarningKind {
     HugeLine,
     /// A line of 4 GiB or more: passed through unread.
     UnreadLine,
-    /// In a file with a conversation a line: one that no reader knows.
+    /// In a file with one conversation per line: a conversation that no reader understands.
     NotUnderstood,
 }
 
@@ -76,7 +75,7 @@ impl WarningKind {
 }
 
 impl WarningKind {
-    /// Whether the line is no JSON object that every reader takes, and so was passed through unread or nearly so.
+    /// Whether the line is not a JSON object that every reader accepts, so that it was passed through unread or nearly so.
     pub fn is_bad_line(self) -> bool {
         match self {
             WarningKind::Comment
@@ -100,33 +99,33 @@ impl WarningKind {
     }
 }
 
-/// One oddity, at a line of its file (from 1).
+/// One oddity of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineWarning {
-    /// What.
+    /// What is odd.
     pub kind: WarningKind,
-    /// Where.
+    /// The line of its file, from 1.
     pub line: u64,
-    /// The same for people.
+    /// The same as a text for people.
     pub message: String,
 }
 
-/// So many warnings of one kind are kept for a file; more are counted.
+/// The number of warnings of one kind that are kept for a file; further ones are only counted.
 const KEPT_PER_KIND: u64 = 100;
 const HUGE_LINE: usize = 64 << 20;
 
-/// The warnings of one file, as they come.
+/// The warnings of one file, collected while it is read.
 #[derive(Debug, Default)]
 pub struct Warnings {
     list: Vec<LineWarning>,
     counts: BTreeMap<WarningKind, u64>,
-    /// Number of the line being read, from 1.
+    /// The number of the line being read, from 1.
     line: u64,
     eol: Option<Eol>,
 }
 
 impl Warnings {
-    /// Starts on a (part of a) file whose first line has that number.
+    /// Begins a file, or a part of one, whose first line has this number.
     pub fn begin(&mut self, bytes: &[u8], first_line: u64) {
         self.line = first_line - 1;
         if bytes.starts_with(crate::scan::BOM) {
@@ -139,7 +138,7 @@ impl Warnings {
         }
     }
 
-    /// Goes on to the next line.
+    /// Moves to the next line.
     pub fn line(&mut self, raw: RawLine) {
         self.line += 1;
         self.eol = Some(raw.eol);
@@ -163,7 +162,7 @@ impl Warnings {
         }
     }
 
-    /// The line of that number is a conversation, and not as its file's others are.
+    /// Records that the line of this number is a conversation of another kind than the file's others.
     pub fn not_understood(&mut self, line: u64) {
         self.line = line;
         self.add(
@@ -184,7 +183,7 @@ impl Warnings {
         }
     }
 
-    /// All of them, in the order of lines; a kind with more than 100 ends with a count of the rest.
+    /// All warnings, in the order of lines; a kind with more than 100 ends with a count of the rest.
     pub fn finish(mut self) -> Vec<LineWarning> {
         for (kind, count) in &self.counts {
             if *count > KEPT_PER_KIND
@@ -200,7 +199,7 @@ impl Warnings {
     }
 }
 
-/// Reads one line with `object`, which is called with a cursor before an object and reads exactly that.
+/// Reads one line with `object`, which is called with a cursor before an object and reads exactly this object.
 pub(super) fn read(
     bytes: &[u8],
     warnings: &mut Warnings,

@@ -1,9 +1,9 @@
-//! The formats: bytes of a line in, its record out; records in, conversations out.
+//! The formats: they turn the bytes of a line into its record, and records into conversations.
 //!
-//! A closed enum with one match, `Format::dialect`. What depends on the format is a question that its `Dialect` answers;
-//! all that a format needs is in one folder of `dialect`. What several of them need is in `shapes`, owned by none.
+//! A closed enum with one match, `Format::dialect`. What depends on the format is a method of its `Dialect`; all code of a
+//! format is in one folder of `dialect`. Code that several formats share is in `shapes` and belongs to none of them.
 //!
-//! Detection looks at content, never at names. What is not supported is named and left alone, never guessed at.
+//! Detection looks at content, never at file names. An unsupported format is reported and not processed; nothing is guessed.
 
 pub mod agent;
 mod detect;
@@ -28,9 +28,9 @@ pub use usage::Share;
 /// A format that ctxpack reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Anthropic messages, one a line.
+    /// Anthropic messages, one per line.
     Anthropic,
-    /// OpenAI chat completions: one message a line, or one conversation a line.
+    /// OpenAI chat completions: one message or one conversation per line.
     OpenAi,
     /// Claude Code session files.
     ClaudeCode,
@@ -38,7 +38,7 @@ pub enum Format {
     Codex,
     /// pi session files, of all versions.
     Pi,
-    /// Model messages of the Vercel AI SDK, one a line.
+    /// Model messages of the Vercel AI SDK, one per line.
     AiSdk,
     /// The event log of Gemini CLI (`stream-json`); only read.
     GeminiStream,
@@ -49,21 +49,21 @@ pub enum Format {
 pub enum Summaries {
     /// As a message.
     Message(Opening),
-    /// As a record of its own, which the user says and nobody acknowledges.
+    /// As a record of its own, which counts as the user's and has no acknowledgement.
     Native,
 }
 
-/// Who may say a conversation's first message.
+/// Who may send a conversation's first message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opening {
-    /// The user alone.
+    /// Only the user.
     User,
     /// Anybody.
     Any,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 7] = [
         Format::Anthropic,
         Format::OpenAi,
@@ -74,7 +74,7 @@ impl Format {
         Format::GeminiStream,
     ];
 
-    /// What is known of it: the one place where formats are told apart.
+    /// The format's dialect: the only place where formats are distinguished.
     pub(crate) fn dialect(self) -> &'static dyn Dialect {
         match self {
             Format::Anthropic => &dialect::anthropic::Anthropic,
@@ -87,14 +87,14 @@ impl Format {
         }
     }
 
-    /// Those whose transcripts are compacted.
+    /// The formats whose transcripts are compacted.
     pub fn compacted() -> Vec<Format> {
         let mut formats = Format::ALL.to_vec();
         formats.retain(|format| format.is_compacted());
         formats
     }
 
-    /// Whether its transcripts are compacted, and not only read.
+    /// Whether its transcripts are compacted, rather than only read.
     pub fn is_compacted(self) -> bool {
         self.dialect().is_compacted()
     }
@@ -114,7 +114,7 @@ impl Format {
         self.dialect().agent()
     }
 
-    /// Those that an agent continues sessions from.
+    /// The formats from whose files an agent continues sessions.
     pub fn of_agents() -> Vec<Format> {
         let mut formats = Format::ALL.to_vec();
         formats.retain(|format| format.agent().is_some());
@@ -137,7 +137,7 @@ impl Format {
         transcript
     }
 
-    /// Adds the next line of its bytes to a transcript; the conversations do not know of it until [`Format::link`].
+    /// Adds the next line of its bytes to a transcript; [`Format::link`] then adds it to the conversations.
     pub fn push<'a>(self, transcript: &mut Transcript<'a>, raw: RawLine, warnings: &mut Warnings) {
         warnings.line(raw);
         transcript.push_line(raw, |bytes, record| self.line(bytes, record, warnings));
@@ -148,12 +148,12 @@ impl Format {
         self.dialect().full_history(transcript)
     }
 
-    /// Drops what no model will see again.
+    /// Drops the lines that no model will see again.
     pub fn dead(self, transcript: &Transcript<'_>) -> ChangeSet {
         self.dialect().dead(transcript)
     }
 
-    /// What is wrong with a history, conversation by conversation.
+    /// The errors of a history, conversation by conversation.
     pub fn verify(self, transcript: &Transcript<'_>) -> Vec<Finding> {
         let dialect = self.dialect();
         let mut findings = Findings::new(transcript, dialect.provider());
@@ -161,7 +161,7 @@ impl Format {
         findings.finish()
     }
 
-    /// Reads one line: what is on it goes into its record.
+    /// Reads one line and adds its content to its record.
     pub(crate) fn line(
         self,
         bytes: &[u8],
@@ -174,8 +174,8 @@ impl Format {
         kind
     }
 
-    /// Adds the messages of lines that were pushed since to the conversations; where every line is a message of its own, no
-    /// more than these are looked at.
+    /// Adds the messages of lines pushed since the last call to the conversations; where every line is a message of its own,
+    /// only these lines are looked at.
     pub fn extend(self, transcript: &mut Transcript<'_>) {
         if self.dialect().every_message_is_live() {
             transcript.extend_by_units();
@@ -184,7 +184,7 @@ impl Format {
         }
     }
 
-    /// Forms the conversations of the lines that are there.
+    /// Forms the conversations from all lines.
     pub fn link(self, transcript: &mut Transcript<'_>) {
         transcript.conversations = self.dialect().conversations(transcript);
     }

@@ -1,33 +1,33 @@
-//! What a provider counted for the request behind an answer, where the transcript has kept that.
+//! The tokens that a provider counted for the request of an answer, where the transcript records them.
 //!
-//! A second look at the lines that need it: reading a transcript passes the figures by, since few ask for them.
+//! Lines are read again for this: the first reading of a transcript skips these figures, since few callers need them.
 
 use super::Format;
 use crate::scan::Value;
 use crate::transcript::{Conversation, Message, Role, Transcript};
 
-/// The figures that add up to a request's tokens, in Anthropic's words.
+/// Anthropic's names of the figures that add up to a request's tokens.
 pub(super) const ANTHROPIC: [&str; 3] = [
     "input_tokens",
     "cache_creation_input_tokens",
     "cache_read_input_tokens",
 ];
-/// The figure that holds them all, in OpenAI's.
+/// OpenAI's name of the figure that is their sum.
 const OPENAI: &str = "prompt_tokens";
 
-/// What is left of a window: so much of it after a compaction as before.
+/// The share of a window that is left after a compaction.
 ///
-/// What a provider counted holds more than a transcript does, and in other units: it goes down by the same share.
+/// A provider counts more than the transcript contains, and in other units: its figures are lowered by the same share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
     /// The window's tokens before.
     pub before: u64,
-    /// The window's tokens after, counted alike.
+    /// The window's tokens after, counted in the same way.
     pub after: u64,
 }
 
 impl Share {
-    /// How much less than `recorded` a provider would count now.
+    /// By how much a provider's count would now be lower than `recorded`.
     pub fn saved(self, recorded: u64) -> u64 {
         if self.after >= self.before {
             return 0;
@@ -41,7 +41,7 @@ impl Format {
     /// The tokens of the request that `message` answers, as the provider counted them; `None` where nothing, or
     /// nothing but zeros, is recorded.
     ///
-    /// An answer over several lines has it on each of them; the last one counts.
+    /// An answer over several lines records the usage on each of them; the last one counts.
     pub fn recorded(
         self,
         transcript: &Transcript<'_>,
@@ -56,9 +56,9 @@ impl Format {
     }
 }
 
-/// The tokens that stand in a usage at the end of a path, the sum of `parts` where nothing says them all.
+/// The tokens recorded in the usage at the end of a path; the sum of `parts` where no total is recorded.
 pub(super) fn recorded(at: Value<'_>, path: &[&str], parts: [&str; 3]) -> Option<u64> {
-    // An object without the word is not looked into.
+    // An object without this word is not parsed.
     memchr::memmem::find(at.raw(), b"\"usage\"")?;
     let usage = at.within(path);
     usage.field(OPENAI).number().or_else(|| {

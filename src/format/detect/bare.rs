@@ -1,12 +1,12 @@
-//! Messages without an envelope: which of the formats that write them they are of.
+//! Messages without an envelope: which of the formats that write such messages they belong to.
 
+use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{Line, MESSAGE};
 use super::message_shape::Features;
 use super::reason::{Kinds, add};
-use super::sign::{Evidence, Family, Lookalike};
 use crate::format::Format;
 
-/// The sign of a whole conversation.
+/// The evidence of a line that holds a whole conversation.
 pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let (features, unrecognised) = line.messages?;
     let named = |name| Family::Named(name, Lookalike::Conversations);
@@ -17,31 +17,31 @@ pub(super) fn conversation<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     } else {
         Family::Conversations
     };
-    // The name tells what these are written like; which of their blocks are foreign says nothing more.
+    // The name already tells how these are written; which of their blocks are foreign adds nothing.
     let unrecognised = unrecognised.filter(|_| family == Family::Conversations);
     Some(Evidence::message(family, unrecognised))
 }
 
-/// The sign of a message.
+/// The evidence of a line that holds a message.
 pub(super) fn message<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let says = &line.own;
     if !says.is_message() || line.has(MESSAGE) {
         return None;
     }
-    let mut sign = Evidence::message(Family::Bare, None);
-    sign.features = says.features();
+    let mut evidence = Evidence::message(Family::Bare, None);
+    evidence.features = says.features();
     if line.kind == b"message" {
-        sign.features.insert(Features::ITEM);
+        evidence.features.insert(Features::ITEM);
     }
-    sign.unrecognised_by = Format::ALL.map(|format| says.unrecognised(format));
-    Some(sign)
+    evidence.unrecognised_by = Format::ALL.map(|format| says.unrecognised(format));
+    Some(evidence)
 }
 
-/// The messages without an envelope of a file.
+/// The messages of a file that have no envelope.
 #[derive(Debug, Default)]
 pub(super) struct Bare {
     pub(super) messages: u64,
-    /// Of these the items of the Responses API, as far as the line tells.
+    /// How many of these are items of the Responses API, as far as their lines show.
     pub(super) items: u64,
     anthropic: u64,
     openai: u64,
@@ -54,8 +54,8 @@ pub(super) struct Bare {
 
 impl Bare {
     /// Counts a message.
-    pub(super) fn add(&mut self, sign: &Evidence<'_>) {
-        let features = sign.features;
+    pub(super) fn add(&mut self, evidence: &Evidence<'_>) {
+        let features = evidence.features;
         self.messages += 1;
         for (feature, count) in [
             (Features::ITEM, &mut self.items),
@@ -68,32 +68,32 @@ impl Bare {
             *count += u64::from(features.has(feature));
         }
         for format in Format::ALL {
-            // One with an envelope has messages without it only where all of them are items.
+            // A format with an envelope has messages without one only where all of them are items.
             let dialect = format.dialect();
             let may_be_its = dialect.every_message_is_live()
                 || dialect.writes_bare_items() && self.messages == self.items;
-            let unrecognised = sign.unrecognised_by[format as usize];
+            let unrecognised = evidence.unrecognised_by[format as usize];
             if let Some(unrecognised) = unrecognised.filter(|_| may_be_its) {
                 add(&mut self.unrecognised[format as usize], unrecognised);
             }
         }
     }
 
-    /// The format that these messages are of, if it is one.
+    /// The format of these messages, if they are of one format.
     pub(super) fn format(&self) -> Option<Format> {
         match (self.anthropic > 0, self.openai > 0, self.ai_sdk > 0) {
             (true, false, false) => Some(Format::Anthropic),
             (false, true, false) => Some(Format::OpenAi),
             (false, false, true) => Some(Format::AiSdk),
             (false, false, false) if self.pictures > 0 => Some(Format::Anthropic),
-            // Anthropic's system prompt is no message; a line for it is OpenAI's way, unless blocks say otherwise.
+            // Anthropic's system prompt is not a message; a line for it is OpenAI's way, unless blocks indicate otherwise.
             (false, false, false) if self.system > 0 => Some(Format::OpenAi),
             (false, false, false) => Some(Format::Anthropic),
             (_, _, _) => None,
         }
     }
 
-    /// The formats that have messages among these, with their number.
+    /// The formats that have messages among these, each with the number of its messages.
     pub(super) fn formats(&self) -> Vec<(&'static str, u64)> {
         let counted = [
             (Format::Anthropic, self.anthropic),

@@ -1,10 +1,10 @@
-//! One line of a file of which nobody knows the format yet: its keys, its type, and what it says.
+//! One line of a file whose format is not known yet: its keys, its type, and the shape of its message.
 
 use super::message_shape::{Features, MessageShape, Unrecognised};
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse};
 
-/// Declares a bit for each key, or group of keys, of a line that a format may be known by.
+/// Declares a bit for each key, or group of keys, of a line by which a format may be recognised.
 macro_rules! keys {
     ($($name:ident = $($key:literal)|+;)*) => {
         keys!(@ 0u32; $($name)*);
@@ -53,26 +53,26 @@ keys! {
         | b"parameters" | b"arguments" | b"args" | b"result" | b"content" | b"function";
 }
 
-/// Keys of a line that is a call or a result by its type.
+/// Keys that a line has whose type is that of a call or a result.
 const CALLED: u32 = OF_A_CALL | TOOL_OF_STREAM | CALL_ID | DATA;
 
-/// A line while it is read.
+/// What has been read of a line so far.
 #[derive(Debug, Default)]
 pub(crate) struct Line<'a> {
     keys: u32,
     pub(in crate::format) kind: &'a [u8],
-    /// Its own role and content.
+    /// The shape of the line itself, as a message.
     pub(in crate::format) own: MessageShape<'a>,
-    /// Those of its `message`.
+    /// The shape of its `message`.
     pub(in crate::format) message: Option<MessageShape<'a>>,
-    /// Those of its `payload`, and its type.
+    /// The type of its `payload`, and its shape as a message.
     pub(in crate::format) payload: Option<(&'a [u8], MessageShape<'a>)>,
-    /// What its `messages` come to together.
+    /// The features of all its `messages` together, and the first thing in them that is not understood.
     pub(super) messages: Option<(Features, Option<Unrecognised<'a>>)>,
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line; nothing where it is no JSON object.
+    /// Reads a line; `None` where it is not a JSON object.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut line = Line::default();
         let mut c = Cursor::new(bytes);

@@ -1,49 +1,49 @@
-//! What a message says about its format: what only messages of one kind have, and what the readers of each way to write
-//! a content would not understand.
+//! What the shape of a message shows about its format: features that only messages of one kind have, and parts that the
+//! readers of the formats would not understand.
 //!
-//! Looks at keys, roles and types, never at words. What a reader reads its dialect says; what looks like words, a call or a
-//! result and is none of that is unrecognised.
+//! Looks at keys, roles and types, never at texts. A dialect states what its reader understands; what looks like a text, a
+//! call or a result but is not understood is unrecognised.
 
 use crate::format::Format;
 use crate::scan::{Cursor, Kind, Parse, Value};
 
-/// A part of a message that a format's reader understands, or not.
+/// A part of a message that the reader of a format may or may not understand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part<'a> {
-    /// Who says it.
+    /// The role.
     Role(&'a [u8]),
-    /// A key that says that it calls or answers.
+    /// A key that marks a call or a result.
     CallKey(&'static str),
-    /// A block of its content, by its type; empty where it has none.
+    /// A block of the content, by its type; empty where it has none.
     Block(&'a [u8]),
     /// A string in a list of blocks.
     BareString,
     /// A content that is an object.
     ObjectContent,
-    /// A block `tool_result` whose content is one.
+    /// A block `tool_result` whose content is an object.
     ObjectResult,
-    /// A piece of a message, as it was streamed.
+    /// A fragment of a streamed message.
     Piece,
 }
 
-/// What of a line a reader does not understand.
+/// What a reader does not understand of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::format) enum Unrecognised<'a> {
-    /// The line: by its type.
+    /// The line, by its type.
     Line(&'a [u8]),
     /// A key of a message.
     Key(&'static str),
-    /// Who says it.
+    /// The role.
     Role(&'a [u8]),
-    /// A block of its content: by its type, if it has one.
+    /// A block of the content, by its type, if it has one.
     Block(&'a [u8]),
-    /// A content that is neither words nor a list.
+    /// A content that is neither a string nor a list.
     Content,
-    /// A result like that.
+    /// A result whose content is neither.
     Result,
-    /// `tool_calls` that hold no functions.
+    /// `tool_calls` that are not function calls.
     Calls,
-    /// A piece of a message, as it was streamed.
+    /// A fragment of a streamed message.
     Piece,
 }
 
@@ -61,7 +61,7 @@ impl<'a> From<Part<'a>> for Unrecognised<'a> {
     }
 }
 
-/// What only messages of one kind have; a set.
+/// The set of features by which messages of one kind are distinguished from others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Features(u8);
 
@@ -72,7 +72,7 @@ impl Features {
     /// Pictures and documents as Anthropic has them.
     pub(super) const PICTURES: Features = Features(8);
     pub(super) const SYSTEM: Features = Features(16);
-    /// `"type": "message"`, which items of the Responses API have, too.
+    /// `"type": "message"`, which items of the Responses API also have.
     pub(super) const ITEM: Features = Features(32);
 
     pub(super) fn has(self, other: Features) -> bool {
@@ -84,7 +84,7 @@ impl Features {
     }
 }
 
-/// Keys that say that a message calls or answers; a reader knows some of them.
+/// Keys that mark a message as a call or a result; each reader understands some of them.
 const CALL_KEYS: [&str; 10] = [
     "tool_calls",
     "tool_call_id",
@@ -98,10 +98,10 @@ const CALL_KEYS: [&str; 10] = [
     "tool_use_id",
 ];
 
-/// Those of [`CALL_KEYS`] that are OpenAI's, whatever they hold.
+/// The indices of those [`CALL_KEYS`] that are OpenAI's, whatever their value.
 const OPENAI_CALL_KEYS: std::ops::Range<usize> = 0..3;
 
-/// Keys of a block without a type that say the same.
+/// Keys that mark a block without a type as a call or a result.
 const CALLING: [&[u8]; 8] = [
     b"functionCall",
     b"functionResponse",
@@ -123,16 +123,16 @@ pub(in crate::format) fn is_call(kind: &[u8]) -> bool {
         || kind.ends_with(b"Call")
 }
 
-/// A message while it is read.
+/// What has been read of a message so far.
 #[derive(Debug, Default)]
 pub(in crate::format) struct MessageShape<'a> {
     pub(in crate::format) role: &'a [u8],
     has_content: bool,
     has_words: bool,
-    /// Of [`CALL_KEYS`], those that hold something.
+    /// The [`CALL_KEYS`] whose value is not empty, as bits.
     calls: u16,
     has_calls: bool,
-    /// The parts of its content that a reader has to know, each once.
+    /// The parts of its content that a reader has to understand, each once.
     content: Vec<Part<'a>>,
     calls_unread: bool,
     is_piece: bool,
@@ -148,7 +148,7 @@ impl<'a> MessageShape<'a> {
         Ok(shape)
     }
 
-    /// Reads the value of one of its keys.
+    /// Reads the value of a key of the message.
     pub(super) fn key(&mut self, key: &[u8], c: &mut Cursor<'a>) -> Parse<()> {
         let line = c.line();
         let kind = c.kind()?;
@@ -218,7 +218,7 @@ impl<'a> MessageShape<'a> {
         Ok(())
     }
 
-    /// One part of a content.
+    /// Reads one part of the content.
     fn part(&mut self, c: &mut Cursor<'a>) -> Parse<()> {
         match c.kind()? {
             Kind::Object => {}
@@ -270,24 +270,24 @@ impl<'a> MessageShape<'a> {
         }
     }
 
-    /// Whether it says anything at all.
+    /// Whether this is a message: a role with a content, a text or a call.
     pub(in crate::format) fn is_message(&self) -> bool {
         !self.role.is_empty()
             && (self.has_content || self.has_words || self.has_calls || self.calls != 0)
     }
 
-    /// Whether it is written as the Responses API has it.
+    /// Whether it is written as in the Responses API.
     pub(in crate::format) fn is_item(&self) -> bool {
         self.responses
     }
 
-    /// Whether it has a key that holds something.
+    /// Whether it has this key, with a value that is not empty.
     pub(in crate::format) fn has(&self, key: &str) -> bool {
         let at = CALL_KEYS.iter().position(|name| *name == key);
         at.is_some_and(|at| self.calls >> at & 1 == 1)
     }
 
-    /// What of it the reader of a format does not understand.
+    /// What the reader of a format does not understand of it.
     pub(in crate::format) fn unrecognised(&self, format: Format) -> Option<Unrecognised<'a>> {
         let dialect = format.dialect();
         let understands = |part| dialect.understands(part);
@@ -312,7 +312,7 @@ impl<'a> MessageShape<'a> {
         }
     }
 
-    /// What only messages like it have, once all of it is read.
+    /// Its features, once all of it has been read.
     pub(super) fn features(&self) -> Features {
         let mut features = self.features;
         let is_result = matches!(self.role, b"tool" | b"function");
@@ -326,7 +326,7 @@ impl<'a> MessageShape<'a> {
     }
 }
 
-/// Whether an element of `tool_calls` is written as the API has it.
+/// Whether an element of `tool_calls` is written as in the API.
 fn calls_a_function(c: &mut Cursor<'_>) -> Parse<bool> {
     let called = c.fields(["function", "custom"])?;
     Ok(called.map(Value::kind).contains(&Some(Kind::Object)))

@@ -1,19 +1,21 @@
 //! Which format is it? Decided by content, from the whole file: all lines that hold messages must be of one format, and
-//! its reader must understand them. What only partly fits is no format at all, and the reason is told.
+//! its reader must understand them. What fits only partly is of no supported format, and the reason is reported.
 //!
-//! Lines that are no JSON and lines without messages that nobody knows decide nothing, but for formats without an envelope:
-//! there all lines must be messages, with [`FEW`] exceptions. Never looks at names of files and never at words.
+//! Lines that are not JSON and unknown lines without messages decide nothing, except for formats without an envelope: there
+//! all lines must be messages, with [`FEW`] exceptions. Never looks at names of files or at texts.
 
 mod bare;
+mod evidence;
 mod line;
 mod message_shape;
 mod named;
 mod reason;
-mod sign;
 
 use std::collections::BTreeMap;
 
 use bare::Bare;
+pub(crate) use evidence::Evidence;
+pub(in crate::format) use evidence::{Family, LineContent, Lookalike};
 pub(crate) use line::Line;
 use line::SOURCE;
 pub(in crate::format) use line::{
@@ -26,8 +28,6 @@ pub(in crate::format) use message_shape::{Unrecognised, is_call};
 pub(in crate::format) use named::QWEN;
 use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
-pub(crate) use sign::Evidence;
-pub(in crate::format) use sign::{Family, LineContent, Lookalike};
 
 use super::Format;
 use crate::scan::{BOM, RawLine, lines};
@@ -35,14 +35,14 @@ use crate::scan::{BOM, RawLine, lines};
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detected {
-    /// A format that is read and written.
+    /// A supported format.
     Known(Format, Layout),
-    /// Anything else; it is left alone.
+    /// Anything else; the file is not processed.
     Unsupported(Unsupported),
 }
 
 impl Detected {
-    /// The same for whoever compacts: a format that is only read is none to them.
+    /// The same for compaction: a format that is only read counts as unsupported.
     pub fn for_compaction(self) -> Self {
         match self {
             Detected::Known(format, _) if !format.is_compacted() => {
@@ -82,28 +82,29 @@ impl Layout {
     }
 }
 
-/// So many lines of a format without an envelope may hold no message: headers, footers, settings.
+/// The number of lines without a message (headers, footers, settings) that a file without envelopes may have.
 const FEW: u64 = 4;
-/// After so many bytes what cannot be undone by a later line is settled: the rest is passed through, not held.
+/// The number of bytes after which a decision that no later line can change is settled: the rest of the file is passed
+/// through, not held in memory.
 const SAMPLE: u64 = 1 << 20;
 
-/// Sees lines until it knows.
+/// Looks at lines until the format is decided.
 #[derive(Debug, Default)]
 pub struct Detector {
-    /// Bytes that were looked at.
+    /// The number of bytes looked at.
     seen: u64,
-    /// How often it was asked whether that is enough.
+    /// How often it was checked whether these are enough.
     asked: u32,
     is_settled: bool,
     /// The lines of each format with an envelope.
     own: [Tally; Format::ALL.len()],
-    /// The first format with an envelope that was seen.
+    /// The first format with an envelope that was found.
     first: Option<Format>,
     conversations: Tally,
     bare: Bare,
     named: BTreeMap<&'static str, (Lookalike, Tally)>,
     stray: Tally,
-    /// Lines of no weight.
+    /// The number of lines that decide nothing.
     others: u64,
 }
 
@@ -115,22 +116,22 @@ struct Tally {
     unrecognised: Kinds,
 }
 
-/// What a line says; nothing where it is no JSON object.
-fn sign(line: &[u8]) -> Option<Evidence<'_>> {
+/// The evidence of a line; `None` where it is not a JSON object.
+fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
     let line = Line::read(line)?;
     let mut formats = Format::ALL.iter();
-    let own = formats.find_map(|format| format.dialect().sign(&line));
-    let sign = own
-        .or_else(|| named::sign(&line))
+    let own = formats.find_map(|format| format.dialect().evidence(&line));
+    let evidence = own
+        .or_else(|| named::evidence(&line))
         .or_else(|| bare::conversation(&line))
         .or_else(|| bare::message(&line));
-    Some(sign.unwrap_or_else(|| other(&line)))
+    Some(evidence.unwrap_or_else(|| other(&line)))
 }
 
-/// A line of no format: one that looks like a part of a conversation, or one of no weight.
+/// The evidence of a line of no known format: it looks like a part of a conversation, or it decides nothing.
 fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
     let says = line.message.as_ref().is_some_and(MessageShape::is_message);
-    // What names its session and is no message is a note that an agent has put beside its chain.
+    // A line that names its session and is not a message is a note that an agent wrote outside of its chain.
     let is_called = is_call(line.kind) && line.is_called() && !line.has(SESSION_ID);
     if says || line.own.is_message() || is_called {
         return Evidence::stray(line.kind);
@@ -144,7 +145,7 @@ fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
 impl Detector {
     /// Looks at more lines.
     pub fn look(&mut self, bytes: &[u8]) {
-        // Only the first line of a file may have a mark before it.
+        // Only the first line of a file may have a byte order mark before it.
         let is_marked = self.seen > 0 && bytes.starts_with(BOM);
         for (raw, number) in lines(bytes).zip(0..) {
             if self.is_settled {
@@ -155,32 +156,34 @@ impl Detector {
             }
             self.seen += (raw.end - raw.start + raw.eol.bytes().len()) as u64;
             while self.seen >= SAMPLE << self.asked {
-                // Seldom enough that a file of any size is asked a few times.
+                // The intervals double, so that even a large file is checked only a few times.
                 self.asked += 1;
                 self.is_settled |= self.is_final();
             }
         }
     }
 
-    /// Whether no later line can change what it is, and enough has been seen.
+    /// Whether enough has been seen and no later line can change the decision.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
 
-    /// Whether a line of a file with a conversation a line is one that is read, or holds none.
+    /// For a file with one conversation per line: whether a line holds a conversation that can be read, or none.
     pub fn reads_conversation(line: &[u8]) -> bool {
         let line = line.strip_prefix(BOM).unwrap_or(line);
-        sign(line).is_none_or(|sign| match (sign.family, sign.content) {
-            (Some(Family::Conversations), _) => sign.unrecognised.is_none(),
+        evidence(line).is_none_or(|evidence| match (evidence.family, evidence.content) {
+            (Some(Family::Conversations), _) => evidence.unrecognised.is_none(),
             (_, LineContent::NoMessage) => true,
             (_, LineContent::Message) => false,
         })
     }
 
     fn line(&mut self, line: &[u8]) {
-        let Some(sign) = sign(line) else { return };
-        let tally = match sign.family {
-            Some(Family::Bare) => return self.bare.add(&sign),
+        let Some(evidence) = evidence(line) else {
+            return;
+        };
+        let tally = match evidence.family {
+            Some(Family::Bare) => return self.bare.add(&evidence),
             Some(Family::Of(format)) => {
                 self.first.get_or_insert(format);
                 &mut self.own[format as usize]
@@ -189,13 +192,13 @@ impl Detector {
             Some(Family::Named(name, like)) => {
                 &mut self.named.entry(name).or_insert((like, Tally::default())).1
             }
-            None if sign.content == LineContent::Message => &mut self.stray,
+            None if evidence.content == LineContent::Message => &mut self.stray,
             None => return self.others += 1,
         };
-        tally.add(&sign);
+        tally.add(&evidence);
     }
 
-    /// What it is where the user says which format that is: only the layout is left to see.
+    /// What the file is where the user specifies the format: only the layout is detected.
     pub fn given(&self, format: Format) -> Detected {
         let is_a_line_each = format == Format::OpenAi && self.conversations.messages > 0;
         let layout = match self.decide() {
@@ -206,11 +209,11 @@ impl Detector {
         Detected::Known(format, layout)
     }
 
-    /// What it is, by all that has been seen.
+    /// What the file is, by all that has been seen.
     pub fn decide(&self) -> Detected {
         let families = self.families();
         let owner = self.named.iter().find(|(_, (like, tally))| {
-            // What a line without a message is called counts only among lines that look like it.
+            // The name for a line without a message counts only among lines that look like it.
             let is_like = match families.as_slice() {
                 [] => self.first.is_none(),
                 families => families.iter().all(|(family, _)| family == like),
@@ -232,7 +235,7 @@ impl Detector {
         match family {
             Lookalike::Of(format) => {
                 let mut unrecognised = self.own[*format as usize].unrecognised.clone();
-                // With an envelope on other lines; where there are none, these are another family.
+                // Bare messages count here only if other lines have an envelope; otherwise they are another family.
                 unrecognised.extend(self.bare.unrecognised[*format as usize].clone());
                 self.fitting(*format, Layout::File, &unrecognised)
             }
@@ -246,7 +249,7 @@ impl Detector {
         }
     }
 
-    /// The formats that have messages in it.
+    /// The families that have messages in the file.
     fn families(&self) -> Vec<(Lookalike, u64)> {
         let mut bare = self.bare.messages;
         let own = Format::ALL.map(|format| {
@@ -257,7 +260,7 @@ impl Detector {
             } = self.own[format as usize];
             let may_be_bare = format.dialect().writes_bare_items();
             if may_be_bare && messages + marks > 0 && bare == self.bare.items {
-                // Plain items of the Responses API look like messages of any API.
+                // Bare items of the Responses API look like messages of any API.
                 messages += std::mem::take(&mut bare);
             }
             (Lookalike::Of(format), messages)
@@ -280,7 +283,7 @@ impl Detector {
         }
     }
 
-    /// Of a format that is known by name, unless others have lines there, too.
+    /// A format that is recognised by name, unless the file also has lines of other formats.
     fn named(
         &self,
         name: &'static str,
@@ -308,7 +311,7 @@ impl Detector {
         self.because(name, &[&tally.unrecognised, plain])
     }
 
-    /// A format whose lines these are, if its reader understands them.
+    /// The format of these lines, if its reader understands all of them.
     fn fitting(&self, format: Format, layout: Layout, unrecognised: &Kinds) -> Detected {
         if unrecognised.is_empty() && self.stray.unrecognised.is_empty() {
             return Detected::Known(format, layout);
@@ -370,10 +373,10 @@ impl Detector {
         }
     }
 
-    /// Whether later lines can only add to what was seen.
+    /// Whether later lines can only confirm the decision.
     fn is_final(&self) -> bool {
         match self.decide() {
-            // A line for each conversation: each is looked at for itself.
+            // One conversation per line: each is checked by itself when it is read.
             Detected::Known(_, Layout::Line) => true,
             Detected::Known(_, Layout::File) => false,
             Detected::Unsupported(why) => {
@@ -388,12 +391,12 @@ impl Detector {
 }
 
 impl Tally {
-    fn add(&mut self, sign: &Evidence<'_>) {
-        match sign.content {
+    fn add(&mut self, evidence: &Evidence<'_>) {
+        match evidence.content {
             LineContent::Message => self.messages += 1,
             LineContent::NoMessage => self.marks += 1,
         }
-        if let Some(unrecognised) = sign.unrecognised {
+        if let Some(unrecognised) = evidence.unrecognised {
             add(&mut self.unrecognised, unrecognised);
         }
     }

@@ -1,22 +1,22 @@
-//! Formats that are known by name and not read: what only they write.
+//! Formats that are recognised by name but not supported: what only they write.
 
+use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{
     CWD, DATA, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION,
     TRAJECTORY, VERSION,
 };
 use super::message_shape::Unrecognised;
-use super::sign::{Evidence, Family, Lookalike};
 use crate::format::Format;
 
-/// Qwen Code, which has taken over Claude Code's envelope.
+/// Qwen Code, which uses Claude Code's envelope.
 pub(in crate::format) const QWEN: Family = Family::Named("qwen", Lookalike::Of(Format::ClaudeCode));
 const DROID: Family = Family::Named("factory-droid", Lookalike::Of(Format::Pi));
 const STREAM: Family = Family::Named("stream-json", Lookalike::Bare);
 const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);
 const UI_MESSAGES: Family = Family::Named("ui-messages", Lookalike::Bare);
 
-/// The sign of a line of such a format.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+/// The evidence of a line of such a format.
+pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let named = |name| Family::Named(name, Lookalike::Nothing);
     let unrecognised = Some(Unrecognised::Line(line.kind));
     let (family, is_message) = match line.kind {

@@ -1,4 +1,4 @@
-//! Why a file is of no format that is read, in words.
+//! Why a file is of no supported format, as a text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,18 +7,18 @@ use super::message_shape::Unrecognised;
 use crate::format::Format;
 use crate::text::{count, printable};
 
-/// Why a file is of no format that is read; shown as a sentence without an end.
+/// Why a file is of no supported format; displayed as a sentence without its full stop.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unsupported {
     /// The name of its format, `mixed`, or `unknown`.
     pub name: &'static str,
     /// The format that most of it fits.
     pub(super) like: Option<&'static str>,
-    /// Formats that have lines in it, with their number.
+    /// Formats that have lines in it, each with the number of its lines.
     pub(super) joined: Vec<(&'static str, u64)>,
-    /// What no reader understands, with its number.
+    /// What no reader understands, each kind with its number of lines.
     pub(super) unrecognised: Vec<(String, u64)>,
-    /// Whether the numbers are those of a beginning.
+    /// Whether the numbers are of the whole file or of its beginning.
     pub(super) extent: Extent,
 }
 
@@ -28,17 +28,17 @@ pub(super) enum Extent {
     /// All of it.
     #[default]
     Whole,
-    /// As much as it takes to be sure.
+    /// Enough of it to be sure.
     Beginning,
 }
 
-/// So many kinds of what is not understood are told apart.
+/// The number of unrecognised kinds that are counted separately.
 const KINDS: usize = 8;
 
-/// Lines by what of them is not understood.
+/// The number of lines for each unrecognised kind.
 pub(super) type Kinds = BTreeMap<String, u64>;
 
-/// Counts what is not understood; beyond [`KINDS`] kinds together.
+/// Counts an unrecognised kind; those after the first [`KINDS`] are counted together.
 pub(super) fn add(kinds: &mut Kinds, unrecognised: Unrecognised<'_>) {
     let mut kind = unrecognised.to_string();
     if kinds.len() >= KINDS && !kinds.contains_key(&kind) {
@@ -49,7 +49,7 @@ pub(super) fn add(kinds: &mut Kinds, unrecognised: Unrecognised<'_>) {
 
 impl fmt::Display for Unrecognised<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Names longer than that are cut.
+        /// Names longer than this are cut.
         const LONGEST: usize = 40;
         let name = |bytes: &[u8]| -> String {
             let text = String::from_utf8_lossy(bytes);
@@ -70,7 +70,7 @@ impl fmt::Display for Unrecognised<'_> {
     }
 }
 
-/// Why a file of the format of that name is left alone, where nothing else is known of it.
+/// Why a file of the format of that name is not processed, where nothing else is known of it.
 pub fn unsupported(name: &str) -> String {
     match name {
         "unknown" => "not a known transcript format".to_owned(),
@@ -83,7 +83,7 @@ pub fn unsupported(name: &str) -> String {
 }
 
 impl Unsupported {
-    /// Why, by what is in it; nothing where its name tells all.
+    /// The reason, if the content shows more than the format's name.
     pub fn reason(&self) -> Option<String> {
         let is_only_read = Format::named(self.name).is_some();
         let is_told = is_only_read || !self.joined.is_empty() || !self.unrecognised.is_empty();

@@ -1,6 +1,6 @@
-//! One folder a format: all that is known of it, behind the questions of [`Dialect`].
+//! One folder per format, with all code that is specific to it; [`Dialect`] is its interface.
 //!
-//! Nothing here is told apart by a format's name; a new one is a folder, a variant of [`Format`] and its line in
+//! No code here compares names of formats; a new format is a folder, a variant of [`Format`] and its line in
 //! [`Format::dialect`].
 
 pub(super) mod ai_sdk;
@@ -24,13 +24,13 @@ use crate::transcript::{
 };
 use crate::verify::{Findings, Provider};
 
-/// What is known of a format. The defaults are those of a format where every line is a message that a model sees.
+/// What is specific to a format. The defaults are those of a format in which every line is a message that a model sees.
 pub(crate) trait Dialect: Sync {
     /// The name that flags and reports use.
     fn name(&self) -> &'static str;
 
-    /// By what a line of its own is known, in formats with an envelope.
-    fn sign<'a>(&self, _line: &Line<'a>) -> Option<Evidence<'a>> {
+    /// The evidence that a line is of this format; only formats with an envelope have any.
+    fn evidence<'a>(&self, _line: &Line<'a>) -> Option<Evidence<'a>> {
         None
     }
 
@@ -39,15 +39,15 @@ pub(crate) trait Dialect: Sync {
         false
     }
 
-    /// Whether messages of `"type": "message"` without an envelope may be its, in a file that has others of its lines.
+    /// Whether a file of this format may contain messages of `"type": "message"` without an envelope among its other lines.
     fn writes_bare_items(&self) -> bool {
         false
     }
 
-    /// Reads the object at the cursor, a whole line, and adds what is on it to its record.
+    /// Reads the object at the cursor, a whole line, and adds its content to its record.
     fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind>;
 
-    /// Whether its transcripts are compacted. One of which no agent goes on is only read: counted, and checked.
+    /// Whether its transcripts are compacted. A format from which no agent continues is only read, to be counted and checked.
     fn is_compacted(&self) -> bool {
         true
     }
@@ -60,29 +60,29 @@ pub(crate) trait Dialect: Sync {
         }
     }
 
-    /// What a model would see now: a live window each.
+    /// The conversations, each of them the live window: what a model would see now.
     fn conversations(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         vec![transcript.conversation_of_units(ConversationId::Main)]
     }
 
-    /// The conversations as they would be had nothing been compacted: across recorded compactions, without what these
-    /// wrote.
+    /// The conversations as they would be if nothing had been compacted: across recorded compactions, without the messages
+    /// that these wrote.
     fn full_history(&self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         self.conversations(transcript)
     }
 
-    /// Whether a line records a compaction, or what one has written.
+    /// Whether a line records a compaction, or was written by one.
     fn is_compaction(&self, _link: &Link) -> bool {
         false
     }
 
-    /// Drops what no model will see again.
+    /// Drops the lines that no model will see again.
     fn dead(&self, _transcript: &Transcript<'_>) -> ChangeSet {
         ChangeSet::default()
     }
 
-    /// Puts a summary, or nothing, in the place of the messages of a conversation before `tail` (from 0; the number of
-    /// messages where none stays), but for system messages. `None` where its place cannot be marked.
+    /// Replaces the messages of a conversation before `tail` (from 0; the number of messages where none is kept), except
+    /// system messages, with a summary or with nothing. `None` where the file cannot record the place of the summary.
     fn splice(
         &self,
         transcript: &Transcript<'_>,
@@ -95,7 +95,7 @@ pub(crate) trait Dialect: Sync {
         Some(Splice { changes, begins })
     }
 
-    /// Takes blocks out of a conversation, and the messages that say nothing without them.
+    /// Removes blocks from a conversation, and the messages that have no other content.
     fn without(
         &self,
         transcript: &Transcript<'_>,
@@ -105,7 +105,7 @@ pub(crate) trait Dialect: Sync {
         removal::without(transcript, blocks)
     }
 
-    /// Corrects the recorded figures that its agent would act on, where only this share of a conversation is left.
+    /// Corrects the recorded figures that its agent acts on, given the share of a conversation that is left.
     fn corrected_usage(
         &self,
         _transcript: &Transcript<'_>,
@@ -118,7 +118,7 @@ pub(crate) trait Dialect: Sync {
     /// How a summary is written.
     fn summaries(&self) -> Summaries;
 
-    /// Whether its agent acts on what a provider has counted, as the file records it.
+    /// Whether its agent acts on a provider's counts that the file records.
     fn acts_on_usage(&self) -> bool {
         match self.summaries() {
             Summaries::Message(_) => false,
@@ -166,7 +166,7 @@ pub(crate) trait Dialect: Sync {
         finish::string_of(self.answer(transcript, conversation, answer).field("model"))
     }
 
-    /// The model of the last answer before a conversation, where none of its own is left.
+    /// The model of the last answer before a conversation; needed where none of its own answers is left.
     fn model_before(
         &self,
         _transcript: &Transcript<'_>,
@@ -175,12 +175,12 @@ pub(crate) trait Dialect: Sync {
         None
     }
 
-    /// Whose words tell what rule is broken; `None` where that may change within a transcript, or is not known.
+    /// The provider whose wording describes a broken rule; `None` where it may change within a transcript, or is not known.
     fn provider(&self) -> Option<Provider> {
         None
     }
 
-    /// Holds a transcript against the rules of its provider and of its agent.
+    /// Checks a transcript against the rules of its provider and of its agent.
     fn check(&self, findings: &mut Findings<'_, '_>);
 
     /// The agent that continues sessions from its files.
@@ -222,7 +222,7 @@ pub(crate) struct ToolNames {
     pub(crate) write: &'static [&'static str],
     /// Change a part of a file.
     pub(crate) edit: &'static [&'static str],
-    /// Look for files or in them.
+    /// Search for files or within files.
     pub(crate) search: &'static [&'static str],
     /// Fetch or search the web.
     pub(crate) web: &'static [&'static str],

@@ -1,10 +1,10 @@
-//! Anthropic's content blocks, which two formats share.
+//! Anthropic's content blocks, which several formats use.
 
 use crate::format::detect::Part;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, Outcome, Record, Shape, Source};
 
-/// Reads a message's `content` and adds its blocks; gives the value's span.
+/// Reads a message's `content` and adds its blocks; returns the value's span.
 pub(in crate::format) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
     match c.kind()? {
         Kind::String => words(c, record),
@@ -21,21 +21,21 @@ pub(in crate::format) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>
     }
 }
 
-/// A bare string as a text block; gives its span with the quotes.
+/// Adds a plain string as a text block; returns its span with the quotes.
 pub(in crate::format) fn words(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Span> {
     let text = c.string()?;
     said(record, BlockKind::Text, text);
     Ok(quoted(text))
 }
 
-/// Adds a bare string as a block.
+/// Adds a plain string as a block.
 pub(in crate::format) fn said(record: &mut Record<'_, '_>, kind: BlockKind, text: Text) {
     let texts = record.text_mark();
     record.text(text);
     record.block(Block::bare(kind, quoted(text)), texts);
 }
 
-/// Reads a message's content that is no list; a string becomes a text block.
+/// Reads a message's content that is not a list; a string becomes a text block.
 pub(in crate::format) fn unlisted(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -56,7 +56,7 @@ pub(in crate::format) fn quoted(text: Text) -> Span {
     }
 }
 
-/// One block. Its `type` may be its last key, so everything is read first and named afterwards.
+/// One block. Its `type` may be its last key, so all keys are read before the kind of the block is decided.
 fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let line = c.line();
     let texts = record.text_mark();
@@ -144,7 +144,7 @@ fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     Ok(())
 }
 
-/// A result's content: where it is, how it is written, and how many of its parts are no text.
+/// A result's content: where it is, how it is written, and how many of its parts are not text.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::format) struct Content {
     pub(in crate::format) span: Span,
@@ -155,7 +155,7 @@ pub(in crate::format) struct Content {
 }
 
 impl Content {
-    /// A content of that shape with nothing in it yet.
+    /// An empty content of this shape.
     pub(in crate::format) fn of(shape: Shape) -> Self {
         Content {
             span: Span::default(),
@@ -166,7 +166,7 @@ impl Content {
         }
     }
 
-    /// Counts a part that is no text.
+    /// Counts a part that is not text.
     pub(in crate::format) fn count(&mut self, kind: BlockKind) {
         let count = match kind {
             BlockKind::Text => return,
@@ -213,7 +213,7 @@ pub(in crate::format) fn result_content(
     Ok(content)
 }
 
-/// One part of a list of contents, in Anthropic's or OpenAI's words; a text is added to the record.
+/// One part of a list of contents, as Anthropic or OpenAI writes it; a text is added to the record.
 pub(in crate::format) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
     match c.kind()? {
         Kind::Object => {}
@@ -237,7 +237,7 @@ pub(in crate::format) fn part(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -
     })
 }
 
-/// The `type` of a part that is an object, and its words.
+/// The `type` of a part that is an object, and its text.
 pub(in crate::format) fn kind_and_words<'a>(c: &mut Cursor<'a>) -> Parse<(&'a [u8], Option<Text>)> {
     let (mut kind, mut words) = (Span::default(), None);
     c.object(|key, c| {
@@ -252,7 +252,7 @@ pub(in crate::format) fn kind_and_words<'a>(c: &mut Cursor<'a>) -> Parse<(&'a [u
 }
 
 impl Block {
-    /// A block that is all content.
+    /// A block that has a value and no other fields.
     pub(in crate::format) fn whole(kind: BlockKind, value: Span) -> Self {
         Block {
             value,
@@ -269,7 +269,7 @@ impl Block {
         }
     }
 
-    /// A result's content becomes the block's.
+    /// Makes a result's content that of the block.
     pub(in crate::format) fn take(&mut self, content: Option<Content>) {
         let Some(content) = content else { return };
         self.shape = content.shape;
@@ -279,9 +279,9 @@ impl Block {
     }
 }
 
-/// Whether a message's first words are an echo or a reminder that the agent put there, not a person.
+/// Whether a message begins with an echo or a reminder that the agent wrote, not a person.
 ///
-/// The list is that of Claude Code's wrappers; other agents have taken them over.
+/// The list contains Claude Code's wrappers; other agents have adopted them.
 pub(in crate::format) fn is_echo(first_text: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 9] = [
         b"<system-reminder>",
@@ -301,7 +301,7 @@ pub(in crate::format) fn is_echo(first_text: &[u8]) -> bool {
     BEGINNINGS.iter().any(|b| words.starts_with(b))
 }
 
-/// In whose name a message was written, by the words that it begins with.
+/// Who wrote a message, judged by how it begins.
 pub(in crate::format) fn source(first_text: Option<&[u8]>) -> Source {
     if first_text.is_some_and(is_echo) {
         Source::Injected
@@ -310,7 +310,7 @@ pub(in crate::format) fn source(first_text: Option<&[u8]>) -> Source {
     }
 }
 
-/// Whether a message's part is one that is read here.
+/// Whether a message's part is one that this module reads.
 pub(in crate::format) fn understands(part: Part<'_>) -> bool {
     match part {
         Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system" | b"developer"),

@@ -1,15 +1,15 @@
-//! What repeats a cleared result outside of the messages, and how little of it has to go.
+//! Mirrors: copies of a cleared result outside of the messages, and how little of them has to be removed.
 //!
-//! Readers of session files look into `toolUseResult` and `progress.data` by key, so a mirror keeps its shape: long
-//! strings become the placeholder, long lists become empty, all else (paths, counts, flags) stays.
+//! Readers of session files access `toolUseResult` and `progress.data` by key, so a mirror keeps its shape: long strings
+//! become the placeholder, long lists become empty, everything else (paths, counts, flags) is kept.
 
 use crate::scan::{Cursor, Kind, Parse, Span};
 
-/// Strings and lists longer than this, in bytes as written, repeat an output; shorter ones are facts about it (a path,
-/// a status) that readers need.
+/// Strings and lists longer than this, in bytes as written, are copies of an output; shorter ones are facts about it (a
+/// path, a status) that readers need.
 const MIRROR_MIN: u32 = 256;
 
-/// What takes the place of a part of a mirror.
+/// How a part of a mirror is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MirrorCut {
     /// A long string: the placeholder, as a string.
@@ -22,7 +22,7 @@ pub enum MirrorCut {
 pub fn mirror_cuts(line: &[u8], value: Span) -> Vec<(Span, MirrorCut)> {
     let mut cuts = Vec::new();
     let bytes = value.of(line);
-    // The line was read before, so this cannot fail; a mirror that can't be read is left alone.
+    // The line was read before, so this should not fail; a mirror that can't be read stays as it is.
     if walk(&mut Cursor::new(bytes), &mut cuts, 0).is_err() {
         cuts.clear();
     }
@@ -32,7 +32,7 @@ pub fn mirror_cuts(line: &[u8], value: Span) -> Vec<(Span, MirrorCut)> {
     cuts
 }
 
-/// Objects deeper than this are left alone.
+/// Objects nested deeper than this stay as they are.
 const DEEPEST: u32 = 8;
 
 fn walk(c: &mut Cursor<'_>, cuts: &mut Vec<(Span, MirrorCut)>, depth: u32) -> Parse<()> {

@@ -1,4 +1,4 @@
-//! Ways to write things that several formats share. Nothing here knows of any of them.
+//! Structures that several formats share. Nothing here depends on a format.
 
 pub(super) mod blocks;
 pub(super) mod mirror;

@@ -1,14 +1,14 @@
-//! How blocks leave messages that stand whole on a line or in a list.
+//! Removes blocks from messages that are whole objects, each on its own line or in a list on a line.
 //!
-//! A message that says nothing any more leaves as a whole; else the blocks leave its list, and a member that held nothing
-//! but them leaves the message. Never decides which blocks.
+//! A message that has no content left is removed as a whole. Otherwise the blocks are removed from its list, and a member
+//! that held nothing else is removed from the message. Never decides which blocks to remove.
 
-use super::splice::{cuts, leave};
+use super::splice::{cuts, remove_messages};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Span};
 use crate::transcript::{Block, BlockKind, ChangeSet, Transcript, Unit};
 
-/// Takes blocks out of their messages.
+/// Removes blocks from their messages.
 pub(in crate::format) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
     let mut changes = ChangeSet::default();
     let mut silent: IdSet<usize> = IdSet::default();
@@ -25,17 +25,17 @@ pub(in crate::format) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32
             silent.insert(number);
         }
     }
-    leave(transcript, &mut changes, |number| silent.contains(&number));
+    remove_messages(transcript, &mut changes, |number| silent.contains(&number));
     changes
 }
 
-/// Whether a block says anything.
+/// Whether a block has any content.
 fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
     let texts = transcript.texts(block);
     block.kind != BlockKind::Text || texts.iter().any(|text| !text.span.is_empty())
 }
 
-/// The cuts that take blocks out of a list of blocks.
+/// The spans to cut so that blocks are removed from a list of blocks.
 fn out_of_list(
     transcript: &Transcript<'_>,
     list: Span,
@@ -50,7 +50,7 @@ fn out_of_list(
     cuts(&items, |at| blocks.contains(&own[at]))
 }
 
-/// Takes blocks out of lines that hold a message each, and drops the lines that say nothing without them.
+/// Removes blocks from lines that hold one message each, and drops the lines that have no other content.
 pub(in crate::format) fn out_of_lines(
     transcript: &Transcript<'_>,
     lines: &[u32],
@@ -73,14 +73,14 @@ pub(in crate::format) fn out_of_lines(
     changes
 }
 
-/// Removes blocks from a message of which something stays.
+/// Removes some, but not all, of the content of a message.
 fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>, changes: &mut ChangeSet) {
     let own = unit.blocks.0..unit.blocks.1;
     let listed = out_of_list(transcript, unit.content, own.clone(), blocks);
     changes.remove(unit.line, listed);
     let members = members(transcript.line(unit.line), unit.object);
     let spans: Vec<Span> = members.iter().map(|(member, _)| *member).collect();
-    let goes = |at: usize| {
+    let is_removed = |at: usize| {
         let (member, value) = members[at];
         let is_in = |block: &u32| {
             let of = transcript.block(*block).value;
@@ -89,15 +89,15 @@ fn parts(transcript: &Transcript<'_>, unit: &Unit, blocks: &IdSet<u32>, changes:
         let mut held = own.clone().filter(is_in).peekable();
         value != unit.content && held.peek().is_some() && held.all(|b| blocks.contains(&b))
     };
-    changes.remove(unit.line, cuts(&spans, goes));
+    changes.remove(unit.line, cuts(&spans, is_removed));
 }
 
-/// The members of an object on a line, each with its value.
+/// The spans of the members of an object on a line, each with the span of its value.
 fn members(line: &[u8], object: Span) -> Vec<(Span, Span)> {
     let bytes = object.of(line);
     let at = object.start as usize;
     let mut members = Vec::new();
-    // The line was read before; should it fail all the same, what was found is there.
+    // The line was read before, so this should not fail; if it does, the members found up to there are returned.
     let _ = Cursor::new(bytes).object(|key, c| {
         let value = c.skip()?;
         let before = bytes[..value.start as usize].trim_ascii_end();
@@ -121,9 +121,9 @@ mod tests {
     /// What is left of a transcript without its thinking, calls and results.
     fn left(format: Format, text: &str) -> String {
         let mut transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
-        let goes = [BlockKind::Thinking, BlockKind::Call, BlockKind::Result];
+        let is_removed = [BlockKind::Thinking, BlockKind::Call, BlockKind::Result];
         let blocks = (0..transcript.block_count() as u32)
-            .filter(|block| goes.contains(&transcript.block(*block).kind))
+            .filter(|block| is_removed.contains(&transcript.block(*block).kind))
             .collect();
         let changes = without(&transcript, &blocks);
         apply(format, &mut transcript, changes);

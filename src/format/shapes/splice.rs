@@ -1,7 +1,7 @@
-//! How a summary takes the place of old messages, for formats that put whole messages on a line or in a list.
+//! Replaces old messages with a summary, in formats whose messages are whole objects on a line or in a list.
 //!
-//! The messages are removed, but system messages among them stay where they are; the summary is put before the first message
-//! that is kept. The caller chooses the cut.
+//! The messages are removed, except system messages, which stay where they are; the summary is inserted before the first
+//! message that is kept. The caller chooses the cut.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +12,26 @@ use crate::transcript::{ChangeSet, Conversation, Replace, Role, Transcript, Unit
 /// What takes the place of old messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Summary<'s> {
-    /// Who says it; a native record has no choice.
+    /// The role of its message. Ignored where the format has a record of its own for summaries.
     pub role: Role,
-    /// What it says.
+    /// Its text.
     pub text: &'s str,
     /// The assistant's answer to it; "" = none.
     pub acknowledgement: &'s str,
-    /// The live tokens of the conversation before, for records that say so.
+    /// The live tokens of the conversation before the compaction, for records that state this number.
     pub tokens_before: u64,
 }
 
-/// How a summary takes its place.
+/// The result of inserting a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Splice {
-    /// What changes.
+    /// The changes to the transcript.
     pub changes: ChangeSet,
-    /// The id of the line that the conversation begins with afterwards, in formats whose lines have ids.
+    /// The id of the line with which the conversation begins afterwards, in formats whose lines have ids.
     pub begins: Option<String>,
 }
 
-/// Puts a summary, or nothing, in the place of the messages before `tail`, but for system messages.
+/// Replaces the messages before `tail`, except system messages, with a summary or with nothing.
 pub(in crate::format) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -46,13 +46,13 @@ pub(in crate::format) fn splice(
             records.push(record(Role::Assistant, summary.acknowledgement));
         }
     }
-    // One unit a message, in the same order.
+    // One unit per message, in the same order.
     let units = transcript.units();
-    let goes = |number: usize| {
+    let is_removed = |number: usize| {
         let message = &conversation.messages[number];
         number < tail && message.role != Role::System
     };
-    let last = (0..tail.min(units.len())).rfind(|number| goes(*number));
+    let last = (0..tail.min(units.len())).rfind(|number| is_removed(*number));
     let mut replaced = None;
     match (units.get(tail), last) {
         _ if records.is_empty() => {}
@@ -65,7 +65,7 @@ pub(in crate::format) fn splice(
                 .collect(),
         }),
         (Some(first), _) => drop(changes.insert.insert(first.line, records)),
-        // Nothing stays behind it: it stands where the last one stood.
+        // No message is kept after the summary: it is inserted where the last message was.
         (None, Some(last)) if is_listed(transcript, &units[last]) => {
             replaced = Some(last);
             changes.replace.push(Replace {
@@ -77,17 +77,17 @@ pub(in crate::format) fn splice(
         (None, Some(last)) => drop(changes.insert.insert(units[last].line + 1, records)),
         (None, None) => return changes,
     }
-    leave(transcript, &mut changes, |number| {
-        goes(number) && Some(number) != replaced
+    remove_messages(transcript, &mut changes, |number| {
+        is_removed(number) && Some(number) != replaced
     });
     changes
 }
 
-/// Takes messages out, by the numbers of their units: with their lines, or out of the list that they stand in.
-pub(in crate::format) fn leave(
+/// Removes messages, by the numbers of their units: with their lines, or from the list that they are in.
+pub(in crate::format) fn remove_messages(
     transcript: &Transcript<'_>,
     changes: &mut ChangeSet,
-    goes: impl Fn(usize) -> bool,
+    is_removed: impl Fn(usize) -> bool,
 ) {
     let units = transcript.units();
     let mut by_line: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -96,23 +96,23 @@ pub(in crate::format) fn leave(
     }
     for (line, on_line) in by_line {
         if !is_listed(transcript, &units[on_line[0]]) {
-            if on_line.iter().all(|number| goes(*number)) {
+            if on_line.iter().all(|number| is_removed(*number)) {
                 changes.drop.insert(line);
             }
             continue;
         }
         let objects: Vec<Span> = on_line.iter().map(|n| units[*n].object).collect();
-        changes.remove(line, cuts(&objects, |at| goes(on_line[at])));
+        changes.remove(line, cuts(&objects, |at| is_removed(on_line[at])));
     }
 }
 
-/// The spans to take out of a list so that some of its items leave: each run of them with the comma behind it, or with the
-/// one before it where nothing follows.
-pub(in crate::format) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> Vec<Span> {
+/// The spans to cut so that some items are removed from a list: each run of items with the comma after it, or with the
+/// comma before it where nothing follows.
+pub(in crate::format) fn cuts(items: &[Span], is_removed: impl Fn(usize) -> bool) -> Vec<Span> {
     let numbers: Vec<usize> = (0..items.len()).collect();
-    let runs = numbers.chunk_by(|a, b| goes(*a) == goes(*b));
-    let leaving = runs.filter(|run| goes(run[0]));
-    leaving
+    let runs = numbers.chunk_by(|a, b| is_removed(*a) == is_removed(*b));
+    let removed = runs.filter(|run| is_removed(run[0]));
+    removed
         .map(|run| {
             let (first, end) = (run[0], run[run.len() - 1]);
             let begin = items[first].start as usize;
@@ -125,14 +125,14 @@ pub(in crate::format) fn cuts(items: &[Span], goes: impl Fn(usize) -> bool) -> V
         .collect()
 }
 
-/// Whether a message is one of a list on its line, and not the line itself.
+/// Whether a message is one of a list on its line, rather than the whole line.
 pub(in crate::format) fn is_listed(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let line = transcript.line(unit.line);
     let blank = |bytes: &[u8]| bytes.iter().all(u8::is_ascii_whitespace);
     !blank(&line[..unit.object.start as usize]) || !blank(&line[unit.object.end()..])
 }
 
-/// A message of one text.
+/// A message whose content is one text.
 fn record(role: Role, text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 64);
     out.extend_from_slice(b"{\"role\":");

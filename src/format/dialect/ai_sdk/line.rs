@@ -1,19 +1,19 @@
-//! Model messages of the Vercel AI SDK, one a line: `{"role", "content"}` with parts that name calls and results.
+//! Model messages of the Vercel AI SDK, one per line: `{"role", "content"}` with parts for calls and results.
 //!
-//! A tool message holds results of several calls, each with an `output` that says of which type it is. The fourth version
-//! of the SDK calls a call's `input` `args`, and has a `result` in the place of the `output`; both are read. What a
-//! provider has called and answered by itself stays as it is.
+//! A tool message holds results of several calls, each with an `output` that states its type. The fourth version of the SDK
+//! uses `args` for a call's `input` and `result` for the `output`; both are read. Calls that a provider has made and
+//! answered by itself stay as they are.
 
 use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, LineKind, Outcome, Record, Role, Shape};
 
-/// One line: a message, or something that only looks like one.
+/// Reads one line: a message, or an object that only looks like one.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let (start, texts) = (record.block_mark(), record.text_mark());
     let mut content = Span::default();
     let line = c.line();
-    // What a part is depends on who says it, which may be the last thing that a line tells.
+    // The kind of a part depends on the role, which may be the last key of the line.
     let before = c.clone();
     let [role] = c.fields(["role"])?;
     let Some(role) = role.string().and_then(named) else {
@@ -58,7 +58,7 @@ fn contents(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Pars
     }
 }
 
-/// What the keys of a part hold.
+/// The values of the keys of a part.
 #[derive(Default)]
 struct Part<'a> {
     kind: &'a [u8],
@@ -71,7 +71,7 @@ struct Part<'a> {
     is_error: bool,
 }
 
-/// One part. Its `type` may be its last key, so everything is read first and named afterwards.
+/// One part. Its `type` may be its last key, so all keys are read before the kind of the part is decided.
 fn part(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<()> {
     let texts = record.text_mark();
     if c.kind()? != Kind::Object {
@@ -148,7 +148,7 @@ fn part(c: &mut Cursor<'_>, role: Role, record: &mut Record<'_, '_>) -> Parse<()
     Ok(())
 }
 
-/// `{"type", "value"}` or `{"type", "reason"}`: what may be replaced of it, and whether it says that the call failed.
+/// `{"type", "value"}` or `{"type", "reason"}`: the part that may be replaced, and whether the call failed.
 fn output(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<(Content, Outcome)> {
     let line = c.line();
     let (mut kind, mut value) = (Span::default(), None);
@@ -183,7 +183,7 @@ fn output(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<(Content, Ou
     Ok((content, outcome))
 }
 
-/// A JSON value as the model reads it. What takes its place is a string, which is a JSON value, too.
+/// A JSON value as the model reads it. Its replacement is a string, which is also a JSON value.
 fn json(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     let mut content = Content::of(Shape::String);
     let line = c.line();

@@ -1,4 +1,4 @@
-//! Model messages of the Vercel AI SDK, one a line.
+//! Model messages of the Vercel AI SDK, one per line.
 
 mod line;
 mod rules;

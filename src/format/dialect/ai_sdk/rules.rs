@@ -1,7 +1,7 @@
-//! What the AI SDK demands of a list of model messages before it sends them, and any provider behind it.
+//! What the AI SDK requires of a list of model messages before it sends them, and the provider that it sends them to.
 //!
-//! Calls stay open until the user or the system speaks, or the messages end: the SDK refuses those that have no result
-//! then. A call that waits for an approval is not open. Never looks at lines that hold no message.
+//! Calls stay open until the next message of the user or the system, or the end of the messages: calls without a result at
+//! that point are refused by the SDK. A call that waits for an approval is not open. Never looks at lines without a message.
 
 use std::borrow::Cow;
 
@@ -43,13 +43,13 @@ pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
 struct Check<'c, 't, 'a> {
     f: &'c mut Findings<'t, 'a>,
     conversation: &'c Conversation,
-    /// The calls since somebody else spoke.
+    /// The calls since the last message of the user or the system.
     open: Vec<(&'t Block, Cow<'t, [u8]>)>,
     /// The ids of `open`.
     open_ids: IdSet<Cow<'t, [u8]>>,
-    /// The ids of these that have a result.
+    /// The ids of those open calls that have a result.
     answered: IdSet<Cow<'t, [u8]>>,
-    /// The ids of these that wait for an approval.
+    /// The ids of those open calls that wait for an approval.
     waiting: IdSet<Cow<'t, [u8]>>,
     /// The ids of all calls so far.
     known: IdSet<Cow<'t, [u8]>>,
@@ -62,7 +62,7 @@ impl<'t> Check<'_, 't, '_> {
         blocks.map(|block| transcript.block(*block)).collect()
     }
 
-    /// What can be said of a message alone.
+    /// Checks a message by itself.
     fn content(&mut self, message: &Message) {
         let line = self.conversation.first_line(message);
         for block in self.blocks(message) {
@@ -89,14 +89,14 @@ impl<'t> Check<'_, 't, '_> {
                     if self.open_ids.contains(&id) {
                         self.f.call_error(Rule::DuplicateCall, block);
                     } else if !self.known.insert(id.clone()) {
-                        // Some models count their calls from 0 in every answer; not every provider minds.
+                        // Some models number their calls from 0 in every answer; not every provider refuses that.
                         let raw = self.f.id_of(block);
                         self.f.warning(Rule::DuplicateCall, block.line, raw);
                     }
                     self.open_ids.insert(id.clone());
                     self.open.push((block, id));
                 }
-                // What asks for an approval of a call names it.
+                // A request for the approval of a call names the call.
                 BlockKind::Other if !id.is_empty() => drop(self.waiting.insert(id)),
                 BlockKind::Text
                 | BlockKind::Image
@@ -111,7 +111,7 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// Holds the results of a tool message against the open calls.
+    /// Matches the results of a tool message with the open calls.
     fn results(&mut self, message: &Message) {
         for block in self.blocks(message) {
             if block.kind != BlockKind::Result {
@@ -126,7 +126,7 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// Somebody else speaks: what is still open stays without a result.
+    /// The user or the system sends a message: calls that are still open will not get a result.
     fn close(&mut self) {
         for (call, id) in self.open.drain(..) {
             if !self.answered.contains(&id) && !self.waiting.contains(&id) {

@@ -1,11 +1,11 @@
-//! Anthropic messages, one a line: `{"role", "content"}` and whatever an exporter added. Of that, `"isMeta": true` says
-//! that the agent put a user message there by itself.
+//! Anthropic messages, one per line: `{"role", "content"}` and other keys that an exporter added. Of these, only
+//! `"isMeta": true` is read: it marks a user message that the agent itself wrote.
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{LineKind, Record, Role, Source};
 
-/// One line: a message, or something that only looks like one.
+/// Reads one line: a message, or an object that only looks like one.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut role = None;

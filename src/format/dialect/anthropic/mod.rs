@@ -1,4 +1,4 @@
-//! Anthropic messages, one a line.
+//! Anthropic messages, one per line.
 
 mod line;
 
@@ -40,7 +40,7 @@ impl Dialect for Anthropic {
         findings.conversations(|f, c| anthropic::check(f, c, Sender::Api));
     }
 
-    /// Those of the editor tool that the API itself defines.
+    /// The commands of the editor tool that the API itself defines.
     fn tools(&self) -> ToolNames {
         ToolNames {
             read: &["view"],

@@ -1,7 +1,7 @@
 //! Where Claude Code keeps its sessions, and how it continues them.
 //!
 //! PURE. A session is `projects/FOLDER/ID.jsonl`, where FOLDER is made from the working directory. The id is the file's name:
-//! the agent finds a session by nothing else, and only in the folder of the directory in which it is started.
+//! the agent finds a session only by this name, and only in the folder of the directory in which it is started.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::format::agent::{Agent, Named, Naming, Surroundings, is_uuid, text_of};
 use crate::scan::{Span, Value};
 
-/// Moves everything that is in `~/.claude`.
+/// The variable that replaces `~/.claude`.
 const FOLDER: &str = "CLAUDE_CONFIG_DIR";
-/// So long may the name of a project's folder be; a longer one is cut, and ends in a hash.
+/// The longest name of a project's folder; a longer one is cut, and ends in a hash.
 const MOST_NAME: usize = 200;
 
 /// The agent.
@@ -31,7 +31,7 @@ impl Agent for ClaudeCodeAgent {
             .collect()
     }
 
-    /// What lies deeper is the work of subagents, which is no session of its own.
+    /// Files in deeper folders are of subagents, which are not sessions of their own.
     fn id<'p>(&self, below: &'p Path) -> Option<&'p str> {
         if below.components().count() != 2 {
             return None;
@@ -50,7 +50,7 @@ impl Agent for ClaudeCodeAgent {
 
     fn belongs(&self, directory: &str, folder: &str) -> bool {
         let is_kept = |c: char| c.is_ascii_alphanumeric();
-        // The agent counts in UTF-16.
+        // The agent counts UTF-16 code units.
         let name: String = directory
             .chars()
             .flat_map(|c| std::iter::repeat_n(if is_kept(c) { c } else { '-' }, c.len_utf16()))

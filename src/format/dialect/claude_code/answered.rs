@@ -1,20 +1,20 @@
-//! The line that tells an agent which model a session is held with, where no answer stays that would.
+//! The line that records the session's model for the agent, where no answer is kept that would.
 //!
-//! 2.1.330 takes the model from the newest answer on the chain, past compactions too; where there is none it takes its own
-//! default. So a compaction hangs on a copy of the last answer's line that says nothing: no model sees what is before a
-//! compaction. Calls and thinking alone would not do, and an empty list does.
+//! 2.1.330 takes the model from the newest answer on the chain, even across compactions; without an answer it uses its own
+//! default. So the parent of a compaction is an empty copy of the last answer's line: no model sees what is before a
+//! compaction. A copy with only calls and thinking would not be accepted, but one with an empty list is.
 
 use super::tree::{NONE, Tree};
 use crate::scan::Value;
 use crate::transcript::{Answer, Conversation, Role, Transcript};
 
-/// The line of the last answer that a model gave in a conversation, or above it.
+/// The line of the last answer from a model in a conversation, or among the ancestors of its lines.
 pub(super) fn last_answer(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<u32> {
     Tree::new(transcript).last_answer(&conversation.path)
 }
 
 impl Tree<'_, '_> {
-    /// The line of the last answer that a model gave on a path, or else above it.
+    /// The line of the last answer from a model on a path, or else among the ancestors of the path.
     pub(super) fn last_answer(&self, path: &[u32]) -> Option<u32> {
         let above = path.first().into_iter();
         let above = above.flat_map(|first| self.ancestry(*first).skip(1));
@@ -22,7 +22,7 @@ impl Tree<'_, '_> {
         lines.find(|line| self.is_answer(*line))
     }
 
-    /// The answer that a compaction hangs on.
+    /// The answer that is the parent of a compaction.
     pub(super) fn answer_above(&self, boundary: u32) -> Option<u32> {
         let above = Some(self.parent(boundary)).filter(|above| *above != NONE);
         above.filter(|above| self.is_answer(*above))
@@ -36,14 +36,14 @@ impl Tree<'_, '_> {
         lines.any(|other| !id(other).is_empty() && parent(other) == id(line))
     }
 
-    /// Whether a model gave the answer on a line, and not the agent.
+    /// Whether the answer on a line is from a model, not written by the agent.
     pub(super) fn is_answer(&self, line: u32) -> bool {
         self.link(line).role == Some(Role::Assistant)
             && self.link(line).answer == Answer::Given
             && !self.link(line).is_aside
     }
 
-    /// An answer's line as the root `id`, with nothing said on it.
+    /// An answer's line as a root with this `id`, without content.
     pub(super) fn emptied(&self, line: u32, id: &str) -> Vec<u8> {
         let bytes = self.transcript.line(line);
         let [parent, own] = Value::of(bytes).fields(["parentUuid", "uuid"]);

@@ -1,9 +1,9 @@
-//! A summary as Claude Code writes it: a `compact_boundary` line, the `isCompactSummary` line that hangs on it, and the
-//! messages that stay hanging on that.
+//! Writes a summary as Claude Code does: a `compact_boundary` line, its child, the `isCompactSummary` line, and as its
+//! descendants the messages that are kept.
 //!
-//! The agents follow `parentUuid` and nothing else, so the first line that stays has to name the summary; one that names a
-//! line which leaves would silently lose everything before it. Where nothing stays, the summary takes the id of the last
-//! line: an agent that has the session open goes on behind that. What is dead afterwards is for `history` to say.
+//! The agents only follow `parentUuid`, so the first kept line has to name the summary; if it named a removed line, everything
+//! before it would silently be lost. Where no line is kept, the summary takes the id of the last line: an agent that has the
+//! session open continues after that line. Which lines are dead afterwards is decided in `history`.
 
 use super::history::relinked;
 use super::tree::Tree;
@@ -14,7 +14,7 @@ use crate::scan::Value;
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, ConversationId, Replace, Transcript};
 
-/// What a new line takes over from the line that it follows: where and by whom the session is held.
+/// The keys that a new line copies from the line that it follows: where and with which version the session is run.
 const IDENTITY: [&str; 8] = [
     "userType",
     "entrypoint",
@@ -26,8 +26,8 @@ const IDENTITY: [&str; 8] = [
     "agentId",
 ];
 
-/// Puts a summary into a session; `None` where the first line that stays has no link that could name it, or where a
-/// sidechain's would overrule the pointer that the session follows.
+/// Inserts a summary into a session; `None` where the first kept line has no link that could name it, or where a sidechain's
+/// summary would cancel the pointer that the session follows.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -41,53 +41,54 @@ pub(super) fn splice(
         Some(line) => path.iter().position(|other| *other == line)?,
         None => path.len(),
     };
-    let (gone, stays) = path.split_at(at);
-    let model = gone.iter().rfind(|line| tree.link(**line).role.is_some())?;
-    // A sidechain is known by the line that it hangs on: where old lines stay, it is still that one.
+    let (old, kept) = path.split_at(at);
+    let model = old.iter().rfind(|line| tree.link(**line).role.is_some())?;
+    // A sidechain is identified by the line that it starts from, which does not change.
     let is_aside = matches!(conversation.id, ConversationId::Sidechain(_));
     let is_on_chain = |line: &&u32| !conversation.gathered.contains(line);
-    let above = gone.iter().rfind(is_on_chain).filter(|_| is_aside);
+    let above = old.iter().rfind(is_on_chain).filter(|_| is_aside);
     let above = above.map(|line| transcript.bytes(*line, tree.link(*line).id));
     let new = summary.map(|summary| {
-        // The agent may have the session open: what it appends hangs on the last line that it knows.
-        let left = gone.iter().rfind(is_on_chain).copied();
-        let left = left.filter(|left| stays.is_empty() && !is_aside && !tree.is_followed(*left));
-        let says_model = is_aside || stays.iter().any(|line| tree.is_answer(*line));
-        let answer = (!says_model).then(|| tree.last_answer(gone)).flatten();
+        // The agent may have the session open: the parent of what it appends is the last line that it knows.
+        let last = old.iter().rfind(is_on_chain).copied();
+        let last = last.filter(|last| kept.is_empty() && !is_aside && !tree.is_followed(*last));
+        let says_model = is_aside || kept.iter().any(|line| tree.is_answer(*line));
+        let answer = (!says_model).then(|| tree.last_answer(old)).flatten();
         let place = InsertionPoint {
             model: *model,
             above,
-            left,
+            last,
             answer,
         };
         records(&tree, &place, summary)
     });
-    // Without a summary the first line that stays hangs where the conversation does.
+    // Without a summary, the parent of the first kept line is that of the conversation.
     let parent = match &new {
         Some(new) => Some(new.summary_id.as_bytes()),
         None => above,
     };
     let id_of = |line: u32| transcript.bytes(line, tree.link(line).id);
-    let first = stays.first().map(|line| id_of(*line));
+    let first = kept.first().map(|line| id_of(*line));
     let begins = new
         .as_ref()
         .map(|new| new.boundary_id.as_bytes())
         .or(first)?;
     let begins = Some(String::from_utf8_lossy(begins).into_owned());
     let mut changes = ChangeSet::default();
-    let among: IdSet<u32> = stays.iter().copied().collect();
+    let kept_lines: IdSet<u32> = kept.iter().copied().collect();
     let mut before: Option<u32> = None;
-    for line in stays.iter().copied() {
+    for line in kept.iter().copied() {
         let is_on_chain = !conversation.gathered.contains(&line);
-        // What hangs off the chain may do so over lines that no model sees.
+        // Between the chain and a line beside it there may be lines that no model sees.
         let above = if is_on_chain { 1 } else { usize::MAX };
         let mut above = tree.ancestry(line).skip(1).take(above);
-        if !above.any(|above| among.contains(&above)) {
+        if !above.any(|above| kept_lines.contains(&above)) {
             let link = tree.link(line);
             if link.parent.is_empty() {
                 return None;
             }
-            // The first one hangs on the summary. What was preserved over an earlier compaction goes on at its end.
+            // The parent of the first kept line is the summary. Lines after an earlier compaction continue at the end of the
+            // lines that it preserved.
             let earlier = before.filter(|_| is_on_chain).map(id_of);
             let relinked = Replace::id(line, link.parent, earlier.or(parent));
             changes.replace.push(relinked);
@@ -98,23 +99,23 @@ pub(super) fn splice(
     }
     let leaf = before.map(id_of).or(parent)?;
     let end = transcript.lines().len() as u32;
-    let mut place = stays.iter().min().copied().unwrap_or(end);
+    let mut place = kept.iter().min().copied().unwrap_or(end);
     if let Some(pointer) = last_pointer(&tree) {
         if !is_aside {
-            let mended = mended(&tree, pointer, &among, leaf);
+            let mended = mended(&tree, pointer, &kept_lines, leaf);
             changes.replace.extend(mended);
         }
-        // A boundary, even a sidechain's, overrules the pointers before it, and the newer branch ends the file as before.
+        // A boundary, even a sidechain's, cancels the pointers before it, and the newer branch must still end the file.
         let main = transcript.conversations.first();
-        if let Some(left) = main.and_then(|main| left_leaf(&tree, main)) {
-            // A sidechain is what its last line leads to: a summary of all of it cannot stand before that.
-            if is_aside && stays.is_empty() {
+        if let Some(last) = main.and_then(|main| older_leaf(&tree, main)) {
+            // A sidechain is found from its last line: a summary of all of it cannot be before that line.
+            if is_aside && kept.is_empty() {
                 return None;
             }
-            place = place.min(pointer).min(left + 1);
+            place = place.min(pointer).min(last + 1);
         }
     }
-    // What an earlier compaction preserved stands before it, and agents take the last boundary for the last one.
+    // Lines preserved by an earlier compaction are before it, but the agents use the last boundary of the file.
     let place = place.max(after_compactions(&tree, *model));
     if let Some(new) = new {
         changes.insert.insert(place, new.lines);
@@ -122,8 +123,8 @@ pub(super) fn splice(
     Some(Splice { changes, begins })
 }
 
-/// Takes blocks out of a session, and the lines that say nothing without them; what hangs on these hangs on what they hung
-/// on.
+/// Removes blocks from a session, and the lines that have no other content; the children of these lines get the parents of
+/// these lines.
 pub(super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -135,7 +136,7 @@ pub(super) fn without(
     changes
 }
 
-/// The line behind the compactions that are recorded for the conversation that a line is of.
+/// The line after the last recorded compaction of the conversation that the line `of` belongs to.
 fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
     let links = (0u32..).zip(tree.transcript.links());
     let recorded = links.filter(|(line, link)| {
@@ -145,41 +146,41 @@ fn after_compactions(tree: &Tree<'_, '_>, of: u32) -> u32 {
     recorded.map(|(line, _)| line + 1).last().unwrap_or(0)
 }
 
-/// The last line that says which one is the leaf.
+/// The last pointer: a line that names the leaf.
 fn last_pointer(tree: &Tree<'_, '_>) -> Option<u32> {
     let links = (0u32..).zip(tree.transcript.links());
     let pointers = links.filter(|(_, link)| link.is_pointer());
     pointers.map(|(line, _)| line).last()
 }
 
-/// A pointer to a line that does not stay points to the leaf: agents would go on from there, and nothing that comes behind
-/// the summary would be seen.
-fn mended(tree: &Tree<'_, '_>, pointer: u32, stays: &IdSet<u32>, leaf: &[u8]) -> Option<Replace> {
+/// A pointer to a line that is not kept is changed to point to the leaf: otherwise agents would continue from the old line,
+/// and a model would see nothing that comes after the summary.
+fn mended(tree: &Tree<'_, '_>, pointer: u32, kept: &IdSet<u32>, leaf: &[u8]) -> Option<Replace> {
     let link = tree.link(pointer);
     let named = tree.named(tree.transcript.bytes(pointer, link.parent))?;
-    (!stays.contains(&named)).then(|| Replace::id(pointer, link.parent, Some(leaf)))
+    (!kept.contains(&named)).then(|| Replace::id(pointer, link.parent, Some(leaf)))
 }
 
-/// The leaf of a conversation that ends on an older branch, where only a pointer leads.
-fn left_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
+/// The leaf of a conversation that ends on an older branch, which only a pointer makes live.
+fn older_leaf(tree: &Tree<'_, '_>, conversation: &Conversation) -> Option<u32> {
     let leaf = conversation.leaf?;
     let mut newer = leaf + 1..tree.transcript.links().len() as u32;
-    let is_left = newer.any(|line| {
+    let is_older = newer.any(|line| {
         let is_beside = tree.link(line).is_aside == tree.link(leaf).is_aside;
         tree.link(line).is_node() && is_beside
     });
-    is_left.then_some(leaf)
+    is_older.then_some(leaf)
 }
 
-/// Where the new lines stand.
+/// Where the new lines are inserted.
 struct InsertionPoint<'t> {
-    /// The line that they are like.
+    /// The line from which they copy common keys.
     model: u32,
-    /// The id that they hang on, if any.
+    /// The id of their parent, if any.
     above: Option<&'t [u8]>,
-    /// The last line of the chain, where it leaves: the summary takes its id.
-    left: Option<u32>,
-    /// The answer that says which model the session is held with, where none stays.
+    /// The last line of the chain, if it is removed: the summary takes its id.
+    last: Option<u32>,
+    /// The answer that records the session's model, if no other answer is kept.
     answer: Option<u32>,
 }
 
@@ -204,8 +205,8 @@ fn records(tree: &Tree<'_, '_>, place: &InsertionPoint<'_>, summary: Summary<'_>
     let is_aside = link.is_aside.to_string();
     let id = link.id.of(line);
     let boundary_id = uuid(&[b"boundary", id, summary.text.as_bytes()]);
-    let summary_id = match place.left {
-        Some(left) => tree.id_of(left),
+    let summary_id = match place.last {
+        Some(last) => tree.id_of(last),
         None => uuid(&[b"summary", id, summary.text.as_bytes()]),
     };
     let answer = place.answer.map(|answer| {
@@ -248,7 +249,7 @@ fn records(tree: &Tree<'_, '_>, place: &InsertionPoint<'_>, summary: Summary<'_>
     }
 }
 
-/// A name in the form of a UUID that follows from `parts`: the same input gives the same output.
+/// A UUID derived from `parts`: the same input gives the same output.
 fn uuid(parts: &[&[u8]]) -> String {
     let mut hash = blake3::Hasher::new();
     for part in parts {
@@ -257,7 +258,7 @@ fn uuid(parts: &[&[u8]]) -> String {
     }
     let mut hex = hash.finalize().to_hex().to_string();
     hex.truncate(32);
-    // Version 8: of a form that is the writer's own.
+    // Version 8: its content is defined by the writer.
     format!(
         "{}-{}-8{}-a{}-{}",
         &hex[..8],

@@ -1,9 +1,9 @@
-//! The whole conversation of a session file, had nothing been compacted: from the leaf to the very first line, across the
-//! compactions that the agent recorded.
+//! The whole conversation of a session file, as if nothing had been compacted: from the leaf to the very first line, across
+//! the compactions that the agent recorded.
 //!
-//! A compaction begins a new root and says which line came before it. Where that line is not there, the newest one above it
-//! in the file stands for it. What the compactions wrote themselves is left out: it repeats what is there. Abandoned
-//! branches stay out, too.
+//! A compaction is a new root and names the line before it. Where that line is missing, the newest line above the compaction
+//! in the file is used instead. The messages that the compactions wrote are omitted: they repeat others. Abandoned branches
+//! are omitted, too.
 
 use super::link::{Branch, Window, conversations};
 use super::tree::Tree;
@@ -20,7 +20,7 @@ pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
 }
 
 impl Tree<'_, '_> {
-    /// The way of a branch. `lines` are the chained lines of the branch.
+    /// The whole path of a branch. `lines` are the chained lines of the branch.
     fn session(&self, lines: &[u32], branch: Branch) -> Window {
         let Some(leaf) = self.leaf_of(lines, branch) else {
             return Window::default();
@@ -42,12 +42,12 @@ impl Tree<'_, '_> {
         self.gather(lines, leaf, path)
     }
 
-    /// The line that came before a compaction, unless the way has been there.
+    /// The line before a compaction, unless the path already contains it.
     fn before(&self, boundary: u32, lines: &[u32], seen: &IdSet<u32>) -> Option<u32> {
         let line = Value::of(self.transcript.line(boundary));
         let named = line.field("logicalParentUuid").string();
         let named = named.and_then(|id| self.named(id));
-        // What the compaction hangs on repeats an answer.
+        // The parent of the compaction repeats an answer.
         let is_above = |line: &u32| {
             *line < boundary && self.link(*line).is_node() && *line != self.parent(boundary)
         };

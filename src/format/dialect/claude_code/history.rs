@@ -1,7 +1,7 @@
-//! What of a session no model will ever see again, and how the rest hangs together without it.
+//! The lines of a session that no model will ever see again, and how the other lines are linked without them.
 //!
-//! Dead are chained lines outside of every live window, with what hangs on them, and the sidechains of tasks that are dead.
-//! Lines without a place in the chain (titles, snapshots, queue operations) describe the session and stay.
+//! Dead are chained lines outside of every live window, with the lines attached to them, and the sidechains of dead tasks.
+//! Lines outside of the chain (titles, snapshots, queue operations) describe the session and are kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ use crate::transcript::{
 
 /// The dead lines of a session.
 ///
-/// None where no line follows another, or where nobody speaks in the main conversation: such a file was not written by
-/// an agent as it stands, and to take away all but its last line would be to guess. None either where the live chain
-/// breaks off at a line that is not there (or could not be read) and somebody spoke before: no model sees that any more,
-/// but a repaired line would bring it back, and that nobody abandoned it is plain.
+/// None where no line has a parent, or where the main conversation has no messages: an agent does not write such a file, and
+/// to remove all but its last line would be a guess. None either where the live chain breaks off at a line that is missing
+/// (or could not be read) and there are messages before it: no model sees these any more, but repairing the line would bring
+/// them back, and the user did not abandon them.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let tree = Tree::new(transcript);
     let follows = |line| tree.parent(line) != NONE;
@@ -40,22 +40,22 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
             live.extend(&conversation.mirrors);
         }
     }
-    // What a live compaction names is looked for, even where the chain no longer leads there.
+    // The agent looks up the lines that a live compaction names, even where the chain no longer leads there.
     let boundaries = live.iter().filter(|line| tree.link(**line).is_boundary());
-    // And what it hangs on, where nothing else says which model answers.
+    // Its parent is kept, too, where no other line records the model.
     let main = transcript.conversations.first();
-    let is_told = main.is_some_and(|main| main.path.iter().any(|line| tree.is_answer(*line)));
+    let has_answer = main.is_some_and(|main| main.path.iter().any(|line| tree.is_answer(*line)));
     let answers = boundaries
         .clone()
         .filter_map(|line| tree.answer_above(*line));
-    let answers: Vec<u32> = answers.filter(|_| !is_told).collect();
+    let answers: Vec<u32> = answers.filter(|_| !has_answer).collect();
     let preserved: Vec<Preserved> = boundaries
         .map(|line| Preserved::read(transcript.line(*line)))
         .collect();
     let named = preserved.iter().flat_map(Preserved::named);
     live.extend(named.filter_map(|id| tree.named(id)));
     live.extend(answers);
-    // A compaction that has just been written: its summary is still to come, and will hang on it.
+    // A compaction without a summary has just been written: its summary is still to come, with the compaction as its parent.
     let nodes = (0u32..).zip(transcript.links());
     let last = nodes
         .filter(|(_, link)| link.is_node() && !link.id.is_empty())
@@ -68,7 +68,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     if lines.is_empty() {
         return ChangeSet::default();
     }
-    // Copies of requests repeat what leaves.
+    // Copies of requests repeat messages that are removed.
     let links = (0u32..).zip(transcript.links());
     let requests = links.filter(|(_, link)| link.kind == LinkKind::Request);
     lines.extend(requests.map(|(line, _)| line));
@@ -79,7 +79,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     }
 }
 
-/// Whether the chain of the main conversation ends at a parent that is not there, with words before it.
+/// Whether the chain of the main conversation ends at a missing parent, with messages before it.
 fn breaks_off(tree: &Tree<'_, '_>) -> bool {
     let main = tree.transcript.conversations.first();
     let Some(first) = main.and_then(|main| main.path.first().copied()) else {
@@ -94,10 +94,10 @@ fn breaks_off(tree: &Tree<'_, '_>) -> bool {
     is_broken && (0..first).any(is_beside)
 }
 
-/// What speaks outside of every live window, and what hangs on that alone.
+/// The messages outside of every live window, and the lines that are attached only to them.
 ///
-/// A line that says nothing stays with the live line that it hangs on. One that hangs on nothing leaves when something
-/// dead hangs on it.
+/// A line without a message is kept if it is attached to a live line. One without a parent is removed if a dead line is
+/// attached to it.
 fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     let speaks = |line: u32| {
         let is_compaction = tree.link(line).is_boundary() || tree.link(line).is_summary;
@@ -130,7 +130,7 @@ fn dead_lines(tree: &Tree<'_, '_>, live: &BTreeSet<u32>) -> BTreeSet<u32> {
     dead
 }
 
-/// New links for what stays, where the old ones name `dead` lines.
+/// New links for the lines that are kept, where their old links name `dead` lines.
 pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace> {
     let transcript = tree.transcript;
     let main = transcript.conversations.first();
@@ -152,8 +152,8 @@ pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace
             }
             leaf
         } else {
-            // A parent that is not there: with other neighbours another line might take its place, so from now on it is
-            // the one that does, or none.
+            // For a missing parent the agent bridges to the line before, which may now be another one: the parent that
+            // it finds at present, or none, is written down.
             if link.id.is_empty() || named.is_some_and(|parent| !dead.contains(&parent)) {
                 continue;
             }
@@ -166,10 +166,10 @@ pub(super) fn relinked(tree: &Tree<'_, '_>, dead: &BTreeSet<u32>) -> Vec<Replace
     relinks
 }
 
-/// Which conversations will be asked for again: the main one, and sidechains but those of tasks whose calls are dead.
+/// Which conversations may be needed again: the main one, and all sidechains except those of tasks whose calls are dead.
 ///
-/// Inline sidechains name no call: their first message is the task's prompt, and of several with one prompt each belongs
-/// to the call that comes at its place.
+/// Inline sidechains name no call: their first message is the task's prompt, and several with the same prompt belong to the
+/// calls in the same order.
 fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
     let conversations = &transcript.conversations;
     let mut owners: IdMap<u32, usize> = IdMap::default();
@@ -188,7 +188,7 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
         return alive;
     }
     let calls = tasks(transcript, &aside);
-    // The sidechains that are called from each conversation.
+    // For each conversation, the sidechains that it called.
     let mut called: Vec<Vec<usize>> = vec![Vec::new(); conversations.len()];
     for (prompt, sidechains) in &aside {
         let Some(calls) = calls.get(prompt) else {
@@ -196,7 +196,7 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
         };
         for (place, number) in sidechains.iter().enumerate() {
             alive[*number] = false;
-            // Where nobody can say which call is whose, any that is live keeps it.
+            // Where the calls cannot be assigned, one live call keeps all of the sidechains.
             let own = if calls.len() == sidechains.len() {
                 &calls[place..=place]
             } else {
@@ -211,7 +211,7 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
             }
         }
     }
-    // A task may be called by another one.
+    // A task may have been started by another task.
     let mut next: Vec<usize> = (0..alive.len()).filter(|number| alive[*number]).collect();
     while let Some(number) = next.pop() {
         for sidechain in std::mem::take(&mut called[number]) {
@@ -223,11 +223,11 @@ fn alive(transcript: &Transcript<'_>) -> Vec<bool> {
     alive
 }
 
-/// The calls of tasks by their prompts, in the order of the file: the id of each, and the lines that it stands on, for
-/// history may be there twice.
+/// The calls of tasks by their prompts, in the order of the file: the id of each, and its lines, since history may be in the
+/// file twice.
 type Tasks<'t> = BTreeMap<Vec<u8>, Vec<(&'t [u8], Vec<u32>)>>;
 
-/// What a sidechain begins with.
+/// The text of the first message of a sidechain.
 fn first_words(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Vec<u8>> {
     let ConversationId::Sidechain(_) = conversation.id else {
         return None;

@@ -1,11 +1,12 @@
 //! Which lines of a session file form a live window.
 //!
-//! The leaf, the walk to the root, then what hangs off that path but is sent with it. A recorded compaction ends the
-//! walk; what it says it preserved comes after its summary. Where two versions of the agent differ, what either of them
-//! sends is live.
+//! A window is found from the leaf by a walk to the root; then lines beside this path that are sent with it are added. A
+//! recorded compaction ends the walk; the lines that it preserved come after its summary. Where two versions of the agent
+//! differ, what either of them sends is live.
 //!
-//! The leaf: the last line of the file, as all versions have it (2.1.112), or the line that a pointer names, for those
-//! that follow pointers (2.1.330). These stop there, whatever descends from it; where the last line does, that is the leaf.
+//! The leaf is the last line of the file, as in all versions (2.1.112), or the line that a pointer names, in those that follow
+//! pointers (2.1.330). These stop there, even if the line has descendants; if the last line of the file is one of them, that
+//! is the leaf.
 
 use super::preserved::Preserved;
 use super::tree::{Above, NONE, Tree};
@@ -17,8 +18,7 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     conversations(transcript, |tree, lines, branch| tree.window(lines, branch))
 }
 
-/// The conversations of a session, with the lines of each branch that `window` chooses; it is given the branch's chained
-/// lines.
+/// The conversations of a session. `window` chooses the lines of each branch; it is called with the branch's chained lines.
 pub(super) fn conversations(
     transcript: &Transcript<'_>,
     window: fn(&Tree<'_, '_>, &[u32], Branch) -> Window,
@@ -26,7 +26,7 @@ pub(super) fn conversations(
     let tree = Tree::new(transcript);
     let branches = tree.branches();
     let mut conversations = Vec::new();
-    // A line is part of one conversation; the main one comes first, and the agent follows its chain wherever it leads.
+    // A line is part of only one conversation; the main one comes first, and the agent follows its chain wherever it leads.
     let mut taken: IdSet<u32> = IdSet::default();
     for (root, mut lines) in branches {
         lines.retain(|line| !taken.contains(line));
@@ -67,11 +67,11 @@ pub(super) enum Branch {
 pub(super) struct Window {
     /// In the order of the conversation.
     pub(super) lines: Vec<u32>,
-    /// Where it would go on.
+    /// The line at which it would continue.
     pub(super) leaf: Option<u32>,
-    /// Those of them that hang off the path.
+    /// Those of the lines that are beside the path.
     pub(super) gathered: IdSet<u32>,
-    /// The window of an agent that follows no pointers, where one leads elsewhere.
+    /// The window of an agent that does not follow pointers, where a pointer leads elsewhere.
     pub(super) beside: Vec<u32>,
 }
 
@@ -101,14 +101,14 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// The window of a main conversation that goes on at `leaf`.
+    /// The window of a main conversation that continues at `leaf`.
     fn window_to(&self, leaf: u32, lines: &[u32]) -> Window {
         let mut path = self.walk(leaf, |_| false);
         self.restore_preserved(&mut path);
         self.gather(lines, leaf, path)
     }
 
-    /// The line at which a branch would go on.
+    /// The line at which a branch would continue.
     pub(super) fn leaf_of(&self, lines: &[u32], branch: Branch) -> Option<u32> {
         match branch {
             Branch::Main => self.main_window(lines).leaf,
@@ -116,7 +116,7 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// What a line of a branch hangs on, from where its window begins down to it.
+    /// The path to a line of a branch, from where its window begins.
     pub(super) fn walk_of(&self, lines: &[u32], branch: Branch, leaf: u32) -> Vec<u32> {
         match branch {
             Branch::Main => self.walk(leaf, |_| false),
@@ -127,7 +127,8 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// The last line at which a conversation can go on: viewers' copies and unknown lines are passed, never the end.
+    /// The last line at which a conversation can continue: copies for viewers and unknown lines are on the path, but never its
+    /// end.
     fn last_node(&self, lines: &[u32]) -> Option<u32> {
         lines
             .iter()
@@ -135,15 +136,15 @@ impl Tree<'_, '_> {
             .rfind(|line| self.link(*line).is_node())
     }
 
-    /// The line at which the main conversation goes on unless a pointer leads elsewhere.
+    /// The line at which the main conversation continues unless a pointer leads elsewhere.
     fn last(&self, lines: &[u32]) -> Option<u32> {
         let mut last = self.last_node(lines)?;
         if !self.is_spoken(last) {
-            // A note without a parent: the newest words are the end.
+            // A note without a parent: the newest message is the end.
             last = lines.iter().copied().rfind(|line| self.speaks(*line))?;
         }
-        // What descends from the last line stands before it where lines are out of order: the highest line that has it
-        // as its parent, and so on.
+        // Where lines are out of order, descendants of the last line may be before it: the highest line that has it as its
+        // parent, and so on.
         let mut newest: IdMap<u32, u32> = IdMap::default();
         for line in lines {
             newest.insert(self.parent(*line), *line);
@@ -163,17 +164,17 @@ impl Tree<'_, '_> {
         self.link(line).role.is_some()
     }
 
-    /// Whether somebody speaks on a line or above it.
+    /// Whether a line or an ancestor of it is a message.
     fn is_spoken(&self, line: u32) -> bool {
         let path = self.walk(line, |_| false);
         path.into_iter().any(|line| self.speaks(line))
     }
 
-    /// The line that the last pointer names, where an agent goes on there and not at the end of the `newest` window.
+    /// The line that the last pointer names, if an agent continues there and not at the end of the `newest` window.
     ///
-    /// One that names nothing overrules those before it, and so does a compaction. A line of the newest window (on its
-    /// path, or a parallel call or result) leads to that window's end, unless the user went back to the line and has
-    /// said nothing since.
+    /// A pointer that names nothing cancels those before it, and so does a compaction. A line of the newest window (on its path,
+    /// or a parallel call or result) leads to that window's end, unless the user went back to the line and has sent no message
+    /// since.
     fn pointed(&self, lines: &[u32], newest: &[u32]) -> Option<u32> {
         let transcript = self.transcript;
         let (mut pointer, mut boundary) = (None, None);
@@ -198,8 +199,8 @@ impl Tree<'_, '_> {
         let Some(boundary) = boundary else {
             return Some(line);
         };
-        // Behind a compaction that preserved messages the others before it are forgotten, and only the end of a branch
-        // is gone back to.
+        // After a compaction that preserved messages, the agent forgets the others before it, and goes back only to the end
+        // of a branch.
         let preserved = Preserved::read(transcript.line(boundary));
         let goes_on = |l: &u32| self.parent(*l) == line && self.speaks(*l);
         let is_there = line > boundary || preserved.named().any(|named| named == id);
@@ -207,7 +208,7 @@ impl Tree<'_, '_> {
         (preserved.is_empty() || is_there && is_end).then_some(line)
     }
 
-    /// To `leaf` from its root, from the last compaction, or from the first line above it that is an end.
+    /// The path to `leaf` from its root, from the last compaction, or from its nearest ancestor that is an end.
     fn walk(&self, leaf: u32, is_end: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut path = vec![leaf];
         let mut seen = IdSet::from_iter([leaf]);
@@ -224,7 +225,7 @@ impl Tree<'_, '_> {
         path
     }
 
-    /// Puts what the compaction at the start of `path` says it preserved behind the line that it names as the anchor.
+    /// Inserts the lines that the compaction at the start of `path` preserved after the line that it names as the anchor.
     fn restore_preserved(&self, path: &mut Vec<u32>) {
         let Some(boundary) = path
             .first()
@@ -249,9 +250,9 @@ impl Tree<'_, '_> {
         path.splice(at..at, lines);
     }
 
-    /// The window of a path, with what hangs off it: lines of the same API messages and results of their calls.
+    /// The window of a path, with the lines beside it: lines of the same API messages and results of their calls.
     ///
-    /// They come behind the last line of their message on the path, as the agents put them.
+    /// These are inserted after the last line of their message on the path, as the agents do.
     pub(super) fn gather(&self, branch: &[u32], leaf: u32, path: Vec<u32>) -> Window {
         let leaf = Some(leaf);
         let on_path: IdSet<u32> = path.iter().copied().collect();
@@ -308,7 +309,7 @@ impl Tree<'_, '_> {
                     answered.extend(self.calls(other, BlockKind::Result));
                 }
             }
-            // An answer that hangs elsewhere is better than none.
+            // A result attached elsewhere is better than none.
             for call in members().flat_map(|line| self.calls(line, BlockKind::Call)) {
                 let answer = answers.get(call).filter(|_| answered.insert(call));
                 if let Some(answer) = answer.filter(|answer| gathered.insert(**answer)) {
@@ -324,7 +325,7 @@ impl Tree<'_, '_> {
         }
     }
 
-    /// The answers of a path: the lines of each, by its last line.
+    /// The answers of a path: the lines of each, keyed by its last line.
     fn groups(&self, path: &[u32]) -> IdMap<u32, Vec<u32>> {
         let mut open: IdMap<&[u8], Vec<u32>> = IdMap::default();
         let mut groups: IdMap<u32, Vec<u32>> = IdMap::default();
@@ -347,7 +348,7 @@ impl Tree<'_, '_> {
         groups
     }
 
-    /// The answer that a line of results hangs on, over other results and lines that are no messages; or [`NONE`].
+    /// The answer that a line of results is attached to, across other results and lines that are not messages; or [`NONE`].
     fn caller(&self, line: u32, known: &mut IdMap<u32, Above>) -> u32 {
         let stops = |above| self.link(above).role.is_some() && !self.is_results(above);
         let stop = self.climb(line, known, stops).stop;

@@ -1,7 +1,7 @@
-//! Live lines form messages.
+//! Forms messages from live lines.
 //!
-//! An answer is spread over lines, a block each, and interleaved with the results of its calls. Where an agent keeps a
-//! part twice it sends one of the two; the other is a copy.
+//! An answer is spread over lines, one block per line, and interleaved with the results of its calls. Where a file contains a
+//! part twice, the agent sends one of the two; the other is a copy.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::transcript::{
 };
 
 impl Tree<'_, '_> {
-    /// Forms messages of live lines.
+    /// Forms messages from live lines.
     pub(super) fn conversation(&self, id: ConversationId, window: &Window) -> Conversation {
         let mut groups: Vec<Group> = Vec::new();
         for line in window.lines.iter().copied() {
@@ -23,7 +23,7 @@ impl Tree<'_, '_> {
             }
             let link = self.link(line);
             let kind = self.group_kind(line, link);
-            // Attachments stand between results; they don't end a group.
+            // Attachments may be between results; they don't end a group.
             let mut open = groups
                 .iter_mut()
                 .rev()
@@ -82,10 +82,10 @@ impl Tree<'_, '_> {
         conversation
     }
 
-    /// The calls and results that are in the window twice, and what is sent in their place.
+    /// The calls and results that are in the window twice, and the copy of each that is sent.
     ///
-    /// Where history was written again under the ids of its API messages, the agents send the words of both and each
-    /// call and each result once. Here the one on the path counts, else the first; versions differ in which they take.
+    /// Where history was written again with the ids of its API messages, the agents send the texts of both copies, but each
+    /// call and each result only once. Versions differ in which they take; here it is the one on the path, else the first.
     fn copies(&self, window: &Window) -> BTreeMap<u32, u32> {
         let mut copies = BTreeMap::new();
         if window.gathered.is_empty() {
@@ -112,7 +112,7 @@ impl Tree<'_, '_> {
         copies
     }
 
-    /// The mirrors of a branch that hang on live lines: a dead copy of a call has progress lines of its own.
+    /// The mirrors of a branch that are attached to live lines: a dead copy of a call has its own progress lines.
     pub(super) fn mirrors(&self, branch: &[u32], live: &[u32]) -> Vec<u32> {
         let live: IdSet<u32> = live.iter().copied().collect();
         let mut known = IdMap::default();
@@ -122,9 +122,9 @@ impl Tree<'_, '_> {
             .copied()
             .filter(|line| self.line(*line).kind == LineKind::Mirror)
         {
-            // Mirrors hang on mirrors; what the first of them hangs on decides.
-            let is_no_mirror = |above| self.line(above).kind != LineKind::Mirror;
-            let is_live = live.contains(&self.climb(line, &mut known, is_no_mirror).stop);
+            // The parent of a mirror may be a mirror; the parent of the first one decides.
+            let is_other = |above| self.line(above).kind != LineKind::Mirror;
+            let is_live = live.contains(&self.climb(line, &mut known, is_other).stop);
             if is_live {
                 mirrors.push(line);
             }

@@ -1,28 +1,29 @@
-//! Claude Code session files: a tree of lines, of which one path is what the model sees.
+//! Claude Code session files: a tree of lines, of which the model sees one path.
 //!
-//! One API message is spread over several lines (a block each) and interleaved with the results of its calls; lines
-//! that are no messages hang in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
+//! One API message is spread over several lines (one block per line) and interleaved with the results of its calls; lines
+//! that are not messages are in the same tree; a result is repeated in `toolUseResult` and in `progress` lines.
 //!
-//! | file | what it says |
+//! | file | what it does |
 //! | --- | --- |
 //! | `agent` | where the agent keeps sessions, and how it continues them |
-//! | `sign` | by what a line is known |
-//! | `record` | what is on a line |
-//! | `tree` | how lines hang together |
+//! | `evidence` | by what a line is recognised |
+//! | `record` | how a line is read |
+//! | `tree` | how lines are linked |
 //! | `link` | which lines form a live window |
 //! | `messages` | which messages they form |
 //! | `history` | which lines are dead |
 //! | `full_history` | the conversation across compactions |
 //! | `compaction` | how a summary is written |
 //! | `preserved` | what a compaction keeps of the messages before it |
-//! | `answered` | which line says what model answers |
-//! | `usage` | what a provider counted |
-//! | `rules` | what the agent demands of a session |
+//! | `answered` | which line records the model |
+//! | `usage` | the tokens that a provider counted |
+//! | `rules` | what the agent requires of a session |
 //! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod answered;
 mod compaction;
+mod evidence;
 mod full_history;
 mod history;
 mod link;
@@ -31,7 +32,6 @@ mod plain;
 mod preserved;
 mod record;
 mod rules;
-mod sign;
 mod tree;
 mod usage;
 
@@ -57,8 +57,8 @@ impl Dialect for ClaudeCode {
         "claude-code"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
-        sign::sign(line)
+    fn evidence<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
+        evidence::evidence(line)
     }
 
     fn understands(&self, part: Part<'_>) -> bool {
@@ -140,7 +140,7 @@ impl Dialect for ClaudeCode {
                 Answer::Given => {
                     recorded::recorded(line, &["message", "usage"], recorded::ANTHROPIC)
                 }
-                // An answer that the agent made up was no request.
+                // There was no request for an answer that the agent itself wrote.
                 Answer::Uncounted | Answer::ApiError => None,
             }
         })

@@ -1,7 +1,8 @@
-//! A message of a session as a plain line of Anthropic's: its blocks are copied byte for byte, from however many lines.
+//! Converts a message of a session to a plain line in Anthropic's format: its blocks, from one or more lines, are copied byte
+//! for byte.
 //!
-//! What the agent sent along by itself becomes a text in the reminder's tags that the agent puts around it. Never decides
-//! what is a message.
+//! Attachments that the agent itself added become a text within the reminder tags that the agent uses. Never decides what is
+//! a message.
 
 use crate::scan::Value;
 use crate::text::push_json_string;
@@ -34,7 +35,7 @@ pub(super) fn push(
     out.push(b'}');
 }
 
-/// A message's content: a string where it is one, else its blocks.
+/// A message's content: the string where it is one, else its blocks.
 fn contents(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

@@ -1,19 +1,19 @@
-//! What a recorded compaction says of the messages before it that stay in the window.
+//! What a recorded compaction states about the messages before it that remain in the window.
 
 use crate::scan::Value;
 
-/// The lines that a compaction names, by their ids as they stand between quotes.
+/// The lines that a compaction names, by their ids as written between quotes.
 #[derive(Default)]
 pub(super) struct Preserved {
-    /// What is preserved comes behind this one.
+    /// The line after which the preserved lines are inserted.
     pub(super) anchor: Vec<u8>,
-    /// Each line, in order.
+    /// All preserved lines, in order.
     pub(super) ids: Vec<Vec<u8>>,
-    /// The first line of a chain, for agents that name no others.
+    /// The first line of the preserved chain, for versions that name only its ends.
     pub(super) head: Vec<u8>,
     /// The last line of that chain.
     pub(super) tail: Vec<u8>,
-    /// Lines that belong to these, as far as an agent may look for them.
+    /// Further lines that an agent may look up.
     all: Vec<Vec<u8>>,
 }
 

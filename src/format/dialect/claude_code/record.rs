@@ -1,4 +1,4 @@
-//! What is on one line of a session file.
+//! Reads one line of a session file.
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span, Value};
@@ -17,10 +17,10 @@ const SENT_ATTACHMENTS: [&[u8]; 7] = [
     b"queued_command",
 ];
 
-/// The model of answers that no model gave.
+/// The model name in answers that the agent itself wrote.
 const MADE_UP: &[u8] = b"<synthetic>";
 
-/// What was read before the line's `type` was known.
+/// The values read before the line's `type` was known.
 #[derive(Default)]
 struct Parts<'a> {
     kind: Span,
@@ -116,7 +116,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
                         parent: parts.leaf,
                         ..Link::default()
                     };
-                    // Without a leaf it points nowhere, unless the user went back to before the first message.
+                    // Without a leaf it is not a pointer, unless the user went back to before the first message.
                     if parts.is_chosen {
                         link.kind = LinkKind::ChosenPointer;
                     } else if !parts.leaf.is_empty() {
@@ -142,7 +142,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
                 | b"tools-used"
                 | b"cost-state"
                 | b"atis-latch" => {
-                    // Whatever ids it carries: the agents do not go on through it.
+                    // Its ids do not matter: the agents do not follow the chain through it.
                     link = Link::default();
                     LineKind::Session
                 }

@@ -1,8 +1,8 @@
-//! What Claude Code demands of a session file that it is to resume, beyond what the API demands of the messages.
+//! What Claude Code requires of a session file that it is to resume, beyond what the API requires of the messages.
 //!
-//! The agent walks from a leaf to a root and says nothing of what it misses on the way: a parent that is not there, a
-//! summary beside the path. So each of these is an error here. Never looks at dates or at the order of lines, but for
-//! what comes after the last compaction.
+//! The agent walks from a leaf to a root and silently ignores what it misses on the way: a parent that does not exist, a
+//! summary that is not on the path. So each of these is an error here. Never looks at dates or at the order of lines, except
+//! for what comes after the last compaction.
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Kind, Value};
@@ -25,20 +25,20 @@ pub(super) fn check(f: &mut Findings<'_, '_>) {
     chain.ids(f);
 }
 
-/// How the lines of a session hang together.
+/// How the lines of a session are linked.
 struct Chain<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// A uuid that is there twice counts where it was written last.
+    /// The line of each uuid; of a uuid that occurs twice, the last line.
     by_id: IdMap<&'t [u8], u32>,
     /// Lines that a model sees.
     live: IdSet<u32>,
-    /// Compactions, in the order of the file, and the lines that each of them names.
+    /// Compactions, in the order of the file, each with the lines that it names.
     boundaries: Vec<(u32, Vec<Named<'t>>)>,
-    /// The last of them that is no sidechain's.
+    /// The last compaction that is not a sidechain's.
     last_boundary: Option<u32>,
-    /// Lines that a compaction puts elsewhere: nothing is reached through their parents.
+    /// Lines that a compaction moves elsewhere: their parents are not followed.
     moved: IdSet<u32>,
-    /// Nothing but sidechain lines: then these are the main conversation.
+    /// Whether there are only sidechain lines: then these are the main conversation.
     all_aside: bool,
 }
 
@@ -48,12 +48,12 @@ struct Named<'t> {
     reach: Reach,
 }
 
-/// How an agent comes to a line that a compaction names.
+/// How an agent reaches a line that a compaction names.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// By its name, or as the end of a walk.
+    /// By its id, or as the end of a walk.
     Directly,
-    /// Over the chain.
+    /// By following the chain.
     ByChain,
 }
 
@@ -107,13 +107,13 @@ impl<'t, 'a> Chain<'t, 'a> {
         self.all_aside || !self.link(line).is_aside
     }
 
-    /// Whether `line` comes behind the last compaction.
+    /// Whether `line` comes after the last compaction.
     fn is_recent(&self, line: u32) -> bool {
         self.last_boundary.is_none_or(|boundary| line > boundary)
     }
 
-    /// Follows the parents of `line` up to a root, a compaction or a line that was `seen`; a parent that is not in the
-    /// file breaks `rule`.
+    /// Follows the parents of `line` up to a root, a compaction or a line in `seen`; a parent that is not in the file breaks
+    /// `rule`.
     fn walk(&self, f: &mut Findings<'t, 'a>, line: u32, rule: Rule, seen: &mut IdSet<u32>) {
         let mut at = line;
         while seen.insert(at) {
@@ -128,7 +128,7 @@ impl<'t, 'a> Chain<'t, 'a> {
         }
     }
 
-    /// What the compactions of live paths preserve is there.
+    /// Checks that the lines that the compactions of live paths preserve exist.
     fn preserved(&self, f: &mut Findings<'t, 'a>, on_path: &IdSet<u32>) {
         for (line, named) in self
             .boundaries
@@ -144,7 +144,7 @@ impl<'t, 'a> Chain<'t, 'a> {
         }
     }
 
-    /// Messages behind the last compaction that no model sees because their chain is broken.
+    /// Reports messages after the last compaction that no model sees because their chain is broken.
     fn dead_ends(&self, f: &mut Findings<'t, 'a>, seen: &mut IdSet<u32>) {
         for (number, line) in (0u32..).zip(self.transcript.lines()) {
             let is_lost = line.kind == LineKind::Message
@@ -157,20 +157,20 @@ impl<'t, 'a> Chain<'t, 'a> {
         }
     }
 
-    /// The last compaction: a boundary that something hangs on, a summary that is sent.
+    /// Checks the last compaction: its boundary must be the parent of a line, and its summary must be sent.
     fn compaction(&self, f: &mut Findings<'t, 'a>) {
         let boundary = self.last_boundary.map(|line| (line, f.uuid(line)));
-        let hangs_on =
+        let is_child_of =
             |line: u32, id: &[u8]| self.transcript.bytes(line, self.link(line).parent) == id;
         let links = || (0u32..).zip(self.transcript.links());
         if let Some((line, id)) = boundary
-            && !links().any(|(child, link)| !link.id.is_empty() && hangs_on(child, id))
+            && !links().any(|(child, link)| !link.id.is_empty() && is_child_of(child, id))
         {
             f.error(Rule::BoundaryAlone, line, id);
         }
         let belongs = |line| {
             self.is_main(line)
-                && (self.is_recent(line) || boundary.is_some_and(|(_, id)| hangs_on(line, id)))
+                && (self.is_recent(line) || boundary.is_some_and(|(_, id)| is_child_of(line, id)))
         };
         let summary = links()
             .filter(|(line, link)| link.is_summary && belongs(*line))
@@ -189,7 +189,7 @@ impl<'t, 'a> Chain<'t, 'a> {
         }
     }
 
-    /// Ids that are there twice, and the leaf that is not there.
+    /// Reports ids that occur twice, and a leaf that does not exist.
     fn ids(&self, f: &mut Findings<'t, 'a>) {
         let mut seen = IdSet::default();
         let mut leaf = None;
@@ -202,7 +202,7 @@ impl<'t, 'a> Chain<'t, 'a> {
                 leaf = Some((line, self.transcript.bytes(line, link.parent)));
             }
         }
-        // Those before it are history: the agent takes the last one.
+        // Earlier pointers do not matter: the agent takes the last one.
         if let Some((line, id)) = leaf.filter(|(_, id)| self.find(id).is_none()) {
             f.warning(Rule::LeafMissing, line, id);
         }
@@ -232,7 +232,7 @@ fn named_by<'t>(line: &'t [u8]) -> Vec<Named<'t>> {
     named
 }
 
-/// Whether the message of a line says that it is the user's.
+/// Whether the message of a line has the user's role.
 fn is_of_user(line: &[u8]) -> bool {
     Value::of(line).within(&["message", "role"]).string() == Some(b"user")
 }

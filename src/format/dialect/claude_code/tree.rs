@@ -1,10 +1,10 @@
-//! How the lines of a session hang together: whose parent a line is, and which sidechain it is on.
+//! How the lines of a session are linked: which line is the parent of another, and which sidechain a line is on.
 //!
-//! The agents find a parent by its id. Where no line has that id they go on with the line before it in the file, if that
-//! was written at most five seconds earlier. Lines that describe the session have no place in the chain, whatever ids
-//! they carry; a type that nobody here knows has one, because a newer agent may well go on through it.
+//! The agents find a parent by its id. Where no line has that id they continue with the line before it in the file, if that
+//! was written at most five seconds earlier. Lines that describe the session are outside of the chain, even if they have
+//! ids; a line of an unknown type is part of it, because a newer agent may well follow the chain through it.
 //!
-//! Never says what a model sees: that is `link`.
+//! Never decides what a model sees: that is `link`.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ use crate::transcript::{BlockKind, Line, LineKind, Link, Transcript};
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// How much earlier the line before may have been written that takes the place of a parent which is not there (as both
-/// 2.1.112 and 2.1.330 behave: 5.000 s is bridged, 5.100 s is not).
+/// How much earlier the line before may have been written for it to replace a missing parent (as both 2.1.112 and 2.1.330
+/// behave: 5.000 s is bridged, 5.100 s is not).
 const BRIDGE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The chained lines of a session.
 pub(super) struct Tree<'t, 'a> {
     pub(super) transcript: &'t Transcript<'a>,
-    /// Of each line, the line that it follows.
+    /// For each line, the line that it follows.
     parents: Vec<u32>,
     by_id: IdMap<&'t [u8], u32>,
 }
@@ -34,7 +34,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if !link.id.is_empty() {
-                // A line written twice counts where it was written last.
+                // Of a line that was written twice, the last one counts.
                 by_id.insert(transcript.bytes(line, link.id), line);
             }
         }
@@ -43,7 +43,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             parents: Vec::with_capacity(transcript.links().len()),
             by_id,
         };
-        // The newest line so far of the main conversation, and of the sidechains.
+        // The newest line so far, of the main conversation and of the sidechains.
         let mut before = [NONE; 2];
         for (line, link) in (0u32..).zip(transcript.links()) {
             if link.id.is_empty() || tree.comes_again(line) {
@@ -65,7 +65,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         tree
     }
 
-    /// `before` where it takes the place of the parent of `line`.
+    /// `before`, if it replaces the missing parent of `line`; otherwise [`NONE`].
     fn bridge(&self, before: u32, line: u32) -> u32 {
         if before == NONE {
             return NONE;
@@ -105,19 +105,19 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.by_id.get(id).copied()
     }
 
-    /// Whether a later line has the id of this one, and counts in its place.
+    /// Whether a later line has the same id, and counts instead of this one.
     pub(super) fn comes_again(&self, line: u32) -> bool {
         self.named(self.transcript.bytes(line, self.link(line).id)) != Some(line)
     }
 
-    /// A line's own id, for people.
+    /// A line's own id, as a text for people.
     pub(super) fn id_of(&self, line: u32) -> String {
         String::from_utf8_lossy(self.transcript.bytes(line, self.link(line).id)).into_owned()
     }
 
-    /// The line itself and what it hangs on, up to the root.
+    /// The line itself and its ancestors, up to the root.
     pub(super) fn ancestry(&self, line: u32) -> impl Iterator<Item = u32> + '_ {
-        // No chain is longer than the file; one that is has a loop.
+        // No chain is longer than the file; a longer one has a loop.
         std::iter::successors(Some(line), |line| {
             Some(self.parent(*line)).filter(|parent| *parent != NONE)
         })
@@ -138,7 +138,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         })
     }
 
-    /// Whether a line holds results and nothing else.
+    /// Whether a line holds only results.
     pub(super) fn is_results(&self, line: u32) -> bool {
         let mut blocks = self.transcript.blocks_of_line(line).peekable();
         self.line(line).kind == LineKind::Message
@@ -148,7 +148,7 @@ impl<'t, 'a> Tree<'t, 'a> {
 
     /// The chained lines of the main conversation (`None`) and of each sidechain by its first line.
     ///
-    /// A file of nothing but sidechain lines is one conversation. A line that comes again later is on none of them.
+    /// A file with only sidechain lines is one conversation. A line that comes again later is on no branch.
     pub(super) fn branches(&self) -> BTreeMap<Option<u32>, Vec<u32>> {
         let chained = || {
             (0u32..)
@@ -173,7 +173,7 @@ impl<'t, 'a> Tree<'t, 'a> {
             .last
     }
 
-    /// Goes from parent to parent up to a line that `stops`. `known` keeps what was found, for this `stops` alone.
+    /// Goes from parent to parent up to a line that `stops`. `known` caches what was found, and is valid only for this `stops`.
     pub(super) fn climb(
         &self,
         line: u32,
@@ -201,7 +201,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 }
 
-/// Where a climb ended.
+/// Where such a climb ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Above {
     /// The last line that did not stop it.

@@ -1,7 +1,8 @@
-//! What a provider counted for the last answer of a conversation, and what it would count now.
+//! The tokens that a provider counted for the last answer of a conversation, and what it would count now.
 //!
-//! Agents compact again at once when this figure says that the window is full, and a compaction makes it wrong. It is
-//! lowered by the share that has left, first where it was read from a cache, then where it was written to one, then in the rest.
+//! Agents compact again at once when this figure shows that the window is full, and a compaction makes it wrong. It is
+//! lowered by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
+//! the rest.
 
 use crate::format::usage::Share;
 use crate::scan::Value;
@@ -14,7 +15,7 @@ const PARTS: [&str; 3] = [
     "input_tokens",
 ];
 
-/// The figures of the last answer, where only this share of the window is left.
+/// The corrected figures of the last answer, given the share of the window that is left.
 pub(super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

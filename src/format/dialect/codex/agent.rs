@@ -1,7 +1,7 @@
 //! Where Codex keeps its sessions, and how it continues them.
 //!
 //! PURE. A session is `sessions/YYYY/MM/DD/rollout-TIME-ID.jsonl`; the agent finds it by the id in the file's name, at any
-//! depth. Sessions that were put aside (`archived_sessions`) cannot be continued, and are none.
+//! depth. Archived sessions (`archived_sessions`) cannot be continued and are not listed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use crate::format::agent::{Agent, Named, Naming, Surroundings, text_of, uuid_at_end};
 use crate::scan::{Span, Value};
 
-/// Moves everything that is in `~/.codex`.
+/// The variable that replaces `~/.codex`.
 const FOLDER: &str = "CODEX_HOME";
 
 /// The agent.
@@ -43,7 +43,7 @@ impl Agent for CodexAgent {
         Naming::Header
     }
 
-    /// A session that others follow from names itself twice.
+    /// A session from which others were forked names itself twice.
     fn ids_on(&self, line: &[u8]) -> Vec<Span> {
         let Some(header) = header(line) else {
             return Vec::new();
@@ -64,7 +64,7 @@ impl Agent for CodexAgent {
     }
 }
 
-/// What a header says.
+/// The payload of a header.
 fn header(line: &[u8]) -> Option<Value<'_>> {
     memchr::memmem::find(line, b"\"session_meta\"")?;
     let [kind, payload] = Value::of(line).fields(["type", "payload"]);

@@ -1,9 +1,9 @@
-//! A summary as Codex writes it: a `compacted` line whose `replacement_history` is the summary, and what stays behind it.
+//! Writes a summary as Codex does: a `compacted` line whose `replacement_history` is the summary, followed by the kept items.
 //!
-//! The agent begins anew with that line and tells the model its own context again. It belongs before the event that begins
-//! the first turn that stays: a user who goes back before that turn later would else take the summary back with it. Items
-//! without envelopes are not resumed by any agent: there a summary is a bare message, and what it replaces leaves. What is
-//! dead afterwards is for `history` to say.
+//! The agent starts a new history with that line and sends its own context to the model again. The line belongs before the
+//! event that begins the first kept turn: otherwise, a user who later removed back to before that turn would also take back the
+//! summary. Items without envelopes are not resumed by any agent: there a summary is a bare message, and what it replaces is
+//! removed. Which lines are dead afterwards is decided in `history`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::transcript::{
     ChangeSet, Compaction, LineKind, LinkKind, Replace, Role, Transcript, Unit,
 };
 
-/// Puts a summary, or nothing, in the place of the messages before `tail`.
+/// Replaces the messages before `tail` with a summary or with nothing.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     tail: usize,
@@ -26,15 +26,15 @@ pub(super) fn splice(
     let units = transcript.units();
     let messages = live_messages(transcript);
     let (old, stays) = messages.split_at(tail.min(messages.len()));
-    let (opaque, gone): (Vec<usize>, Vec<usize>) = old
+    let (opaque, removed): (Vec<usize>, Vec<usize>) = old
         .iter()
         .flatten()
         .partition(|unit| units[**unit].role == Role::System);
-    let last = &units[*gone.last()?];
+    let last = &units[*removed.last()?];
     let first = stays.first().map(|message| &units[message[0]]);
     let item = summary.map(|summary| item(summary.text));
     if is_bare(transcript, last) {
-        let mut changes = leave(transcript, &gone.into_iter().collect());
+        let mut changes = remove_items(transcript, &removed.into_iter().collect());
         let place = first.map_or(last.line + 1, |unit| unit.line);
         if let Some(item) = item {
             changes.insert.insert(place, vec![item]);
@@ -42,8 +42,8 @@ pub(super) fn splice(
         return Some(changes);
     }
     if let Some(first) = first.filter(|unit| is_in_history(transcript, unit)) {
-        // Some of what an earlier compaction kept stays: the summary comes before that, in its list.
-        let mut changes = leave(transcript, &gone.into_iter().collect());
+        // Some items that an earlier compaction kept are still kept: the summary is inserted before them, in its list.
+        let mut changes = remove_items(transcript, &removed.into_iter().collect());
         changes.drop.clear();
         if let Some(item) = item {
             changes.replace.push(Replace {
@@ -54,7 +54,7 @@ pub(super) fn splice(
         }
         return Some(changes);
     }
-    // What only the provider can read goes on standing before what comes later.
+    // Encrypted compactions, which only the provider can read, stay before the later items.
     let opaque = opaque.iter().map(|unit| {
         let Unit { line, object, .. } = units[*unit];
         transcript.bytes(line, object).to_vec()
@@ -69,21 +69,21 @@ pub(super) fn splice(
     })
 }
 
-/// Takes blocks out of a rollout, with the items that they are.
+/// Removes blocks from a rollout, with their items.
 pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> ChangeSet {
     let units = transcript.units().iter().enumerate();
-    let goes = units.filter(|(_, unit)| {
+    let removed = units.filter(|(_, unit)| {
         let mut own = unit.blocks.0..unit.blocks.1;
         own.any(|block| blocks.contains(&block))
     });
-    leave(transcript, &goes.map(|(number, _)| number).collect())
+    remove_items(transcript, &removed.map(|(number, _)| number).collect())
 }
 
-/// Takes items out: with their lines, or out of the history that they stand in.
-fn leave(transcript: &Transcript<'_>, gone: &IdSet<usize>) -> ChangeSet {
+/// Removes items: with their lines, or from the replacement history that they are in.
+fn remove_items(transcript: &Transcript<'_>, removed: &IdSet<usize>) -> ChangeSet {
     let mut changes = ChangeSet::default();
     let mut listed: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    for unit in gone.iter().map(|unit| &transcript.units()[*unit]) {
+    for unit in removed.iter().map(|unit| &transcript.units()[*unit]) {
         if is_in_history(transcript, unit) {
             let places = listed.entry(unit.line).or_default();
             places.insert(unit.object.start);
@@ -99,13 +99,13 @@ fn leave(transcript: &Transcript<'_>, gone: &IdSet<usize>) -> ChangeSet {
     changes
 }
 
-/// Whether an item is one of the history that a compaction began anew with.
+/// Whether an item is in the replacement history of a compaction.
 fn is_in_history(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let link = transcript.links().get(unit.line as usize);
     link.is_some_and(|link| link.kind == LinkKind::Compaction(Compaction::Replacement))
 }
 
-/// The items of the history on a line.
+/// The items of the replacement history on a line.
 fn items_on(line: &[u8]) -> Vec<Span> {
     let mut items = Vec::new();
     let history = Value::of(line).within(&["payload", "replacement_history"]);
@@ -113,7 +113,7 @@ fn items_on(line: &[u8]) -> Vec<Span> {
     items
 }
 
-/// The place before the event that begins the turn of a line, where nothing of the conversation stands between the two.
+/// The line of the event that begins the turn of `line`, if no part of the conversation is between the two; otherwise `line`.
 fn before_turn(transcript: &Transcript<'_>, line: u32) -> u32 {
     let is_item = |line: &u32| transcript.lines()[*line as usize].kind == LineKind::Message;
     let mut above = (0..line).rev().take_while(|line| !is_item(line));
@@ -127,7 +127,7 @@ fn begins_turn(line: &[u8]) -> bool {
     matches!(kind, Some(b"task_started" | b"turn_started"))
 }
 
-/// A message of the user that says `text`.
+/// A message of the user with this text.
 fn item(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 128);
     out.extend_from_slice(
@@ -138,7 +138,7 @@ fn item(text: &str) -> Vec<u8> {
     out
 }
 
-/// The new line, of the time of the line `model`.
+/// The new line, with the time of the line `model`.
 fn record(
     transcript: &Transcript<'_>,
     model: u32,
@@ -150,7 +150,7 @@ fn record(
     let mut out = b"{\"timestamp\":\"".to_vec();
     out.extend_from_slice(&timestamp(transcript, model));
     out.push(b'"');
-    // In files whose lines are numbered the agent wants to know the last number.
+    // In files whose lines are numbered, the agent needs the last number.
     if let Some(last) = ordinal(transcript).filter(|_| is_last(transcript, place)) {
         out.extend_from_slice(format!(",\"ordinal\":{}", last + 1).as_bytes());
     }
@@ -162,7 +162,7 @@ fn record(
     out
 }
 
-/// The time of a line, or of the nearest one before it that has one.
+/// The time of a line, or of the nearest line before it that has one.
 fn timestamp(transcript: &Transcript<'_>, line: u32) -> Vec<u8> {
     let times = (0..=line).rev().find_map(|line| {
         let time = Value::of(transcript.line(line)).field("timestamp").string();
@@ -171,15 +171,15 @@ fn timestamp(transcript: &Transcript<'_>, line: u32) -> Vec<u8> {
     times.unwrap_or(b"1970-01-01T00:00:00.000Z").to_vec()
 }
 
-/// Whether nothing comes behind a place.
+/// Whether only blank lines follow this place.
 fn is_last(transcript: &Transcript<'_>, place: u32) -> bool {
-    let behind = place..transcript.lines().len() as u32;
-    behind
+    let following = place..transcript.lines().len() as u32;
+    following
         .filter(|line| transcript.is_there(*line))
         .all(|line| is_blank(transcript.line(line)))
 }
 
-/// The number of the last line that has one.
+/// The number of the last line with a number.
 fn ordinal(transcript: &Transcript<'_>) -> Option<u64> {
     let lines = (0..transcript.lines().len() as u32).rev();
     let mut there = lines.filter(|line| transcript.is_there(*line));

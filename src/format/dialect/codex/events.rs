@@ -1,13 +1,13 @@
-//! What an event repeats: outputs of tools, for a viewer, and what a provider counted.
+//! What an event contains: copies of tool outputs, for a viewer, and a provider's token counts.
 //!
-//! Newer versions write an item within an event, older ones one event for each kind. Never says what is live.
+//! Newer versions write an item within an event, older ones have one type of event per kind. Never decides what is live.
 
 use super::type_of;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{LineKind, Link, LinkKind, Record};
 
-/// Events of a turn: they repeat its items or say how it went, and go with them. Others (names, goals, settings) describe
-/// the session.
+/// Events of a turn: they repeat its items or report its progress, and are removed with them. Others (names, goals, settings)
+/// describe the session.
 const OF_A_TURN: [&[u8]; 41] = [
     b"task_started",
     b"turn_started",
@@ -52,7 +52,7 @@ const OF_A_TURN: [&[u8]; 41] = [
     b"stream_error",
 ];
 
-/// The keys under which an event repeats an output.
+/// The keys of an event whose value is a copy of an output.
 const OUTPUTS: [&[u8]; 7] = [
     b"stdout",
     b"stderr",
@@ -63,7 +63,7 @@ const OUTPUTS: [&[u8]; 7] = [
     b"output",
 ];
 
-/// What an event says.
+/// The values of an event that are needed.
 #[derive(Default)]
 struct EventFields {
     call: Span,
@@ -107,7 +107,7 @@ pub(super) fn event(
 }
 
 impl EventFields {
-    /// A key of the event, or of the item within it; `id` names the call.
+    /// Reads a key of the event, or of the item within it; `id` is the key that holds the call's id.
     fn key(&mut self, key: &[u8], c: &mut Cursor<'_>, id: &[u8]) -> Parse<()> {
         match (key, c.kind()?) {
             (key, Kind::String) if key == id => self.call = c.string_span()?,

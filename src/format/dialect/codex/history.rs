@@ -1,13 +1,13 @@
-//! What of a rollout no model will ever see again.
+//! The lines of a rollout that no model will ever see again.
 //!
-//! Items before a compaction that began anew, items but the user's words before one that kept these, and turns that were
-//! taken back; with the events that tell of them. Headers, contexts, world states, what the agent tells a model anyway and
-//! lines that nobody knows describe the session and stay.
+//! These are items before a compaction that starts a new history; items, except the user's messages, before a compaction
+//! that keeps those messages; and turns that were taken back; each with its events. Headers, contexts, world states, messages
+//! that the agent sends to a model anyway and lines of unknown types describe the session and are kept.
 
 use super::link::{Compactions, History};
 use crate::transcript::{ChangeSet, LineKind, Transcript};
 
-/// The dead lines of a rollout; none where nobody would speak without them.
+/// The dead lines of a rollout; none where the rest would contain no message.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let History { now, taken_back } = History::of(transcript, Compactions::Apply);
     if now.live.is_empty() {
@@ -17,7 +17,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     for unit in &now.live {
         is_live[transcript.units()[*unit].line as usize] = true;
     }
-    // An empty history that was begun anew is what it says.
+    // A compaction with an empty history counts as content of the window.
     for line in [now.restart, now.rebuilt].into_iter().flatten() {
         is_live[line as usize] = true;
     }
@@ -27,7 +27,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         let mut back = taken_back.iter();
         is_old || back.any(|(first, last)| (first..=last).contains(&line))
     };
-    let hangs = |line: &u32| match transcript.lines()[*line as usize].kind {
+    let is_unseen = |line: &u32| match transcript.lines()[*line as usize].kind {
         LineKind::Message | LineKind::Mirror | LineKind::Control => !is_live[*line as usize],
         LineKind::Session | LineKind::Unknown | LineKind::Bad => false,
     };
@@ -35,7 +35,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     ChangeSet {
         drop: lines
             .filter(|line| transcript.is_there(*line))
-            .filter(|line| hangs(line) && is_dead(line))
+            .filter(|line| is_unseen(line) && is_dead(line))
             .collect(),
         ..ChangeSet::default()
     }

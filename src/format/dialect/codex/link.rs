@@ -1,8 +1,8 @@
 //! Which items of a rollout form the live window, and what messages they form.
 //!
-//! The file is gone through once, as the agent does when it resumes: a compaction takes the place of what was before it, and
-//! where the user went back by some turns, all is as it was before the first of them, compactions too. What the agent
-//! answered between two outputs is one message, thoughts and calls together.
+//! The file is scanned once, as the agent does when it resumes: a compaction replaces what was before it, and where the user
+//! went back by some turns, the state before the first of these turns is restored, compactions included. What the agent
+//! answered between two outputs is one message, reasoning and calls together.
 
 use super::SUMMARY_BEGINS;
 use crate::format::shapes::splice::is_listed;
@@ -21,7 +21,7 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     vec![conversation]
 }
 
-/// The whole conversation: across compactions, without what they wrote.
+/// The whole conversation: across compactions, without the items that they wrote.
 pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let History { mut now, .. } = History::of(transcript, Compactions::PassOver);
     now.live
@@ -29,27 +29,27 @@ pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
     vec![conversation(transcript, &now.live)]
 }
 
-/// What becomes of recorded compactions.
+/// What happens to recorded compactions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compactions {
-    /// They take the place of what was before them.
+    /// They replace what was before them.
     Apply,
-    /// They are as if they had never been.
+    /// They are ignored.
     PassOver,
 }
 
-/// What is seen at some place of the file.
+/// What a model sees at some point of the file.
 #[derive(Clone, Default)]
 pub(super) struct Seen {
     /// The units, in order.
     pub(super) live: Vec<usize>,
-    /// The last compaction that began anew.
+    /// The last compaction that started a new history.
     pub(super) restart: Option<u32>,
-    /// The last one that kept the user's words.
+    /// The last compaction that kept the user's messages.
     pub(super) rebuilt: Option<u32>,
 }
 
-/// How a rollout came to what is seen at its end.
+/// What a model sees at the end of a rollout, and how that came about.
 #[derive(Default)]
 pub(super) struct History {
     pub(super) now: Seen,
@@ -62,7 +62,7 @@ impl History {
         let links = transcript.links();
         let units = transcript.units();
         let kind_of = |line: u32| links.get(line as usize).map(|link| link.kind);
-        // What was seen before each turn is kept only where somebody went back.
+        // The state before each turn is saved only if the user went back somewhere.
         let may_go_back = links.iter().any(|link| link.kind == LinkKind::GoBack);
         let mut turns: Vec<(u32, Seen)> = Vec::new();
         let mut history = History::default();
@@ -92,7 +92,7 @@ impl History {
         history
     }
 
-    /// Takes back as many turns as a line says.
+    /// Takes back the number of turns that a line states.
     fn go_back(&mut self, transcript: &Transcript<'_>, line: u32, turns: &mut Vec<(u32, Seen)>) {
         let number = transcript.bytes(line, transcript.links()[line as usize].content);
         let number = std::str::from_utf8(number).ok();
@@ -101,7 +101,7 @@ impl History {
         let Some((mut first, mut before)) = turns.drain(at..).next() else {
             return;
         };
-        // What the agent put before the turn goes with it, but not what it put before the first one.
+        // What the agent inserted before the turn is removed with it, but not what it inserted before the first turn.
         if at > 0 {
             let units = transcript.units();
             let is_injected = |unit: &&usize| units[**unit].source == Source::Injected;
@@ -137,12 +137,12 @@ impl Seen {
     }
 }
 
-/// Whether a unit begins a turn: everything said in the user's name but what the agent has put there.
+/// Whether a unit begins a turn: every message with the user's role, except those that the agent inserted.
 fn is_turn(unit: &Unit) -> bool {
     unit.role == Role::User && unit.source != Source::Injected
 }
 
-/// The units of each message: answers of the agent are taken together.
+/// The units of each message: consecutive answers of the agent form one message.
 pub(super) fn messages(transcript: &Transcript<'_>, live: &[usize]) -> Vec<Vec<usize>> {
     let units = transcript.units();
     let is_answer = |unit: &usize| units[*unit].role == Role::Assistant;
@@ -181,8 +181,8 @@ fn conversation(transcript: &Transcript<'_>, live: &[usize]) -> Conversation {
     conversation
 }
 
-/// Whether a message is a summary. Those that stand behind the words of the user which a compaction keeps are known by how
-/// they begin.
+/// Whether a message is a summary. One that follows the user's messages that a compaction kept is recognised by its
+/// beginning.
 fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     let Some(link) = transcript.links().get(unit.line as usize) else {
         return false;
@@ -198,7 +198,7 @@ fn is_summary(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     link.is_summary || is_listed && unit.role == Role::User && begins()
 }
 
-/// The events that repeat what live calls and outputs hold.
+/// The events that repeat the content of live calls and outputs.
 fn mirrors(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32> {
     if transcript.mirrors().is_empty() {
         return Vec::new();
@@ -218,7 +218,7 @@ fn mirrors(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u32>
     lines
 }
 
-/// Whether the items of a rollout stand in no envelopes, as far as this one can tell.
+/// Whether the items of a rollout have no envelopes, judged by this one.
 pub(super) fn is_bare(transcript: &Transcript<'_>, unit: &Unit) -> bool {
     transcript.lines()[unit.line as usize].kind == LineKind::Message && !is_listed(transcript, unit)
 }

@@ -1,34 +1,34 @@
-//! Codex CLI rollouts: one item of the Responses API a line, in an envelope (`payload`) or, until August 2025, bare.
+//! Codex CLI rollouts: one item of the Responses API per line, in an envelope (`payload`) or, until August 2025, bare.
 //!
-//! Only `response_item` and `compacted` lines form what a model sees. A compaction with a `replacement_history` begins
-//! anew with it; one without keeps the user's words. Events repeat the items for a viewer, and say that the user went
-//! back. Developer messages are what the agent tells a model before anything is asked, and tells it again after every
-//! compaction: like the base instructions in the header they are no part of the conversation, and stay where they are.
+//! Only `response_item` and `compacted` lines form what a model sees. A compaction with a `replacement_history` starts a new
+//! history with it; one without keeps the user's messages. Events repeat the items for a viewer, and record that the user
+//! went back. Developer messages hold what the agent sends to a model before the first request, and sends again after every
+//! compaction: like the base instructions in the header they are not part of the conversation, and stay where they are.
 //!
-//! | file | what it says |
+//! | file | what it does |
 //! | --- | --- |
 //! | `agent` | where the agent keeps sessions, and how it continues them |
-//! | `sign` | by what a line is known |
-//! | `record` | what is on a line |
-//! | `output` | what a tool's output begins with |
-//! | `events` | what an event repeats |
+//! | `evidence` | by what a line is recognised |
+//! | `record` | how a line is read |
+//! | `output` | the header of a tool's output |
+//! | `events` | what an event contains |
 //! | `link` | which items form the live window |
 //! | `history` | which lines are dead |
 //! | `compaction` | how a summary is written |
-//! | `usage` | what a provider counted |
-//! | `rules` | what the API and the agent demand |
+//! | `usage` | the tokens that a provider counted |
+//! | `rules` | what the API and the agent require |
 //! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
 mod events;
+mod evidence;
 mod history;
 mod link;
 mod output;
 mod plain;
 mod record;
 mod rules;
-mod sign;
 mod usage;
 
 use super::{Dialect, ToolNames};
@@ -55,12 +55,12 @@ impl Dialect for Codex {
         "codex"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
-        sign::sign(line)
+    fn evidence<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
+        evidence::evidence(line)
     }
 
     fn understands(&self, part: Part<'_>) -> bool {
-        sign::understands(part)
+        evidence::understands(part)
     }
 
     fn writes_bare_items(&self) -> bool {
@@ -139,7 +139,7 @@ impl Dialect for Codex {
         usage::recorded(transcript, conversation, answer)
     }
 
-    /// Nothing but itself: neither a model nor a reason.
+    /// An answer holds neither a model nor a reason.
     fn answer<'t>(
         &self,
         _transcript: &'t Transcript<'_>,
@@ -189,7 +189,7 @@ impl Dialect for Codex {
     }
 }
 
-/// Codex says once a turn which model is at work: the last that was said before `line`.
+/// Codex records the model once per turn: the last one recorded before `line`.
 fn model_of_turn(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     let turn = |line: u32| {
         let bytes = transcript.line(line);
@@ -201,7 +201,7 @@ fn model_of_turn(transcript: &Transcript<'_>, line: u32) -> Option<String> {
     (0..line).rev().find_map(turn)
 }
 
-/// The `type` of the object at the cursor; looks without moving. It nearly always comes first.
+/// The `type` of the object at the cursor, which does not move. It is nearly always the first key.
 fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {
     let mut c = c.clone();
     let line = c.line();
@@ -215,7 +215,7 @@ fn type_of<'a>(c: &Cursor<'a>) -> Parse<&'a [u8]> {
     Ok(kind.string().unwrap_or_default())
 }
 
-/// Whether bytes hold nothing but white space.
+/// Whether bytes are only white space.
 fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(u8::is_ascii_whitespace)
 }

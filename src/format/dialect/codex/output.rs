@@ -1,25 +1,25 @@
-//! What an output begins with: when it was, how long it took, how it ended.
+//! The header of an output: when the command ran, how long it took, how it ended.
 //!
-//! Codex writes a few lines of its own before what a command printed, and `Output:` between the two. These stay when the
-//! output goes: they say that the command ran, and how that went. Older versions wrote a JSON object in a string, which
-//! has no such beginning.
+//! Codex writes a few lines of its own before what a command printed, and `Output:` between the two. These are kept when the
+//! output is removed: they show that the command ran, and how it ended. Older versions wrote a JSON object in a string, which
+//! has no such header.
 
 use crate::scan::Text;
 use crate::transcript::Outcome;
 
-/// How such lines begin.
+/// How the lines of a header begin.
 const BEGINNINGS: [&[u8]; 4] = [b"Chunk ID: ", b"Wall time: ", b"Exit code: ", b"Script "];
-/// What ends them, as a JSON string has it.
+/// The end of a header, as written in a JSON string.
 const END: &[u8] = b"\\nOutput:\\n";
-/// They take no more than this, in bytes.
+/// The longest header, in bytes.
 const LONGEST: usize = 600;
 
-/// What stands before an exit status.
+/// The text before an exit status.
 const STATUS: [&[u8]; 2] = [b"Process exited with code ", b"Exit code: "];
 /// The same in an older output; its quotes are escaped.
 const OLD_STATUS: &[u8] = b"\\\"exit_code\\\":";
 
-/// How many bytes of the string `raw` (as it stands between its quotes) come before the output itself.
+/// How many bytes of the string `raw` (as written between its quotes) precede the output itself.
 pub(super) fn header(raw: &[u8]) -> usize {
     if !BEGINNINGS.iter().any(|begin| raw.starts_with(begin)) {
         return 0;
@@ -28,7 +28,7 @@ pub(super) fn header(raw: &[u8]) -> usize {
     memchr::memmem::find(near, END).map_or(0, |at| at + END.len())
 }
 
-/// How the agent answers a call that it did not carry out.
+/// The agent's answers to calls that it did not carry out.
 const NOT_DONE: [&[u8]; 4] = [
     b"unsupported call: ",
     b"unsupported custom tool call: ",
@@ -36,7 +36,7 @@ const NOT_DONE: [&[u8]; 4] = [
     b"aborted by user",
 ];
 
-/// Whether an output says that its command failed.
+/// Whether an output shows that its command failed.
 pub(super) fn outcome(raw: &[u8], header: usize) -> Outcome {
     if NOT_DONE.iter().any(|begin| raw.starts_with(begin)) {
         return Outcome::Failed;
@@ -54,7 +54,7 @@ pub(super) fn outcome(raw: &[u8], header: usize) -> Outcome {
     let is_sign = |byte: &&u8| byte.is_ascii_digit() || **byte == b'-';
     let status = status.unwrap_or_default().trim_ascii_start();
     let mut digits = status.iter().take_while(is_sign);
-    // No status at all is a zero, too.
+    // A missing status counts as zero.
     if digits.any(|digit| !matches!(digit, b'0' | b'-')) {
         Outcome::Failed
     } else {

@@ -1,6 +1,6 @@
-//! Items of the Responses API as a plain line of Anthropic's: the message that says the same.
+//! Converts items of the Responses API to a plain line in Anthropic's format with the same content.
 //!
-//! Values are copied as they stand. Never decides what is a message.
+//! Values are copied as they are. Never decides what is a message.
 
 use crate::scan::Span;
 use crate::text::push_json_string;
@@ -14,7 +14,7 @@ pub(super) fn push(
     out: &mut Vec<u8>,
 ) {
     let blocks = conversation.blocks(message);
-    // Results stand in the user's messages here.
+    // In Anthropic's format, results are in the user's messages.
     let role = match message.role {
         Role::Assistant => Role::Assistant,
         Role::User | Role::Tool | Role::System => Role::User,

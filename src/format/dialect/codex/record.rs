@@ -1,4 +1,4 @@
-//! What is on one line of a rollout.
+//! Reads one line of a rollout.
 
 use super::events::event;
 use super::{SUMMARY_BEGINS, output, type_of};
@@ -10,7 +10,7 @@ use crate::transcript::{
     Block, BlockKind, Compaction, LineKind, Link, LinkKind, Outcome, Record, Role, Shape, Source,
 };
 
-/// How messages begin that the agent puts there under the user's name.
+/// How the messages begin that the agent writes with the user's role.
 const INJECTED: [&[u8]; 8] = [
     b"# AGENTS.md instructions",
     b"<environment_context>",
@@ -22,7 +22,7 @@ const INJECTED: [&[u8]; 8] = [
     b"<hook_prompt",
 ];
 
-/// The name of the tool whose call has a type of its own, which begins with it.
+/// The name of the tool whose call has its own type; the type begins with this name.
 const LOCAL_SHELL: &[u8] = b"local_shell";
 
 /// One line.
@@ -30,7 +30,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     let whole = c.clone();
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     let mut link = Link::default();
-    // An object with such a key is an envelope; the search spares bare items a second reading.
+    // Only an object with such a key can be an envelope; this search saves a second reading of bare items.
     let mut kind = None;
     if memchr::memmem::find(c.line(), b"\"payload\"").is_some() {
         kind = envelope(c, record, &mut link)?;
@@ -94,7 +94,7 @@ fn envelope(
     Ok(Some(found))
 }
 
-/// An item without an envelope, the header of the first generation, or a state between two items.
+/// An item without an envelope, a header of the first version, or a state between two items.
 fn bare(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     if type_of(c)?.is_empty() {
         c.skip()?;
@@ -103,7 +103,7 @@ fn bare(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     item(c, record)
 }
 
-/// What the agent writes when it compacts; without a time or a message it passes the line over.
+/// The line of a compaction. The agent ignores it where it has no time or no message.
 fn compacted(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
@@ -152,23 +152,23 @@ fn compacted(
         Ok(())
     })?;
     c.oddities.insert(history.oddities);
-    // An only message that takes the place of all others tells what they were.
+    // A single message that replaces all others is their summary.
     link.is_summary = items == opaque + 1 && last == Found::User;
     Ok(LineKind::Message)
 }
 
-/// What an item is to the conversation.
+/// The role of an item in the conversation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// A message of the user, or in its name.
+    /// A message of the user, or with the user's role.
     User,
-    /// An earlier compaction that only the provider can read.
+    /// An earlier compaction, encrypted so that only the provider can read it.
     Opaque,
-    /// Another part of it.
+    /// Another part of the conversation.
     Part,
-    /// What the agent tells a model again and again.
+    /// Context that the agent sends to a model again and again.
     Context,
-    /// No part of it that is known.
+    /// Not a known part of the conversation.
     Nothing,
 }
 
@@ -180,7 +180,7 @@ fn item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
     })
 }
 
-/// The keys of an item that matter; its texts are in the record.
+/// The values of the keys of an item that are needed; its texts are in the record.
 #[derive(Default)]
 struct Fields<'a> {
     object: Span,
@@ -203,7 +203,7 @@ struct Output {
     outcome: Outcome,
 }
 
-/// One item of the Responses API; a part of the conversation becomes a unit.
+/// Reads one item of the Responses API; if it is a part of the conversation, it becomes a unit.
 fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
     let line = c.line();
     let kind = type_of(c)?;
@@ -284,7 +284,7 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
         }
         BlockKind::Result => {
             let Some(output) = read.output.filter(|o| o.content.shape != Shape::Other) else {
-                // The agent passes it over.
+                // The agent ignores it.
                 record.forget(blocks, texts);
                 return Ok(Found::Nothing);
             };
@@ -316,10 +316,10 @@ fn read_item(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Found> {
     })
 }
 
-/// Who says a message that begins with `words`, and what it is.
+/// The role, the source and the kind of a message that begins with `words`.
 fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Source, Found) {
     match (kind, role) {
-        // Another agent speaks.
+        // A message from another agent.
         (b"agent_message", _) => (Some(Role::User), Source::Injected, Found::Part),
         (_, b"user") => {
             let bare = words.trim_ascii_start();
@@ -339,7 +339,7 @@ fn spoken(kind: &[u8], role: &[u8], words: &[u8]) -> (Option<Role>, Source, Foun
     }
 }
 
-/// The content of a message: a block for each part. An only text is as good as a bare one.
+/// The content of a message: one block per part. A list with a single text is equivalent to a plain string.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     let (blocks, texts) = (record.block_mark(), record.text_mark());
     if c.kind()? != Kind::Array {
@@ -368,7 +368,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     Ok(content)
 }
 
-/// What a tool has given back: a string, or a list of parts.
+/// The output of a tool: a string, or a list of parts.
 fn result(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Output> {
     let line = c.line();
     let mut output = Output {
@@ -403,7 +403,7 @@ fn result(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Output> {
     Ok(output)
 }
 
-/// The texts of a list of thoughts.
+/// The texts of a list of reasoning parts.
 fn thoughts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     if c.kind()? != Kind::Array {
         return c.skip().map(drop);

@@ -1,8 +1,8 @@
-//! What the Responses API demands of a list of items, and Codex of a rollout that it is to resume.
+//! What the Responses API requires of a list of items, and Codex of a rollout that it is to resume.
 //!
-//! A call's output may stand anywhere behind it. A rollout that was copied while its agent worked ends with calls that
-//! nobody has answered yet: nothing is wrong with these. The agent passes over a compaction that it cannot read, without a
-//! word, and goes on with what was before it. Never looks at events.
+//! A call's output may be anywhere after it. A rollout that was copied while its agent worked ends with calls that have no
+//! output yet: these are not errors. The agent silently ignores a compaction that it cannot read, and continues with what was
+//! before it. Never looks at events.
 
 use std::borrow::Cow;
 
@@ -76,12 +76,12 @@ pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     thoughts(f, conversation, last);
 }
 
-/// Whether a call's arguments have to be a string.
+/// Whether a call's arguments must be a string.
 fn is_function(f: &Findings<'_, '_>, call: &Block) -> bool {
     f.transcript.bytes(call.line, call.tool) != b"local_shell"
 }
 
-/// Thoughts stay with what came of them; those at the end have led to nothing yet.
+/// Reasoning must be followed by the item that it led to; at the end of the conversation it need not be.
 fn thoughts(f: &mut Findings<'_, '_>, conversation: &Conversation, last: Option<usize>) {
     let transcript = f.transcript;
     for (number, message) in conversation.messages.iter().enumerate() {
@@ -103,7 +103,7 @@ fn thoughts(f: &mut Findings<'_, '_>, conversation: &Conversation, last: Option<
     }
 }
 
-/// Checks what the agent needs to find its way: a header, and compactions that it can read.
+/// Checks what the agent needs to load the rollout: a header, and compactions that it can read.
 pub(super) fn rollout(f: &mut Findings<'_, '_>) {
     let transcript = f.transcript;
     let links = transcript.links();

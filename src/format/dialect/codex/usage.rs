@@ -1,13 +1,13 @@
-//! What a provider counted, and what it would count now.
+//! The tokens that a provider counted, and what it would count now.
 //!
-//! Codex compacts before the next turn when the last count in the file says that the window is full, whatever stands behind
-//! it. Its sums over the whole session are never looked at.
+//! Codex compacts before the next turn when the last count in the file shows that the window is full, whatever follows it.
+//! The sums over the whole session are never looked at.
 
 use crate::format::usage::Share;
 use crate::scan::{Span, Value};
 use crate::transcript::{Conversation, LinkKind, Message, Replace, Role, Transcript};
 
-/// The last count, where only this share of the window is left.
+/// The corrected figures of the last count, given the share of the window that is left.
 pub(super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replace> {
     let links = (0u32..).zip(transcript.links());
     let counts = links.filter(|(_, link)| link.kind == LinkKind::Count);
@@ -25,7 +25,7 @@ pub(super) fn corrected(transcript: &Transcript<'_>, share: Share) -> Vec<Replac
     figures.filter_map(lowered).collect()
 }
 
-/// The tokens of the request that `message` answers: the first count behind it, before the next answer.
+/// The tokens of the request that `message` answers: the first count after it, before the next answer.
 pub(super) fn recorded(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -33,8 +33,8 @@ pub(super) fn recorded(
 ) -> Option<u64> {
     let last = *conversation.lines(message).last()?;
     let units = transcript.units();
-    let behind = &units[units.partition_point(|unit| unit.line <= last)..];
-    let next = behind.iter().find(|unit| unit.role != Role::Tool);
+    let later = &units[units.partition_point(|unit| unit.line <= last)..];
+    let next = later.iter().find(|unit| unit.role != Role::Tool);
     let end = next.map_or(transcript.lines().len() as u32, |unit| unit.line);
     let links = transcript.links();
     let is_count = |line: &u32| {
@@ -46,8 +46,8 @@ pub(super) fn recorded(
     input.map(|(_, tokens)| tokens)
 }
 
-/// The figures of the last request in the `info` of a count. What was read from a cache is a part of the input, and that of
-/// the total.
+/// The figures of the last request in the `info` of a count. Tokens read from a cache are a part of the input, which is a
+/// part of the total.
 fn counted(line: &[u8], info: Span) -> [Option<(Span, u64)>; 3] {
     let usage = Value::part(line, info).field("last_token_usage");
     let figures = usage.fields(["cached_input_tokens", "input_tokens", "total_tokens"]);

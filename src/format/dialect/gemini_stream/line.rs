@@ -1,10 +1,10 @@
-//! What is on a line: a text or a piece of one, a call, a result, or a note about the run.
+//! Reads one line: a text or a fragment of one, a call, a result, or a note about the run.
 
 use crate::format::shapes::blocks::quoted;
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, LineKind, Outcome, Record, Role, Shape, Source};
 
-/// What the keys of a line hold.
+/// The values of the keys of a line.
 #[derive(Default)]
 struct Fields<'a> {
     object: Span,
@@ -16,7 +16,7 @@ struct Fields<'a> {
     parameters: Span,
     status: &'a [u8],
     output: Option<Text>,
-    /// The words of an `error`.
+    /// The message of an `error`.
     error: Option<Text>,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             if read.status == b"error" {
                 block.outcome = Outcome::Failed;
             }
-            // What went wrong is told in `error`, and the output may be there besides.
+            // A failure is described in `error`; there may also be an output.
             (Role::Tool, read.output.or(read.error))
         }
         (b"init" | b"error" | b"result", _) => return Ok(LineKind::Session),

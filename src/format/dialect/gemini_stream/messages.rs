@@ -1,10 +1,10 @@
-//! The messages of a log: an answer is all that the model has said and called in a row, and the results behind it are one
+//! The messages of a log: consecutive texts and calls of the model form one answer, and the results after it form one
 //! message.
 
 use crate::scan::Span;
 use crate::transcript::{Conversation, ConversationId, Role, Transcript};
 
-/// All of them: a log has nothing that a model would not have seen.
+/// The conversation of all messages: a log contains nothing that the model did not see.
 pub(super) fn conversation(transcript: &Transcript<'_>) -> Conversation {
     let mut conversation = Conversation::new(ConversationId::Main);
     let mut last = None;

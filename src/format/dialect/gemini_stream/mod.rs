@@ -1,8 +1,8 @@
-//! The event log of Gemini CLI (`--output-format stream-json`): what a run has said, line by line as it came.
+//! The event log of Gemini CLI (`--output-format stream-json`): the events of a run, one per line, in order.
 //!
 //! An answer is spread over lines: pieces of text (`message` with `delta`), then calls (`tool_use`). Results
-//! (`tool_result`) follow as lines of their own. `init`, `error` and `result` describe the run. No agent goes on from such a
-//! log, so it is only read.
+//! (`tool_result`) follow as lines of their own. `init`, `error` and `result` describe the run. No agent continues from such
+//! a log, so it is only read.
 
 mod line;
 mod messages;
@@ -23,7 +23,7 @@ impl Dialect for GeminiStream {
         "gemini-stream"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
+    fn evidence<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
         let own = Family::Of(Format::GeminiStream);
         match line.kind {
             b"init" if line.has(STREAM_SESSION) && !line.own.is_message() => {
@@ -73,7 +73,7 @@ impl Dialect for GeminiStream {
         Summaries::Message(Opening::Any)
     }
 
-    /// What was counted is told at the end, for the whole run.
+    /// Token counts are recorded only at the end, for the whole run.
     fn recorded(
         &self,
         _transcript: &Transcript<'_>,
@@ -83,7 +83,7 @@ impl Dialect for GeminiStream {
         None
     }
 
-    /// That of the run.
+    /// The model of the run.
     fn model_before(
         &self,
         transcript: &Transcript<'_>,

@@ -1,5 +1,5 @@
-//! What a log has to be like to be whole: each result has its call before it, no id is used twice. Calls at the end have no
-//! results where the run was stopped.
+//! The rules for a complete log: each result has its call before it, and no id is used twice. Calls at the end may have no
+//! results, since the run may have been stopped.
 
 use std::borrow::Cow;
 

@@ -1,12 +1,12 @@
-//! OpenAI chat completions: one message a line, or one conversation `{"messages": […]}` a line.
+//! OpenAI chat completions: one message or one conversation `{"messages": […]}` per line.
 
 use crate::format::shapes::blocks;
 use crate::scan::{Cursor, Kind, Parse, Span};
 use crate::transcript::{Block, BlockKind, LineKind, Record, Role, Shape};
 
-/// One line: a message, a conversation, or something else.
+/// Reads one line: a message, a conversation, or something else.
 pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {
-    // A line that holds `messages` holds no message itself, whatever other keys it has.
+    // A line with `messages` is not itself a message, whatever other keys it has.
     let is_conversation = peek_messages(c)?;
     if !is_conversation {
         return message(c, record).map(|kind| kind.unwrap_or(LineKind::Unknown));
@@ -29,9 +29,9 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     Ok(LineKind::Message)
 }
 
-/// Whether the object at the cursor has a list `messages`; looks without moving.
+/// Whether the object at the cursor, which does not move, has a list `messages`.
 fn peek_messages(c: &Cursor<'_>) -> Parse<bool> {
-    // The key nearly always comes first; a line without it is rejected by a search before it is read twice.
+    // The key is nearly always the first; a search rejects lines without it before they are read twice.
     if memchr::memmem::find(c.line(), b"\"messages\"").is_none() {
         return Ok(false);
     }
@@ -39,7 +39,7 @@ fn peek_messages(c: &Cursor<'_>) -> Parse<bool> {
     Ok(messages.kind() == Some(Kind::Array))
 }
 
-/// What the keys of a message hold, but for the blocks that they add.
+/// The values of the keys of a message, except the blocks that they add.
 #[derive(Default)]
 struct Fields<'a> {
     object: Span,
@@ -58,7 +58,7 @@ const ADDING: [&[u8]; 5] = [
     b"function_call",
 ];
 
-/// One message object; `None` where it has no role that is known.
+/// One message object; `None` where it has no known role.
 fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<LineKind>> {
     let line = c.line();
     let (start, texts) = (record.block_mark(), record.text_mark());
@@ -69,7 +69,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
         Wanted::Yes
     })?;
     if times.iter().any(|times| *times > 1) {
-        // A key twice: the last one counts, and what the others have added goes.
+        // Of a key that occurs twice the last one counts, and the blocks that the others added are removed.
         record.forget(start, texts);
         *c = before;
         read = fields(c, record, |key| {
@@ -100,7 +100,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Option<Line
     };
     let span = content.map(|c| c.span).unwrap_or_default();
     if is_result {
-        // What was read as words of a message is a result: one block that holds them all.
+        // The content was read as texts of a message, but it is a result: one block that holds them all.
         record.forget_blocks(start);
         let mut block = Block::new(BlockKind::Result);
         (block.call_id, block.tool) = (answers, name);
@@ -148,7 +148,7 @@ fn fields<'a>(
     Ok(read)
 }
 
-/// A message's content; every part of it becomes a block, until the role says that it is a result.
+/// A message's content; every part of it becomes a block, unless the role shows later that it is a result.
 fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Content> {
     if c.kind()? != Kind::Array {
         return blocks::unlisted(c, record);
@@ -195,7 +195,7 @@ fn call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     Ok(())
 }
 
-/// The older form: one call a message, without an id.
+/// The older form: one call per message, without an id.
 fn function_call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let texts = record.text_mark();
     let mut block = Block::new(BlockKind::Call);

@@ -1,4 +1,4 @@
-//! OpenAI chat completions: one message a line, or one conversation a line.
+//! OpenAI chat completions: one message or one conversation per line.
 
 mod line;
 
@@ -58,7 +58,7 @@ impl Dialect for OpenAi {
         findings.conversations(openai::check);
     }
 
-    /// The API has no tools of its own; these are those of agents that write such files.
+    /// The API has no tools of its own; these are tools of agents that write such files.
     fn tools(&self) -> ToolNames {
         ToolNames {
             shell: &["run_terminal_cmd"],

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::format::agent::{Agent, Named, Naming, Surroundings, text_of, uuid_at_end};
 use crate::scan::{Span, Value};
 
-/// Moves everything that is in `~/.pi/agent`.
+/// The variable that replaces `~/.pi/agent`.
 const FOLDER: &str = "PI_CODING_AGENT_DIR";
-/// Where sessions are instead; no folder for each project then.
+/// The variable that replaces the folder of the sessions; there are no folders per project then.
 const SESSIONS: &str = "PI_CODING_AGENT_SESSION_DIR";
 
 /// The agent.
@@ -64,7 +64,7 @@ impl Agent for PiAgent {
     }
 }
 
-/// What a header says.
+/// The value of a header line.
 fn header(line: &[u8]) -> Option<Value<'_>> {
     memchr::memmem::find(line, b"\"session\"")?;
     let header = Value::of(line);

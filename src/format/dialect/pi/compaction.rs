@@ -1,13 +1,13 @@
-//! A summary as pi writes it: a `compaction` entry, which names the first entry that is still sent.
+//! Writes a summary as pi does: a `compaction` entry, which names the first entry that is still sent.
 //!
-//! An agent that has the session open goes on behind the last entry that it knows, and sees only what that one hangs on. So
-//! the compaction stands on the way to that entry: before what stays, whose first entry hangs on it; where nothing stays,
-//! and where an earlier compaction stands behind the first entry that stays, it takes the place and the id of the entry
-//! that it replaces. In the first version, which has no ids, it comes last and counts entries: the agent gives such a file
-//! ids, and writes it anew, before it goes on.
+//! An agent that has the session open appends to the last entry that it knows, and sees only the ancestors of that entry. So
+//! the compaction must be among these ancestors: it is inserted as the parent of the first kept entry. Where no entry is
+//! kept, or an earlier compaction follows the first kept entry, it takes the place and the id of the entry that it replaces.
+//! In the first version, which has no ids, it comes last and counts entries: the agent assigns ids to the entries of such a
+//! file, and rewrites it, before it continues.
 //!
-//! What it replaces is dead then, and that leaves is for `history` to say. Its time is that of the last entry that stays:
-//! the agent takes what a provider counted in an answer for old where the answer is no younger than the compaction.
+//! What it replaces is dead then; `history` decides what is removed. Its time is that of the last kept entry: the agent
+//! considers a provider's count in an answer out of date where the answer is not newer than the compaction.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use crate::scan::{Span, Value};
 use crate::text::push_json_string;
 use crate::transcript::{ChangeSet, Conversation, Replace, Transcript};
 
-/// Puts a summary into a session; without one, what it would replace leaves at once, for nothing could tell an agent to
-/// pass it over.
+/// Inserts a summary into a session. Without one, the old messages are removed at once, since no entry could tell the agent
+/// to ignore them.
 pub(super) fn splice(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -36,18 +36,18 @@ pub(super) fn splice(
             let line = conversation.first_line(first);
             window.iter().position(|other| *other == line)?
         }
-        // What says nothing behind the last message stays.
+        // Entries without a message after the last message are kept.
         None => {
             let last = conversation.first_line(conversation.messages.last()?);
             window.iter().position(|other| *other == last)? + 1
         }
     };
-    let (gone, stays) = window.split_at(at);
-    gone.first()?;
+    let (old, kept_lines) = window.split_at(at);
+    old.first()?;
     let Some(summary) = summary else {
-        let stays: IdSet<u32> = stays.iter().copied().collect();
-        let goes = |line: &u32| tree.link(*line).role.is_some() && !stays.contains(line);
-        let dropped: BTreeSet<u32> = path.iter().copied().filter(goes).collect();
+        let kept_lines: IdSet<u32> = kept_lines.iter().copied().collect();
+        let is_removed = |line: &u32| tree.link(*line).role.is_some() && !kept_lines.contains(line);
+        let dropped: BTreeSet<u32> = path.iter().copied().filter(is_removed).collect();
         return Some(Splice {
             changes: history::without(&tree, &path, dropped),
             begins: None,
@@ -60,7 +60,7 @@ pub(super) fn splice(
     let mut splice = Splice::default();
     let (place, chained, kept) = match tree.chaining {
         Chaining::ByPlace => {
-            let kept = stays.first().copied();
+            let kept = kept_lines.first().copied();
             let before = tree.entries().take_while(|line| Some(*line) != kept);
             let kept = format!("\"firstKeptEntryIndex\":{}", before.count());
             (
@@ -70,9 +70,9 @@ pub(super) fn splice(
             )
         }
         Chaining::ById => {
-            let kept = stays.first().copied();
+            let kept = kept_lines.first().copied();
             let place = InsertionPoint::of(&tree, &path, kept, summary.text)?;
-            // Where nothing stays it names itself: nothing before it, but all that comes behind it.
+            // Where no entry is kept it names itself: then nothing before it is sent, but everything after it.
             let first = kept.map_or(place.id.as_slice(), |kept| tree.id_of(kept));
             let first = [b"\"firstKeptEntryId\":\"", first, b"\""].concat();
             let chained = [
@@ -104,29 +104,29 @@ pub(super) fn splice(
     Some(splice)
 }
 
-/// Where a compaction stands.
+/// Where a compaction is inserted.
 struct InsertionPoint {
-    /// The line that it comes before.
+    /// The line before which it is inserted.
     line: u32,
-    /// Its id, as it stands between quotes.
+    /// Its id, as written between quotes.
     id: Vec<u8>,
-    /// What it hangs on, as a JSON value.
+    /// Its parent, as a JSON value.
     parent: Vec<u8>,
-    /// The link of what hangs on it from now on, where that named another entry.
+    /// The new link of the entry whose parent it becomes, where that named another entry.
     relink: Option<Replace>,
 }
 
 impl InsertionPoint {
-    /// The place on the way to the leaf, where `kept` is the first entry that stays.
+    /// The place on the path to the leaf; `kept` is the first kept entry.
     fn of(tree: &Tree<'_, '_>, path: &[u32], kept: Option<u32>, text: &str) -> Option<Self> {
         let leaf = path.last().copied()?;
         let Some(kept) = kept else {
             return Some(InsertionPoint::instead_of(tree, leaf));
         };
         let earlier = tree.compaction(path).map(|at| path[at]);
-        let behind = path.iter().rev().take_while(|line| **line != kept);
+        let from_the_end = path.iter().rev().take_while(|line| **line != kept);
         if let Some(earlier) = earlier
-            && behind.copied().any(|line| line == earlier)
+            && from_the_end.copied().any(|line| line == earlier)
         {
             return Some(InsertionPoint::instead_of(tree, earlier));
         }
@@ -148,7 +148,7 @@ impl InsertionPoint {
         })
     }
 
-    /// The place of an entry, with all that hangs on it: of two with one id, the later one counts.
+    /// The place of an existing entry, with its descendants: of two entries with the same id, the later one counts.
     fn instead_of(tree: &Tree<'_, '_>, line: u32) -> Self {
         let parent = tree.transcript.bytes(line, tree.link(line).parent);
         InsertionPoint {
@@ -163,7 +163,7 @@ impl InsertionPoint {
     }
 }
 
-/// Takes blocks out of a session, and the entries that say nothing without them.
+/// Removes blocks from a session, and the entries that have no other content.
 pub(super) fn without(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -176,13 +176,13 @@ pub(super) fn without(
     changes
 }
 
-/// When an entry was written, as it stands with its quotes.
+/// When an entry was written, with the quotes.
 fn timestamp<'t>(transcript: &'t Transcript<'_>, line: u32) -> Option<&'t [u8]> {
     let time = Value::of(transcript.line(line)).field("timestamp");
     time.string().map(|_| time.raw())
 }
 
-/// An id of the agent's form that no entry has, and that follows from what it stands for.
+/// An unused id in the agent's form, derived from the content of its entry.
 fn id(tree: &Tree<'_, '_>, parent: &[u8], text: &str) -> String {
     let ids = (0u32..).map(|number| {
         let mut hash = blake3::Hasher::new();

@@ -1,7 +1,7 @@
-//! What of a session no model will ever see again, and how the rest hangs together without it.
+//! The entries of a session that no model will ever see again, and how the other entries are linked without them.
 //!
-//! Dead is what speaks outside of the live window, with what hangs on that alone. Entries on the way to the leaf that say
-//! nothing (a change of the model, a label, what an extension keeps) set up the session and stay.
+//! Dead are the messages outside of the live window, and the entries without a message that are attached to them. Such entries
+//! on the path to the leaf (a change of the model, a label, data of an extension) set up the session and are kept.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::transcript::{ChangeSet, Replace, Transcript};
 
 /// The dead lines of a session.
 ///
-/// None where nobody speaks, and none where the live chain breaks off at an entry that is not there (or could not be read)
-/// and somebody spoke before: no model sees that any more, but a repaired line would bring it back.
+/// None where there is no message, and none where the live chain breaks off at an entry that is missing (or could not be
+/// read) and there are messages before it: no model sees these any more, but repairing a line would bring them back.
 pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     let main = transcript.conversations.first();
     if !main.is_some_and(|main| main.messages.iter().any(|m| !main.blocks(m).is_empty())) {
@@ -36,7 +36,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
         let leaves = if speaks(line) {
             true
         } else {
-            // A note beside the way leaves with what it hangs on.
+            // An entry without a message that is not on the path is removed with the message that it is attached to.
             !on_path.contains(&line) && {
                 let above = above(&tree, line, |above| {
                     speaks(above) || on_path.contains(&above)
@@ -51,7 +51,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     without(&tree, &path, lines)
 }
 
-/// Whether what a model sees ends at a parent that is not there, with words before it.
+/// Whether what a model sees ends at a missing parent, with messages before it.
 fn breaks_off(tree: &Tree<'_, '_>, path: &[u32]) -> bool {
     let Some(first) = path.first().copied() else {
         return false;
@@ -67,9 +67,9 @@ fn breaks_off(tree: &Tree<'_, '_>, path: &[u32]) -> bool {
     is_broken && !is_ended && (0..first).any(|line| tree.link(line).role.is_some())
 }
 
-/// The nearest line above another one that `is_it`.
+/// The nearest ancestor of a line that satisfies `is_it`.
 fn above(tree: &Tree<'_, '_>, line: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-    // No way is longer than the file; one that is has a loop.
+    // No path is longer than the file; a longer one has a loop.
     let parents = std::iter::successors(Some(line), |line| {
         Some(tree.parent(*line)).filter(|parent| *parent != NONE)
     });
@@ -77,22 +77,22 @@ fn above(tree: &Tree<'_, '_>, line: u32, is_it: impl Fn(u32) -> bool) -> Option<
     parents.find(|line| is_it(*line))
 }
 
-/// Drops lines, with new parents and new first kept entries for what stays.
-pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -> ChangeSet {
-    if leave.is_empty() {
+/// Drops lines, with new parents and new first kept entries for the entries that are kept.
+pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], removed: BTreeSet<u32>) -> ChangeSet {
+    if removed.is_empty() {
         return ChangeSet::default();
     }
     let mut replace = Vec::new();
     let transcript = tree.transcript;
-    let stays = |line: &u32| !leave.contains(line);
+    let is_kept = |line: &u32| !removed.contains(line);
     let to = |line: Option<u32>| line.map(|line| tree.id_of(line));
     for (line, link) in (0u32..).zip(transcript.links()) {
-        if leave.contains(&line) || !link.is_node() {
+        if removed.contains(&line) || !link.is_node() {
             continue;
         }
         let parent = tree.parent(line);
-        if tree.chaining == Chaining::ById && parent != NONE && leave.contains(&parent) {
-            let above = above(tree, line, |above| stays(&above));
+        if tree.chaining == Chaining::ById && parent != NONE && removed.contains(&parent) {
+            let above = above(tree, line, |above| is_kept(&above));
             replace.push(Replace::id(line, link.parent, to(above)));
         }
         if !link.is_boundary() {
@@ -107,22 +107,22 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -
                 let before = tree
                     .entries()
                     .take(usize::try_from(number).unwrap_or(usize::MAX));
-                let left = before.filter(|line| leave.contains(line)).count() as u64;
-                if left > 0 {
-                    replace.push(Replace::number(line, span, number - left));
+                let removed_before = before.filter(|line| removed.contains(line)).count() as u64;
+                if removed_before > 0 {
+                    replace.push(Replace::number(line, span, number - removed_before));
                 }
             }
             Chaining::ById => {
                 let Some(span) = kept.id else { continue };
                 let named = tree.named(transcript.bytes(line, span));
-                let Some(named) = named.filter(|named| leave.contains(named)) else {
+                let Some(named) = named.filter(|named| removed.contains(named)) else {
                     continue;
                 };
-                // The next one that stays, or none but those behind the compaction.
+                // The next entry that is kept; if there is none, only those after the compaction.
                 let place = |wanted: u32| path.iter().position(|line| *line == wanted);
                 let next = match (place(named), place(line)) {
                     (Some(from), Some(to)) if from < to => {
-                        path[from..to].iter().copied().find(stays)
+                        path[from..to].iter().copied().find(is_kept)
                     }
                     _ => None,
                 };
@@ -132,7 +132,7 @@ pub(super) fn without(tree: &Tree<'_, '_>, path: &[u32], leave: BTreeSet<u32>) -
     }
     ChangeSet {
         replace,
-        drop: leave,
+        drop: removed,
         ..ChangeSet::default()
     }
 }

@@ -1,27 +1,27 @@
 //! pi session files (and OpenClaw's, which have the same shape): a header, then entries that form a tree.
 //!
-//! One message is one entry. In the first version entries follow one another and have no ids; later ones name their
-//! parents. A `compaction` entry holds a summary and names the first entry that is still sent.
+//! One message is one entry. In the first version of the format entries have no ids, and each follows the one before it; in
+//! later versions they name their parents. A `compaction` entry holds a summary and names the first entry that is still sent.
 //!
-//! | file | what it says |
+//! | file | what it does |
 //! | --- | --- |
 //! | `agent` | where the agent keeps sessions, and how it continues them |
-//! | `sign` | by what an entry is known |
-//! | `record` | what is on a line |
-//! | `tree` | how entries hang together, and which of them a model sees |
+//! | `evidence` | by what an entry is recognised |
+//! | `record` | how a line is read |
+//! | `tree` | how entries are linked, and which of them a model sees |
 //! | `history` | which entries are dead |
 //! | `compaction` | how a summary is written |
-//! | `usage` | what a provider counted |
-//! | `rules` | what the agent demands of a session |
+//! | `usage` | the tokens that a provider counted |
+//! | `rules` | what the agent requires of a session |
 //! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
+mod evidence;
 mod history;
 mod plain;
 mod record;
 mod rules;
-mod sign;
 mod tree;
 mod usage;
 
@@ -48,12 +48,12 @@ impl Dialect for Pi {
         "pi"
     }
 
-    fn sign<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
-        sign::sign(line)
+    fn evidence<'a>(&self, line: &Line<'a>) -> Option<Evidence<'a>> {
+        evidence::evidence(line)
     }
 
     fn understands(&self, part: Part<'_>) -> bool {
-        sign::understands(part)
+        evidence::understands(part)
     }
 
     fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {

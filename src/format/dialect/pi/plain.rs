@@ -1,7 +1,8 @@
-//! A message of a pi session as a plain line of Anthropic's: the same texts, calls and results under other names.
+//! Converts a message of a pi session to a plain line in Anthropic's format: the same texts, calls and results under other
+//! names.
 //!
-//! Values are copied as they stand; what only pi sends (a command of the user's, the summary of a branch) is the text that
-//! it says. Never decides what is a message.
+//! Values are copied as they are; what only pi sends (a command run by the user, the summary of a branch) becomes a text.
+//! Never decides what is a message.
 
 use crate::text::push_json_string;
 use crate::transcript::{
@@ -16,7 +17,7 @@ pub(super) fn push(
     out: &mut Vec<u8>,
 ) {
     let role = match message.role {
-        // Results are the user's there.
+        // In Anthropic's format, results are in the user's messages.
         Role::Tool => Role::User,
         role @ (Role::System | Role::User | Role::Assistant) => role,
     };
@@ -68,7 +69,7 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
             member(out, r#","input":"#, input);
             out.push(b'}');
         }
-        // Nobody called it.
+        // A result without a call.
         BlockKind::Result if block.call_id.is_empty() => {
             out.extend_from_slice(br#"{"type":"text","text":"#);
             push_json_string(out, &transcript.block_text(block));

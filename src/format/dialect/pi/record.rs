@@ -1,4 +1,4 @@
-//! What is on one line of a session file.
+//! Reads one line of a session file.
 
 use crate::format::shapes::blocks::{self, Content, quoted};
 use crate::scan::{Cursor, Kind, Parse, Span, Text};
@@ -7,7 +7,7 @@ use crate::transcript::{
     Role, Shape, TextMark,
 };
 
-/// What was read before the line's `type` was known.
+/// The values read before the line's `type` was known.
 #[derive(Default)]
 struct Parts {
     kind: Span,
@@ -17,7 +17,7 @@ struct Parts {
     link: Link,
 }
 
-/// What the keys of a message hold, but for the blocks of its content.
+/// The values of the keys of a message, except the blocks of its content.
 #[derive(Default)]
 struct Message {
     role: Span,
@@ -110,14 +110,14 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
     Ok(line_kind)
 }
 
-/// One text as all that a line says.
+/// A text that is the only content of a line.
 fn words(record: &mut Record<'_, '_>, link: &mut Link, text: Option<Text>) {
     let Some(text) = text else { return };
     link.content = quoted(text);
     blocks::said(record, BlockKind::Text, text);
 }
 
-/// What a `message` entry is, by its role. Its content's blocks have been added since the marks.
+/// The kind of a `message` entry, by its role. The blocks of its content have been added since the marks.
 fn said(
     message: Message,
     line: &[u8],
@@ -142,7 +142,7 @@ fn said(
         b"assistant" => {
             link.role = Some(Role::Assistant);
             if matches!(message.stop.of(line), b"error" | b"aborted") {
-                // Nobody sends it again, nor what it called.
+                // Neither the answer nor its calls are sent again.
                 link.answer = Answer::Uncounted;
                 record.forget(start, texts);
                 return LineKind::Control;
@@ -174,11 +174,11 @@ fn said(
             }
             words(record, link, message.command);
             if let Some(output) = message.output {
-                // The output of a command is a result, whoever ran it.
+                // The output of a command is a result, even if the user ran it.
                 let texts = record.text_mark();
                 record.text(output);
                 let mut block = Block::bare(BlockKind::Result, quoted(output));
-                // The tool is what the role begins with.
+                // The tool's name is the beginning of the role.
                 block.tool = Span {
                     len: 4,
                     ..message.role
@@ -195,7 +195,7 @@ fn said(
             words(record, link, message.summary);
             LineKind::Message
         }
-        // What the agent tells the model about itself: it sets up the session, and the agent tells it again.
+        // The agent's own instructions: they set up the session, and the agent sends them again by itself.
         b"system" => {
             record.forget(start, texts);
             LineKind::Control
@@ -247,7 +247,7 @@ fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
     Ok(content)
 }
 
-/// One block of a list. Its `type` may be its last key, so everything is read first and named afterwards.
+/// One block of a list. Its `type` may be its last key, so all keys are read before the kind of the block is decided.
 fn block(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<BlockKind> {
     let texts = record.text_mark();
     if c.kind()? != Kind::Object {

@@ -1,8 +1,7 @@
-//! What pi demands of a session file that it is to resume, and the providers of the messages that it makes of it.
+//! What pi requires of a session file that it is to resume, and what providers require of the resulting messages.
 //!
-//! The agent leaves out answers that broke off and answers calls that nobody did; a result without its call it sends as it
-//! stands, and a parent or a first kept entry that is not there it passes over without a word. Never looks at entries that
-//! no model sees.
+//! The agent omits aborted answers and adds results for calls that have none; it sends a result without its call as it is,
+//! and silently ignores a parent or a first kept entry that is missing. Never looks at entries that no model sees.
 
 use std::borrow::Cow;
 
@@ -56,7 +55,7 @@ pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     }
 }
 
-/// The blocks of a message that are of a kind.
+/// The blocks of a message that are of this kind.
 fn of_kind<'t>(
     f: &Findings<'t, '_>,
     conversation: &Conversation,
@@ -69,7 +68,7 @@ fn of_kind<'t>(
     blocks.filter(|block| block.kind == kind).collect()
 }
 
-/// The calls of the last message that was no result.
+/// The calls of the last message that was not a result.
 #[derive(Default)]
 struct Open<'t> {
     calls: Vec<(&'t Block, Cow<'t, [u8]>)>,
@@ -109,7 +108,7 @@ fn has_usage(line: &[u8]) -> bool {
     Value::of(line).within(&["message", "usage"]).kind() == Some(Kind::Object)
 }
 
-/// Checks how the entries hang together.
+/// Checks how the entries are linked.
 pub(super) fn session(f: &mut Findings<'_, '_>) {
     let transcript = f.transcript;
     let tree = Tree::new(transcript);

@@ -1,9 +1,10 @@
-//! How the entries of a session hang together, and which of them a model sees.
+//! How the entries of a session are linked, and which of them a model sees.
 //!
-//! The leaf is the last entry of the file, whatever it is, and the way goes from parent to parent up to a root. The last
-//! compaction on it ends what is seen: its summary, the entries from the one that it names, and those behind it.
+//! The leaf is the last entry of the file, whatever its type, and the path leads from parent to parent up to a root. If there
+//! is a compaction on the path, a model sees the summary of the last one, the entries from the one that it names, and those
+//! after it.
 //!
-//! Never says what may leave: that is `history`.
+//! Never decides what may be removed: that is `history`.
 
 use crate::ids::{IdMap, IdSet};
 use crate::scan::{Span, Value};
@@ -15,9 +16,9 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Which entry is the parent of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chaining {
-    /// The one before it; the first version of the format has no ids.
+    /// The entry before it; the first version of the format has no ids.
     ByPlace,
-    /// The one that it names.
+    /// The entry that it names.
     ById,
 }
 
@@ -25,17 +26,17 @@ pub(super) enum Chaining {
 pub(super) struct Tree<'t, 'a> {
     pub(super) transcript: &'t Transcript<'a>,
     pub(super) chaining: Chaining,
-    /// Of each line, the line of its parent.
+    /// For each line, the line of its parent.
     parents: Vec<u32>,
     by_id: IdMap<&'t [u8], u32>,
 }
 
-/// What a compaction says of the entries before it that are still sent.
+/// The first entry before a compaction that is still sent, as the compaction records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct FirstKept {
-    /// The id of the first one.
+    /// Its id.
     pub(super) id: Option<Span>,
-    /// Its number among the entries of the file, the header included, and where that stands; in the first version.
+    /// In the first version: its number among the entries of the file, including the header, and the span of this number.
     pub(super) index: Option<(Span, u64)>,
 }
 
@@ -55,7 +56,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         let mut by_id = IdMap::default();
         for (line, link) in (0u32..).zip(transcript.links()) {
             if link.is_node() && !link.id.is_empty() {
-                // An id that comes twice is that of the last entry with it.
+                // An id that occurs twice belongs to the last entry with it.
                 by_id.insert(transcript.bytes(line, link.id), line);
             }
         }
@@ -86,7 +87,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         &self.transcript.links()[line as usize]
     }
 
-    /// The id of an entry, as it stands; empty in the first version.
+    /// The id of an entry, as written; empty in the first version.
     pub(super) fn id_of(&self, line: u32) -> &'t [u8] {
         match self.chaining {
             Chaining::ByPlace => b"",
@@ -104,7 +105,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.parents[line as usize]
     }
 
-    /// Whether a conversation can go on at a line.
+    /// Whether a conversation can continue at a line.
     pub(super) fn is_entry(&self, line: u32) -> bool {
         let is_named = match self.chaining {
             Chaining::ByPlace => true,
@@ -113,13 +114,13 @@ impl<'t, 'a> Tree<'t, 'a> {
         self.link(line).is_node() && is_named
     }
 
-    /// The entry at which the session goes on.
+    /// The entry at which the session continues.
     pub(super) fn leaf(&self) -> Option<u32> {
         let lines = 0..self.transcript.links().len() as u32;
         lines.rev().find(|line| self.is_entry(*line))
     }
 
-    /// The way from the root to the leaf.
+    /// The path from the root to the leaf.
     pub(super) fn path(&self) -> Vec<u32> {
         let mut path = Vec::new();
         let mut seen = IdSet::default();
@@ -132,12 +133,12 @@ impl<'t, 'a> Tree<'t, 'a> {
         path
     }
 
-    /// The place of the last compaction on a path.
+    /// The index of the last compaction on a path.
     pub(super) fn compaction(&self, path: &[u32]) -> Option<usize> {
         path.iter().rposition(|line| self.link(*line).is_boundary())
     }
 
-    /// The place on a path of the first entry that the compaction at a place of it keeps.
+    /// The index on a path of the first entry that the compaction at index `compaction` keeps.
     pub(super) fn first_kept(&self, path: &[u32], compaction: usize) -> Option<usize> {
         let line = path[compaction];
         let target = self.target(line, FirstKept::read(self.transcript.line(line)))?;
@@ -155,7 +156,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         }
     }
 
-    /// The lines that count where entries are numbered: all that could be read, the header too.
+    /// The lines that count where entries are numbered: all that could be read, including the header.
     pub(super) fn entries(&self) -> impl Iterator<Item = u32> + '_ {
         let lines = (0u32..).zip(self.transcript.lines());
         let read = lines.filter(|(number, line)| {
@@ -164,7 +165,7 @@ impl<'t, 'a> Tree<'t, 'a> {
         read.map(|(number, _)| number)
     }
 
-    /// The entries of a path that a model sees, in the order in which it does.
+    /// The entries of a path that a model sees, in the order in which it sees them.
     pub(super) fn window(&self, path: &[u32]) -> Vec<u32> {
         let Some(at) = self.compaction(path) else {
             return path.to_vec();
@@ -201,7 +202,7 @@ impl<'t, 'a> Tree<'t, 'a> {
     }
 }
 
-/// How entries find their parents: as the header's version says, else as they look.
+/// How entries find their parents: by the header's version, or else by whether they have ids.
 fn chaining(transcript: &Transcript<'_>, without_ids: bool) -> Chaining {
     let mut lines = (0u32..).zip(transcript.lines());
     let header = lines.find(|(_, line)| line.kind == LineKind::Session);
@@ -225,7 +226,7 @@ pub(super) fn link(transcript: &Transcript<'_>) -> Vec<Conversation> {
     vec![tree.conversation(window)]
 }
 
-/// The whole conversation: the way to the leaf, without the summaries that compactions wrote.
+/// The whole conversation: the path to the leaf, without the summaries that compactions wrote.
 pub(super) fn full_history(transcript: &Transcript<'_>) -> Vec<Conversation> {
     let tree = Tree::new(transcript);
     let mut path = tree.path();

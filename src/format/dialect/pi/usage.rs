@@ -1,8 +1,8 @@
-//! What a provider counted for the last answer, and what it would count now.
+//! The tokens that a provider counted for the last answer, and what it would count now.
 //!
-//! The agent compacts again at once when this figure says that the window is full, and a compaction makes it wrong. It is
-//! lowered by the share that has left: first where it was read from a cache, then where it was written to one, then in the rest, and
-//! in the total. Costs are history and stay as they are written.
+//! The agent compacts again at once when this figure shows that the window is full, and a compaction makes it wrong. It is
+//! lowered by the share of the window that was removed: first the tokens read from a cache, then those written to one, then
+//! the rest, and always the total. Costs are history and stay as they are.
 
 use crate::format::usage::Share;
 use crate::scan::{Span, Value};
@@ -11,7 +11,7 @@ use crate::transcript::{Answer, Conversation, Replace, Role, Transcript};
 /// The parts of a recorded usage that fill the window, in the order in which they are lowered, and the sum of all.
 const NAMES: [&str; 4] = ["cacheRead", "cacheWrite", "input", "totalTokens"];
 
-/// The figures of the last answer, and of those behind it that broke off, where only this share of the window is left.
+/// The corrected figures of the last answer, and of aborted ones after it, given the share of the window that is left.
 pub(super) fn corrected(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

@@ -1,4 +1,4 @@
-//! By what a line of a rollout is known: its envelope, or, without one, an item that no other API has.
+//! By what a line of a rollout is recognised: its envelope, or, without one, an item that no other API has.
 
 use crate::format::Format;
 use crate::format::detect::{
@@ -7,7 +7,7 @@ use crate::format::detect::{
 
 const OWN: Family = Family::Of(Format::Codex);
 
-/// What stands in the envelopes.
+/// The types of envelopes.
 const ENVELOPES: [&[u8]; 8] = [
     b"session_meta",
     b"response_item",
@@ -28,7 +28,7 @@ const CALL_ITEMS: [&[u8]; 5] = [
     b"local_shell_call",
 ];
 
-/// Other items that are read, or that look like calls and are none.
+/// Other items that are read, or that look like calls but are not.
 const OTHER_ITEMS: [&[u8]; 12] = [
     b"message",
     b"agent_message",
@@ -44,8 +44,8 @@ const OTHER_ITEMS: [&[u8]; 12] = [
     b"ghost_snapshot",
 ];
 
-/// The sign of a line of a rollout.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+/// The evidence of a line of a rollout.
+pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     if line.has(PAYLOAD) && ENVELOPES.contains(&line.kind) {
         return Some(envelope(line));
     }
@@ -73,7 +73,7 @@ fn envelope<'a>(line: &Line<'a>) -> Evidence<'a> {
     Evidence::message(OWN, unrecognised)
 }
 
-/// What the reader of a message's item understands.
+/// Whether the reader of message items understands a part.
 pub(super) fn understands(part: Part<'_>) -> bool {
     match part {
         Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system" | b"developer"),

@@ -1,12 +1,12 @@
-//! By what an entry of a pi session is known: a header, and messages within entries.
+//! By what an entry of a pi session is recognised: a header, and messages within entries.
 
 use crate::format::Format;
 use crate::format::detect::{CWD, Evidence, Family, Line, Part, VERSION};
 
 const OWN: Family = Family::Of(Format::Pi);
 
-/// The sign of an entry.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+/// The evidence of an entry.
+pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     match (line.kind, &line.message) {
         (b"session", _) if line.has(CWD) || line.has(VERSION) => Some(Evidence::mark(OWN)),
         (b"message", Some(says)) if line.own.role.is_empty() => {
@@ -16,7 +16,7 @@ pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     }
 }
 
-/// What the reader of a message understands.
+/// Whether the reader of messages understands a part.
 pub(super) fn understands(part: Part<'_>) -> bool {
     match part {
         Part::Role(role) => matches!(

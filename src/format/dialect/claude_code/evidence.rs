@@ -1,4 +1,5 @@
-//! By what a line of Claude Code is known: its ids. Other agents have taken its envelope over; what only these write says so.
+//! By what a line of Claude Code is recognised: its ids. Other agents use the same envelope; they are recognised by keys that
+//! only they write.
 
 use crate::format::Format;
 use crate::format::detect::{
@@ -8,8 +9,8 @@ use crate::format::detect::{
 
 const OWN: Family = Family::Of(Format::ClaudeCode);
 
-/// The sign of a line of a session.
-pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+/// The evidence of a line of a session.
+pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let is_chained = line.has(PARENT_UUID)
         || line.has(LEAF_UUID)
         || line.has(UUID | SESSION_ID)
@@ -21,7 +22,7 @@ pub(super) fn sign<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     is_note.then(|| Evidence::mark(OWN))
 }
 
-/// A line with ids.
+/// The evidence of a line with ids.
 fn chained<'a>(line: &Line<'a>) -> Evidence<'a> {
     let says = line.message.as_ref();
     let has_parts = line.has(PARTS) || says.is_some_and(|m| m.has("parts") || m.role == b"model");
@@ -43,7 +44,7 @@ fn chained<'a>(line: &Line<'a>) -> Evidence<'a> {
     }
 }
 
-/// Whether a line is one that has no place in the chain; copies of requests hold messages.
+/// Whether a line of this type is outside of the chain. Copies of requests are not such notes: they hold messages.
 fn is_note(kind: &[u8]) -> bool {
     kind == b"queue-operation" || kind.starts_with(b"api-request")
 }

@@ -9,9 +9,9 @@ use crate::format::Format;
 pub(in crate::format) enum Family {
     /// A format whose lines have an envelope.
     Of(Format),
-    /// Messages without an envelope, one a line: one of three formats.
+    /// Messages without an envelope, one per line: one of three formats.
     Bare,
-    /// `{"messages": […]}`: a conversation a line.
+    /// `{"messages": […]}`: one conversation per line.
     Conversations,
     /// A format that is known by name only, and the format that its plainest lines could be mistaken for.
     Named(&'static str, Lookalike),
