@@ -3,7 +3,6 @@
 //! Requests are recognised by the agent's prompt in the last typed message; those of Claude Code also by the name of the
 //! subagent.
 
-use super::input::Input;
 use super::{block_text, exchanges};
 use crate::policy::{Skip, Tools};
 use crate::scan::Value;
@@ -33,7 +32,7 @@ pub fn asked_for(
         (exchange.tool(transcript) == tool).then_some((exchange, result))
     });
     let (exchange, result) = answered?;
-    let input = Input::of(transcript, transcript.block(exchange.call.block));
+    let input = exchange.input(transcript);
     Some(Asked {
         end: result.message as usize + 1,
         focus: input.text(&["focus"]).unwrap_or_default().into_owned(),

@@ -36,6 +36,7 @@ pub(super) fn attached(
             what: What::Read(lines),
             done: Done::Yes,
             patch: None,
+            inner: None,
         };
         Some((folders.in_one_spelling(place.line, &written), operation))
     };

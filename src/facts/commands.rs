@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::exchanges::Ended;
 use super::input::Input;
 use super::{Exchange, FactLocation, block_text, lossy};
 use crate::policy::ToolKind;
@@ -42,12 +43,16 @@ pub enum Exit {
 pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Command> {
     let shell = exchanges.iter().filter(|e| e.kind == ToolKind::Shell);
     let command = |exchange: &Exchange| {
-        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        let input = exchange.input(transcript);
+        let exit = match &exchange.inner {
+            Some(inner) => exit_of_inner(inner.ended),
+            None => exit(transcript, exchange),
+        };
         Some(Command {
             call: exchange.call,
             result: exchange.result,
             text: text(&input)?,
-            exit: exit(transcript, exchange),
+            exit,
         })
     };
     shell.filter_map(command).collect()
@@ -65,6 +70,17 @@ pub(super) fn text(input: &Input<'_>) -> Option<String> {
         [_, flag, script] if matches!(flag.as_str(), "-c" | "-lc") => Some(script.clone()),
         [] => None,
         all => Some(all.join(" ")),
+    }
+}
+
+fn exit_of_inner(ended: Ended) -> Exit {
+    match ended {
+        Ended::Status(status) => Exit::Code(status),
+        Ended::Failed => Exit::Badly,
+        Ended::Interrupted => Exit::Interrupted,
+        Ended::Running => Exit::Running,
+        // A command that fails raises no error in the cell.
+        Ended::Returned | Ended::Unknown => Exit::Unknown,
     }
 }
 

@@ -3,8 +3,10 @@
 //! By id; older calls without ids by the tool's name. Only within a conversation, since ids are unique only there.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::{kind_of, lossy};
+use super::input::Input;
+use super::{block_text, kind_of, lossy};
 use crate::ids::IdMap;
 use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
@@ -22,7 +24,7 @@ pub struct FactLocation {
 }
 
 /// A call, and its result if there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
     /// What the tool does.
     pub kind: ToolKind,
@@ -30,12 +32,78 @@ pub struct Exchange {
     pub call: FactLocation,
     /// The first result that came after it and answers it.
     pub result: Option<FactLocation>,
+    /// The call in the cell that this one runs, if it is one of those.
+    pub(super) inner: Option<Arc<InnerCall>>,
+}
+
+/// A call in a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InnerCall {
+    /// The tool's name.
+    pub(super) tool: String,
+    /// Its input as JSON.
+    pub(super) input: Vec<u8>,
+    /// Its output, if the cell has printed it.
+    pub(super) output: Option<String>,
+    /// How it ended.
+    pub(super) ended: Ended,
+    /// The session in which it went on, if it was still running when the cell ended.
+    pub(super) session: Option<i64>,
+}
+
+/// How a call in a cell ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// A command with this status.
+    Status(i64),
+    /// The cell has run to its end, so the call was made and raised no error.
+    Returned,
+    /// It is the only call of a cell that failed.
+    Failed,
+    /// The cell was interrupted.
+    Interrupted,
+    /// It still runs.
+    Running,
+    /// There is no result that says so.
+    Unknown,
 }
 
 impl Exchange {
     /// The tool's name.
-    pub fn tool<'t>(&self, transcript: &'t Transcript<'_>) -> Cow<'t, str> {
-        name(transcript, self.call.block)
+    pub fn tool<'e>(&'e self, transcript: &'e Transcript<'_>) -> Cow<'e, str> {
+        match &self.inner {
+            Some(inner) => Cow::Borrowed(&inner.tool),
+            None => name(transcript, self.call.block),
+        }
+    }
+
+    /// The call's input.
+    pub(super) fn input<'e>(&'e self, transcript: &'e Transcript<'_>) -> Input<'e> {
+        input_of(transcript, self.call, self.inner.as_deref())
+    }
+}
+
+/// The input of a call, or of one in its cell.
+pub(super) fn input_of<'e>(
+    transcript: &'e Transcript<'_>,
+    call: FactLocation,
+    inner: Option<&'e InnerCall>,
+) -> Input<'e> {
+    match inner {
+        Some(inner) => Input::in_json(&inner.input),
+        None => Input::of(transcript, transcript.block(call.block)),
+    }
+}
+
+/// The text of a result, or of the call in a cell that it contains; "" if that was not printed.
+pub(super) fn text_of<'e>(
+    transcript: &'e Transcript<'_>,
+    result: FactLocation,
+    inner: Option<&'e InnerCall>,
+) -> Cow<'e, str> {
+    match inner {
+        Some(inner) => Cow::Borrowed(inner.output.as_deref().unwrap_or_default()),
+        None => block_text(transcript, transcript.block(result.block)),
     }
 }
 
@@ -68,6 +136,7 @@ pub fn exchanges(
                     kind: kind_of(&name(transcript, number), added),
                     call: place,
                     result: None,
+                    inner: None,
                 });
             }
             BlockKind::Result => {

@@ -3,9 +3,8 @@
 use memchr::memmem;
 
 use super::commands::{self, status};
-use super::input::Input;
+use super::exchanges::{Ended, Exchange, FactLocation, text_of};
 use super::shell::only_shows;
-use super::{Exchange, FactLocation, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Block, Outcome, Transcript};
 
@@ -46,7 +45,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         {
             return None;
         }
-        let said = block_text(transcript, block);
+        let said = text_of(transcript, result, exchange.inner.as_deref());
         let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
         let is_status = |line: &&str| line.starts_with("Exit code ");
         let mut telling: Vec<String> = lines()
@@ -77,6 +76,13 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
 
 /// Whether a call failed: its result is flagged, or says so in formats without a flag.
 fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> Outcome {
+    if let Some(inner) = &exchange.inner {
+        return match inner.ended {
+            Ended::Status(0) | Ended::Returned => Outcome::Fine,
+            Ended::Status(_) | Ended::Failed => Outcome::Failed,
+            Ended::Interrupted | Ended::Running | Ended::Unknown => Outcome::Fine,
+        };
+    }
     let is_status = || {
         exchange.kind == ToolKind::Shell
             && status(transcript, result).is_some_and(|status| status != 0)
@@ -97,7 +103,7 @@ fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> 
 
 /// Whether a command only shows contents of files.
 fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
-    let input = Input::of(transcript, transcript.block(exchange.call.block));
+    let input = exchange.input(transcript);
     commands::text(&input).is_some_and(|command| only_shows(&command))
 }
 

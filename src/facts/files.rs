@@ -8,6 +8,7 @@ use std::cell::Cell;
 
 use super::attached::{self, attached};
 use super::commands::status;
+use super::exchanges::{Ended, Exchange, FactLocation, input_of, text_of};
 use super::input::Input;
 use super::lines::Lines;
 use super::numbered::{Numbered, Style};
@@ -15,8 +16,8 @@ use super::operation::{At, Content, Done, Operation, Replacement, What};
 use super::path::{self, Folders};
 use super::reads::{Reading, cut_off, says_that_there_is_more};
 use super::refused::{may_say_why_not, says_unchanged};
-use super::shell::{Look, is_shell, look};
-use super::{Exchange, FactLocation, beginning, block_text, patch};
+use super::shell::{Look, VIEWERS, is_shell, look};
+use super::{beginning, block_text, patch};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
 use crate::transcript::{BlockKind, Conversation, Outcome, Transcript};
@@ -90,7 +91,7 @@ fn operations(
     if !is_known {
         return Vec::new();
     }
-    let input = Input::of(transcript, transcript.block(exchange.call.block));
+    let input = exchange.input(transcript);
     let operation = |written: &str, what: What, done: Done| {
         let operation = Operation {
             call: exchange.call,
@@ -99,6 +100,7 @@ fn operations(
             what,
             done,
             patch: None,
+            inner: exchange.inner.clone(),
         };
         (
             folders.in_one_spelling(exchange.call.line, written),
@@ -138,6 +140,28 @@ fn operations(
     if !matches!(what, What::Read(_)) {
         return vec![operation(&written, what, done())];
     }
+    // What the cell has not printed, the conversation does not show.
+    if let Some(inner) = &exchange.inner
+        && answered == Done::Yes
+    {
+        match inner.output.as_deref() {
+            None => {
+                return vec![operation(
+                    &written,
+                    What::Read(reading.lines()),
+                    Done::Unanswered,
+                )];
+            }
+            Some(output) if inner.ended == Ended::Returned && is_complaint(output) => {
+                return vec![operation(
+                    &written,
+                    What::Read(reading.lines()),
+                    Done::Failed,
+                )];
+            }
+            Some(_) => {}
+        }
+    }
     let shown = exchange
         .result
         .filter(|_| answered == Done::Yes)
@@ -145,7 +169,7 @@ fn operations(
             let block = transcript.block(result.block);
             // A picture is always shown whole.
             let is_picture = block.images > 0 || block.documents > 0;
-            let said = block_text(transcript, block);
+            let said = text_of(transcript, result, exchange.inner.as_deref());
             let shown = reading.shown(&said, result.block);
             shown
                 .map(|shown| match exchange.kind {
@@ -182,6 +206,9 @@ fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
     let Some(result) = exchange.result else {
         return Done::Unanswered;
     };
+    if let Some(inner) = &exchange.inner {
+        return inner.ended.done();
+    }
     let block = transcript.block(result.block);
     let is_shell = exchange.kind == ToolKind::Shell;
     let has_failed = || is_shell && status(transcript, block).is_some_and(|status| status != 0);
@@ -189,6 +216,17 @@ fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
         Outcome::Fine if !has_failed() => Done::Yes,
         Outcome::Fine | Outcome::Failed => Done::Failed,
     }
+}
+
+/// Whether an output is only what a command that shows files says of a file that it cannot read: `cat: a: No such file`. Asked
+/// only if its exit status is unknown.
+fn is_complaint(output: &str) -> bool {
+    let mut lines = output.trim().lines();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let program = line.split_once(": ").map(|(program, _)| program);
+    program.is_some_and(|program| VIEWERS.contains(&program))
 }
 
 /// Whether the text of the result of a call that changes a file says that it failed, for results without a flag. Not for calls
@@ -212,6 +250,10 @@ fn done(transcript: &Transcript<'_>, exchange: &Exchange, answered: Done) -> Don
     let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
         return answered;
     };
+    if exchange.inner.is_some() {
+        // What a cell has is no text of its own.
+        return answered;
+    }
     let block = transcript.block(result.block);
     let beginning = beginning(transcript, block, LONGEST).to_lowercase();
     if BEGINNINGS.iter().any(|b| beginning.starts_with(b)) {
@@ -227,7 +269,7 @@ impl Operation {
         match (self.what, &self.patch) {
             (What::Write, Some(body)) => Some(patch::added(body)),
             (What::Write, None) => {
-                let input = Input::of(transcript, transcript.block(self.call.block));
+                let input = input_of(transcript, self.call, self.inner.as_deref());
                 let text = input.text(&["content", "file_text", "contents", "text"]);
                 text.map(Cow::into_owned)
             }
@@ -243,7 +285,7 @@ impl Operation {
         if let Some(body) = &self.patch {
             return patch::replacements(body);
         }
-        let input = Input::of(transcript, transcript.block(self.call.block));
+        let input = input_of(transcript, self.call, self.inner.as_deref());
         match input.objects("edits") {
             Some(edits) => {
                 let edits: Option<Vec<Replacement>> = edits.iter().map(replacement).collect();
@@ -304,7 +346,11 @@ impl Operation {
             // A file with a log of errors, or an error with its log.
             None if may_say_why_not(&said) => return None,
             // The agent marks where it omitted a part of the output.
-            None if result.header > 0 && says_that_there_is_more(&said) => return None,
+            None if (result.header > 0 || self.inner.is_some())
+                && says_that_there_is_more(&said) =>
+            {
+                return None;
+            }
             None => cut_off(&said).0.to_owned(),
         };
         Some(Content { text, lines })

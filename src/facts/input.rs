@@ -20,7 +20,12 @@ pub(super) struct Input<'t> {
 impl<'t> Input<'t> {
     /// The input of a call.
     pub(super) fn of(transcript: &'t Transcript<'_>, call: &Block) -> Input<'t> {
-        match transcript.bytes(call.line, call.content) {
+        Input::in_json(transcript.bytes(call.line, call.content))
+    }
+
+    /// The keys of a JSON object, or of a JSON string that contains one.
+    pub(super) fn in_json(raw: &'t [u8]) -> Input<'t> {
+        match raw {
             [b'"', inside @ .., b'"'] => Input::read(unescape(inside)),
             raw => Input::in_value(raw),
         }

@@ -1,6 +1,8 @@
 //! What a call does to a file, and what the file contains then.
 
-use super::FactLocation;
+use std::sync::Arc;
+
+use super::exchanges::{Ended, FactLocation, InnerCall};
 use super::lines::Lines;
 
 /// What one call did to one file.
@@ -18,6 +20,8 @@ pub struct Operation {
     pub done: Done,
     /// For a patch, its lines about this file.
     pub patch: Option<String>,
+    /// The call in a cell, if it is one.
+    pub(super) inner: Option<Arc<InnerCall>>,
 }
 
 /// What is done to a file.
@@ -44,6 +48,17 @@ pub enum Done {
     Failed,
     /// There is no result.
     Unanswered,
+}
+
+impl Ended {
+    /// Whether the call in the cell succeeded.
+    pub(super) fn done(self) -> Done {
+        match self {
+            Ended::Status(0) | Ended::Returned => Done::Yes,
+            Ended::Status(_) | Ended::Failed | Ended::Interrupted => Done::Failed,
+            Ended::Running | Ended::Unknown => Done::Unanswered,
+        }
+    }
 }
 
 /// A part of a file that is replaced.

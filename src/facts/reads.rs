@@ -146,7 +146,8 @@ pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
 pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
     let folders = Folders::new(transcript);
     let read = |exchange: &Exchange| {
-        let result = exchange.result?;
+        // The result of a cell is not this call's alone.
+        let result = exchange.result.filter(|_| exchange.inner.is_none())?;
         let block = transcript.block(result.block);
         let is_text = block.images == 0 && block.documents == 0 && block.others == 0;
         let may_be_one = matches!(
@@ -158,7 +159,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
         if !may_be_one {
             return None;
         }
-        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        let input = exchange.input(transcript);
         if exchange.kind == ToolKind::Shell {
             let Look::At { path, lines } = look(transcript, exchange, &input)? else {
                 return None;

@@ -54,13 +54,14 @@ pub(super) fn look(
     Some(look)
 }
 
+/// Commands that show files, select lines or change the folder.
+pub(super) const VIEWERS: [&str; 22] = [
+    "cat", "nl", "head", "tail", "sed", "awk", "less", "more", "bat", "grep", "egrep", "fgrep",
+    "rg", "ag", "find", "ls", "tree", "wc", "sort", "uniq", "cut", "cd",
+];
+
 /// Whether a command only shows files or lines of them, so that its output is text of these files.
 pub(super) fn only_shows(command: &str) -> bool {
-    /// Commands that show files, select lines or change the folder.
-    const VIEWERS: [&str; 22] = [
-        "cat", "nl", "head", "tail", "sed", "awk", "less", "more", "bat", "grep", "egrep", "fgrep",
-        "rg", "ag", "find", "ls", "tree", "wc", "sort", "uniq", "cut", "cd",
-    ];
     /// The subcommands of git that show files.
     const OF_GIT: [&str; 5] = ["diff", "show", "log", "grep", "blame"];
     let is_one = |command: &str| {

@@ -57,7 +57,7 @@ pub fn todos(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<Todo
         if !is_todos || answer(transcript, exchange) == Done::Failed {
             return None;
         }
-        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        let input = exchange.input(transcript);
         let items = input.objects("todos").or_else(|| input.objects("plan"))?;
         Some(Todos {
             call: exchange.call,
@@ -87,7 +87,7 @@ pub fn proposal(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<P
         if exchange.tool(transcript) != "ExitPlanMode" {
             return None;
         }
-        let input = Input::of(transcript, transcript.block(exchange.call.block));
+        let input = exchange.input(transcript);
         let text = input.text(&["plan"]).filter(|text| !text.is_empty())?;
         Some(Proposal {
             call: exchange.call,
@@ -98,6 +98,9 @@ pub fn proposal(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Option<P
 }
 
 fn answer(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
+    if let Some(inner) = &exchange.inner {
+        return inner.ended.done();
+    }
     match exchange.result {
         None => Done::Unanswered,
         Some(result) => match transcript.block(result.block).outcome {

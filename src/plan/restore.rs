@@ -9,8 +9,7 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Content, Done, Effort, FactLocation, File, Operation, What, exchanges, files,
-    with_attached,
+    self, Content, Done, Effort, FactLocation, File, Operation, What, calls, files, with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
@@ -81,7 +80,7 @@ pub fn recent<'t>(
     policy: &Policy,
     placeholders: &'t Placeholders,
 ) -> Recents<'t> {
-    let exchanges = exchanges(transcript, conversation, &policy.tools);
+    let exchanges = calls(transcript, conversation, &policy.tools);
     let files = with_attached(transcript, conversation, files(transcript, &exchanges));
     let mut read: Vec<(FactLocation, File)> = files
         .into_iter()

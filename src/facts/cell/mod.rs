@@ -229,7 +229,8 @@ impl<'c> Reader<'c> {
                     reader.statement(depth);
                 });
             }
-            Some(Token::Name("else" | "do" | "catch" | "finally")) => {
+            // What fails in a `try` is not seen from outside.
+            Some(Token::Name("else" | "do" | "try" | "catch" | "finally")) => {
                 self.tokens.next();
                 self.unsure(|reader| {
                     if reader.is_next(b'(') {
@@ -237,10 +238,6 @@ impl<'c> Reader<'c> {
                     }
                     reader.statement(depth);
                 });
-            }
-            Some(Token::Name("try")) => {
-                self.tokens.next();
-                self.statement(depth);
             }
             Some(Token::Name("return" | "throw")) => {
                 self.tokens.next();

@@ -6,7 +6,7 @@
 use std::iter;
 
 use crate::facts::{
-    Content, Done, FactLocation, Lines, TodoState, Todos, exchanges, proposal, skills, todos,
+    Content, Done, FactLocation, Lines, TodoState, Todos, calls, proposal, skills, todos,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Extra, Policy, Restore};
@@ -123,7 +123,7 @@ impl<'e> Section<'e> {
         from: u32,
     ) -> Vec<Extra> {
         let settings = &policy.restore;
-        let exchanges = exchanges(transcript, conversation, &policy.tools);
+        let exchanges = calls(transcript, conversation, &policy.tools);
         let mut extras = Vec::new();
         for extra in &settings.extras {
             let found: Vec<(&str, String, FactLocation, String)> = match extra {

@@ -12,7 +12,7 @@ use super::lines::{is_outline, key_lines, without_number};
 use super::names::{Speaker, hash};
 use super::units::{Claim, Unit, UnitKind, Units};
 use super::{carried, facts_of, queued, requests, state};
-use crate::facts::{Exchange, MessageOrigin, block_text, decides, exchanges, sentences};
+use crate::facts::{Exchange, MessageOrigin, block_text, calls, decides, sentences};
 use crate::ids::IdMap;
 use crate::policy::Replacement;
 use crate::scan::{Cursor, Kind, Parse, unescape};
@@ -37,7 +37,7 @@ impl Gather<'_, '_> {
     /// Gathers all units of the span.
     pub(super) fn all(mut self) -> Units {
         let conversation = self.conversation;
-        let exchanges = exchanges(self.transcript, conversation, &self.policy.tools);
+        let exchanges = calls(self.transcript, conversation, &self.policy.tools);
         let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
         let (upto, behind) = exchanges.split_at(exchanges.partition_point(before(self.end)));
         let own = &upto[..upto.partition_point(before(self.span.end))];

@@ -1,0 +1,240 @@
+//! The calls in the cells of code mode, as calls of their own.
+//!
+//! PURE. A cell's result belongs to all its calls together; what it says of each is taken apart here, as far as it is sure.
+
+use std::sync::Arc;
+
+use super::cell::{Cell, CellCall};
+use super::exchanges::{Ended, Exchange, FactLocation, InnerCall, exchanges};
+use super::input::Input;
+use super::{kind_of, lossy};
+use crate::ids::IdMap;
+use crate::policy::Tools;
+use crate::scan::unescape;
+use crate::transcript::{Conversation, Outcome, Transcript};
+
+/// The tool of code mode.
+const CELL_TOOL: &str = "exec";
+/// The tool that waits for a cell which runs.
+const WAIT_TOOL: &str = "wait";
+
+/// All calls of a conversation, in its order: instead of a cell, the calls in it that could be read. A cell of which none could
+/// be stays one call.
+pub fn calls(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    added: &Tools,
+) -> Vec<Exchange> {
+    let exchanges = exchanges(transcript, conversation, added);
+    let mut waits = None;
+    let mut calls = Vec::with_capacity(exchanges.len());
+    for exchange in &exchanges {
+        match cell(transcript, exchange) {
+            Some(cell) if !cell.calls.is_empty() => {
+                let waits = waits.get_or_insert_with(|| Waits::of(transcript, &exchanges));
+                calls.extend(inner(transcript, exchange, &cell, waits, added));
+            }
+            Some(_) | None => calls.push(exchange.clone()),
+        }
+    }
+    if waits.is_some() {
+        settle_sessions(&mut calls);
+    }
+    calls
+}
+
+/// The cell that a call runs.
+pub(super) fn cell(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Cell> {
+    if exchange.tool(transcript) != CELL_TOOL {
+        return None;
+    }
+    let call = transcript.block(exchange.call.block);
+    let [b'"', code @ .., b'"'] = transcript.bytes(call.line, call.content) else {
+        return None;
+    };
+    let code = lossy(unescape(code));
+    code.contains("tools").then(|| Cell::read(&code))
+}
+
+/// The results of waiting for cells, by the ids of these.
+struct Waits(IdMap<String, Vec<FactLocation>>);
+
+impl Waits {
+    fn of(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Self {
+        let mut waits: IdMap<String, Vec<FactLocation>> = IdMap::default();
+        for exchange in exchanges {
+            if exchange.tool(transcript) == WAIT_TOOL
+                && let Some(result) = exchange.result
+                && let Some(id) = exchange.input(transcript).text(&["cell_id"])
+            {
+                waits.entry(id.into_owned()).or_default().push(result);
+            }
+        }
+        Waits(waits)
+    }
+
+    /// The results of waiting for that cell after `result`, in order.
+    fn after(&self, result: FactLocation, id: &str) -> &[FactLocation] {
+        let all = self.0.get(id).map_or(&[][..], Vec::as_slice);
+        &all[all.partition_point(|wait| wait.block <= result.block)..]
+    }
+}
+
+/// What a result says of its cell.
+struct Report {
+    state: State,
+    /// What the cell has printed, in blocks.
+    blocks: Vec<String>,
+    /// The id of a cell that runs.
+    id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Completed,
+    Failed,
+    Interrupted,
+    Running,
+    Unknown,
+}
+
+/// How the line before the output begins, and what it means.
+const STATES: [(&str, State); 4] = [
+    ("Script completed\n", State::Completed),
+    ("Script failed\n", State::Failed),
+    ("Script running with cell ID ", State::Running),
+    ("aborted by user", State::Interrupted),
+];
+
+/// What comes before the output.
+const OUTPUT: &str = "\nOutput:\n";
+
+impl Report {
+    fn of(transcript: &Transcript<'_>, result: FactLocation) -> Self {
+        let block = transcript.block(result.block);
+        let texts = transcript.texts(block).iter();
+        let mut texts = texts.map(|text| lossy(unescape(transcript.bytes(block.line, text.span))));
+        let unknown = Report {
+            state: State::Unknown,
+            blocks: Vec::new(),
+            id: None,
+        };
+        let Some(first) = texts.next().filter(|_| block.outcome == Outcome::Fine) else {
+            return unknown;
+        };
+        let mut states = STATES.iter();
+        let Some((begin, state)) = states.find(|(begin, _)| first.starts_with(begin)) else {
+            return unknown;
+        };
+        let rest = &first[begin.len()..];
+        let id = rest.lines().next().unwrap_or_default().to_owned();
+        let mut blocks: Vec<String> = texts.map(|text| text.into_owned()).collect();
+        // A result that is one text has the output after the header.
+        if let Some((_, output)) = first.split_once(OUTPUT)
+            && !output.is_empty()
+        {
+            blocks.insert(0, output.to_owned());
+        }
+        Report {
+            state: *state,
+            blocks,
+            id: (*state == State::Running).then_some(id),
+        }
+    }
+
+    /// The same with what waiting for the cell has given.
+    fn with(mut self, transcript: &Transcript<'_>, result: FactLocation, waits: &Waits) -> Self {
+        let Some(id) = self.id.take() else {
+            return self;
+        };
+        for wait in waits.after(result, &id) {
+            let next = Report::of(transcript, *wait);
+            self.blocks.extend(next.blocks);
+            self.state = next.state;
+            if self.state != State::Running {
+                break;
+            }
+        }
+        self
+    }
+}
+
+/// The calls of a cell, as calls of their own.
+fn inner(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    cell: &Cell,
+    waits: &Waits,
+    added: &Tools,
+) -> Vec<Exchange> {
+    let report = exchange
+        .result
+        .map(|result| Report::of(transcript, result).with(transcript, result, waits));
+    let calls = cell.calls.iter().enumerate().map(|(number, call)| {
+        let inner = inner_call(cell, number, call, report.as_ref());
+        Exchange {
+            kind: kind_of(&inner.tool, added),
+            call: exchange.call,
+            result: exchange.result,
+            inner: Some(Arc::new(inner)),
+        }
+    });
+    calls.collect()
+}
+
+fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Report>) -> InnerCall {
+    let blocks: Vec<&str> = match report {
+        Some(report) if report.state == State::Completed => {
+            report.blocks.iter().map(String::as_str).collect()
+        }
+        Some(_) | None => Vec::new(),
+    };
+    let printed = cell.printed(number, &blocks);
+    let is_only = cell.calls.len() == 1 && cell.unread == 0;
+    let state = report.map_or(State::Unknown, |report| report.state);
+    let ended = match (state, printed.exit_code, printed.session) {
+        (State::Completed, Some(status), _) => Ended::Status(status),
+        (State::Completed, None, Some(_)) => Ended::Running,
+        (State::Completed, None, None) => Ended::Returned,
+        (State::Failed, ..) if is_only => Ended::Failed,
+        (State::Interrupted, ..) if is_only => Ended::Interrupted,
+        (State::Running, ..) if is_only => Ended::Running,
+        (State::Failed | State::Interrupted | State::Running | State::Unknown, ..) => {
+            Ended::Unknown
+        }
+    };
+    InnerCall {
+        tool: call.tool.clone(),
+        input: call.input.to_string().into_bytes(),
+        // Of a failed call, the error.
+        output: match (ended, report) {
+            (Ended::Failed, Some(report)) => Some(report.blocks.join("\n")),
+            _ => printed.output,
+        },
+        ended,
+        session: printed.session,
+    }
+}
+
+/// Commands that were still running have ended when a later call that reads from their session says so.
+fn settle_sessions(calls: &mut [Exchange]) {
+    let mut running: IdMap<i64, usize> = IdMap::default();
+    for number in 0..calls.len() {
+        let Some(inner) = &calls[number].inner else {
+            continue;
+        };
+        let (ended, session) = (inner.ended, inner.session);
+        if let Some(session) = session
+            && !running.contains_key(&session)
+        {
+            running.insert(session, number);
+        }
+        let reads_from = Input::in_json(&inner.input).integer(&["session_id"]);
+        if let Ended::Status(_) = ended
+            && let Some(started) = reads_from.and_then(|session| running.remove(&session))
+            && let Some(started) = calls[started].inner.as_mut()
+        {
+            Arc::make_mut(started).ended = ended;
+        }
+    }
+}
