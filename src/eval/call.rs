@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::cell;
 use crate::facts::kind_of;
 use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
@@ -20,8 +21,8 @@ pub(super) struct Call {
     pub(super) body: String,
     /// The paths of its files, as written.
     pub(super) files: Vec<(String, Work)>,
-    /// The command, of a call to a shell.
-    pub(super) command: Option<String>,
+    /// The command, of a call to a shell; those of a cell.
+    pub(super) commands: Vec<String>,
     /// Whether its result shows a file with numbers before the lines.
     pub(super) reads: bool,
 }
@@ -55,6 +56,9 @@ impl End {
         }
     }
 }
+
+/// The tool of code mode, whose input is a program that calls others.
+pub(super) const CELL_TOOL: &str = "exec";
 
 /// The keys of bodies, in the inputs of writes and edits.
 const BODIES: [&str; 12] = [
@@ -97,7 +101,14 @@ impl Call {
         };
         let Ok(value @ Value::Object(_)) = serde_json::from_slice::<Value>(&written) else {
             let text = String::from_utf8_lossy(&written).into_owned();
-            call.text(&text);
+            match cell::calls(&text) {
+                calls if tool == CELL_TOOL && !calls.is_empty() => {
+                    for (tool, input) in calls {
+                        call.join(Call::read(&tool, input.to_string().as_bytes()));
+                    }
+                }
+                _ => call.text(&text),
+            }
             return call;
         };
         call.leaves(kind, "", &value);
@@ -112,9 +123,17 @@ impl Call {
         call.reads = work == Some(Work::Read);
         call.files.extend(path.zip(work));
         if kind == ToolKind::Shell {
-            call.command = command(&value);
+            call.commands.extend(command(&value));
         }
         call
+    }
+
+    /// Adds another call of the same cell.
+    fn join(&mut self, other: Call) {
+        push_line(&mut self.refers, &other.refers);
+        push_line(&mut self.body, &other.body);
+        self.files.extend(other.files);
+        self.commands.extend(other.commands);
     }
 
     /// Visits the strings of a value; `key` is its name.
@@ -209,6 +228,21 @@ pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
     }
 }
 
+/// How a cell says that the only command in it ended; `None` if it does not say.
+pub(super) fn end_in_cell(text: &str) -> Option<End> {
+    if text.starts_with("Script failed") {
+        return Some(End::Failed);
+    }
+    let signs = ["\"exit_code\":", "exit=", "exit_code=", "exit: "];
+    signs.iter().find_map(|sign| {
+        let (_, rest) = text.split_once(sign)?;
+        let rest = rest.trim_start();
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '-');
+        let code = rest[..digits.unwrap_or(rest.len())].parse().ok()?;
+        Some(End::Code(code))
+    })
+}
+
 /// On one of the first lines.
 fn code_before(text: &str) -> Option<i64> {
     let begins = ["Exit code ", "Exit code: ", "Process exited with code "];
@@ -280,8 +314,9 @@ mod tests {
             ]
         );
         assert!(
-            call.command
-                .is_some_and(|c| c.starts_with("apply_patch <<"))
+            call.commands
+                .iter()
+                .any(|c| c.starts_with("apply_patch <<"))
         );
         let plain = Call::read(
             "apply_patch",

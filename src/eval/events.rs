@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::call::{Call, End, end};
+use super::call::{CELL_TOOL, Call, End, end, end_in_cell};
 use crate::facts::block_text;
 use crate::ids::IdMap;
 use crate::scan::unescape;
@@ -186,7 +186,18 @@ impl Reader<'_, '_> {
         let text = block_text(self.transcript, block);
         let header = String::from_utf8_lossy(self.transcript.header(block)).into_owned();
         let header = String::from_utf8_lossy(&unescape(header.as_bytes())).into_owned();
-        let end = end(&header, &text, block.outcome);
+        let in_cell = of.and_then(|of| match &self.events[of].what {
+            What::Call { tool, call } if tool == CELL_TOOL && !call.commands.is_empty() => {
+                Some(call.commands.len())
+            }
+            What::Call { .. } | What::User | What::Agent | What::Told | What::Result { .. } => None,
+        });
+        let end = match in_cell {
+            None => end(&header, &text, block.outcome),
+            Some(1) => end_in_cell(&text).unwrap_or(End::Fine),
+            // Which of them ended so, it does not say.
+            Some(_) => End::Fine,
+        };
         let reads = of.is_some_and(
             |of| matches!(&self.events[of].what, What::Call { call, .. } if call.reads),
         );

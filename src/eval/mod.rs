@@ -26,6 +26,7 @@
 
 mod baselines;
 mod call;
+mod cell;
 mod evaluate;
 mod events;
 mod index;

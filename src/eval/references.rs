@@ -78,8 +78,8 @@ impl References {
                         Work::Write | Work::Edit | Work::Delete => !failed,
                     });
                     changed.extend(changes.map(|(path, _)| index.folders.spelled(path).to_owned()));
-                    let command = call.command.as_ref().map(|command| begins(command));
-                    commands.extend(command.filter(|c| !c.is_empty()));
+                    let begun = call.commands.iter().map(|command| begins(command));
+                    commands.extend(begun.filter(|c| !c.is_empty()));
                 }
                 What::Result { end, .. } if end.is_failure() => errors.extend(wrong(&event.text)),
                 What::Agent | What::Told | What::Result { .. } => {}

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::call::{End, Work};
+use super::call::{CELL_TOOL, End, Work};
 use super::events::{Event, What};
 use super::index::Index;
 use super::sought::Sought;
@@ -36,6 +36,8 @@ pub(super) struct State<'i> {
     commands: Vec<Command<'i>>,
     /// How each command last ended; `None` if it has no result.
     ends: BTreeMap<&'i str, (usize, Option<End>)>,
+    /// Whether the result of each is one of a cell that does not say how it ended.
+    vague: BTreeMap<&'i str, (usize, Vague)>,
     /// What earlier summaries say.
     carried: BTreeSet<(Section, String)>,
 }
@@ -49,6 +51,13 @@ struct FileWork {
     changed: Option<Work>,
     /// The last call that failed.
     failed: Option<Work>,
+}
+
+/// Whether it is unknown which of the commands of a cell ended how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Vague {
+    Yes,
+    No,
 }
 
 #[derive(Debug)]
@@ -73,6 +82,7 @@ impl<'i> State<'i> {
             files: BTreeMap::new(),
             commands: Vec::new(),
             ends: BTreeMap::new(),
+            vague: BTreeMap::new(),
             carried: BTreeSet::new(),
         };
         for (number, event) in index.events[..cut].iter().enumerate() {
@@ -80,7 +90,7 @@ impl<'i> State<'i> {
             state
                 .carried
                 .extend(rows.map(|row| (row.section, row.text)));
-            let What::Call { call, .. } = &event.what else {
+            let What::Call { tool, call } = &event.what else {
                 continue;
             };
             let end = index.end_of(number, cut);
@@ -96,8 +106,13 @@ impl<'i> State<'i> {
                     }
                 }
             }
-            if let Some(text) = call.command.as_deref() {
+            let vague = match tool == CELL_TOOL && end.is_none_or(|end| end == End::Fine) {
+                true => Vague::Yes,
+                false => Vague::No,
+            };
+            for text in &call.commands {
                 state.ends.insert(text.trim(), (number, end));
+                state.vague.insert(text.trim(), (number, vague));
                 state.commands.push(Command {
                     event: number,
                     text,
@@ -117,7 +132,7 @@ impl<'i> State<'i> {
                 What::Call { call, .. } => {
                     let paths = call.files.iter();
                     files.extend(paths.map(|(path, _)| self.spelled(path)));
-                    commands.extend(call.command.as_deref().map(|c| (c.trim(), (0, ()))));
+                    commands.extend(call.commands.iter().map(|c| (c.trim(), (0, ()))));
                 }
                 What::User | What::Agent | What::Told => rows.extend(parse(&event.text).rows),
                 What::Result { .. } => {}
@@ -237,6 +252,9 @@ impl<'i> State<'i> {
         let Some((_, end)) = last_of(row, &self.ends) else {
             return Verdict::Unheard;
         };
+        if let Some((_, Vague::Yes)) = last_of(row, &self.vague) {
+            return Verdict::Unsaid;
+        }
         let is_right = match (&row.label[..], end) {
             ("ran", _) => return Verdict::Unsaid,
             (_, None) => false,
