@@ -50,7 +50,7 @@ pub(super) fn content(transcript: &Transcript<'_>, attachment: u32) -> Option<Co
     shown_by(&attachment, "content")
 }
 
-/// What a line repeats of a read of the file `written`, whose result is on it.
+/// The part of the file `written` that a line repeats beside the result of its read.
 pub(super) fn repeated(
     transcript: &Transcript<'_>,
     result: FactLocation,

@@ -35,7 +35,7 @@ pub enum Exit {
     Interrupted,
     /// It had not ended when the result was written.
     Running,
-    /// There is no result, or it does not say.
+    /// There is no result, or it does not state how the command ended.
     Unknown,
 }
 
@@ -153,7 +153,7 @@ fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     {
         let ends = [&raw[..ENOUGH], &raw[raw.len() - ENOUGH..]];
         let [head, tail] = ends.map(|part| lossy(unescape(part)));
-        // Half an escape may look like the end of a line, but not like two.
+        // A cut escape may look like the end of a line, but not like the ends of two lines.
         let header = head.match_indices('\n').nth(HEADER - 1);
         let last = tail.match_indices('\n').nth(1);
         if let (Some((header, _)), Some((last, _))) = (header, last) {
@@ -173,7 +173,7 @@ fn code(said: &str) -> Option<i64> {
         "exit code: ",
     ];
     /// The phrases before the status on the last line.
-    const BEHIND: &str = "Command exited with code ";
+    const AFTER: &str = "Command exited with code ";
     if said.starts_with('{') {
         let record = Input::in_value(said.as_bytes());
         let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
@@ -184,7 +184,7 @@ fn code(said: &str) -> Option<i64> {
         let code = BEFORE.iter().find_map(|before| line.strip_prefix(before))?;
         code.trim().parse().ok()
     });
-    let after = || said.lines().next_back()?.strip_prefix(BEHIND)?.parse().ok();
+    let after = || said.lines().next_back()?.strip_prefix(AFTER)?.parse().ok();
     before.or_else(after)
 }
 

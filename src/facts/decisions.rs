@@ -77,9 +77,9 @@ static FINDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 pub fn decides(sentence: &str) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let stands = |found: Match| {
-        let (before, behind) = (&sentence[..found.start()], &sentence[found.end()..]);
+        let (before, after) = (&sentence[..found.start()], &sentence[found.end()..]);
         let is_word = found.pattern().as_usize() < WORDS.len();
-        !is_word || !is_letter(before.chars().next_back()) && !is_letter(behind.chars().next())
+        !is_word || !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
     };
     let finds = FINDS.as_ref();
     finds.is_some_and(|finds| finds.find_overlapping_iter(sentence).any(stands))
@@ -118,8 +118,8 @@ fn end_of_sentence(text: &str) -> usize {
         match c {
             '。' | '！' | '？' | '｡' => {
                 // Further stops and closing quotation marks belong to it.
-                let behind = text[end..].trim_start_matches(CLOSING);
-                return text.len() - behind.len();
+                let after = text[end..].trim_start_matches(CLOSING);
+                return text.len() - after.len();
             }
             '!' | '?' if text[end..].starts_with(|next: char| next >= '\u{2e80}') => return end,
             '.' | '!' | '?' if chars.peek().is_some_and(|(_, next)| *next == ' ') => {

@@ -43,17 +43,17 @@ const ORIGINAL: (&str, &str) = ("[Original: ", " tokens]");
 /// The last line of a summary whose target is a share of the original, which had `tokens` tokens: a later run with the same share
 /// needs that number.
 pub fn note_of_original(tokens: u64) -> String {
-    let (before, behind) = ORIGINAL;
-    format!("{before}{tokens}{behind}")
+    let (before, after) = ORIGINAL;
+    format!("{before}{tokens}{after}")
 }
 
 /// The text of a summary before that line, and the number in it. Only restored entries may follow the line.
-fn noted(told: &str) -> Option<(&str, u64)> {
-    told.rmatch_indices(ORIGINAL.0).find_map(|(at, prefix)| {
-        let (before, note) = (&told[..at], &told[at + prefix.len()..]);
-        let (digits, behind) = note.split_once(ORIGINAL.1)?;
+fn noted(summary: &str) -> Option<(&str, u64)> {
+    summary.rmatch_indices(ORIGINAL.0).find_map(|(at, prefix)| {
+        let (before, note) = (&summary[..at], &summary[at + prefix.len()..]);
+        let (digits, after) = note.split_once(ORIGINAL.1)?;
         let is_number = digits.bytes().all(|b| b.is_ascii_digit());
-        let is_last = behind.is_empty() || behind.strip_prefix("\n\n").is_some_and(is_put_back);
+        let is_last = after.is_empty() || after.strip_prefix("\n\n").is_some_and(is_put_back);
         let is_line = before.is_empty() || before.ends_with('\n');
         let tokens = digits
             .parse()
@@ -137,14 +137,14 @@ impl Earlier {
     }
 
     /// The summary in a message: without the template around it and without the note of the original.
-    pub fn told<'t>(&self, text: &'t str) -> &'t str {
-        let told = self.inside(text);
-        noted(told).map_or(told, |(before, _)| before)
+    pub fn summary_in<'t>(&self, text: &'t str) -> &'t str {
+        let summary = self.inside(text);
+        noted(summary).map_or(summary, |(before, _)| before)
     }
 
     /// The summary in a message, without the template around it.
     fn inside<'t>(&self, text: &'t str) -> &'t str {
-        let told = |text: &'t str| {
+        let shortest = |text: &'t str| {
             let found = self
                 .summaries
                 .iter()
@@ -154,8 +154,8 @@ impl Earlier {
         // The end of the template comes before restored entries.
         let headers = text.match_indices("\n\n[").map(|(at, _)| at);
         let headers = headers.filter(|at| is_put_back(&text[at + 2..]));
-        told(text)
-            .or_else(|| headers.map(|at| &text[..at]).find_map(told))
+        shortest(text)
+            .or_else(|| headers.map(|at| &text[..at]).find_map(shortest))
             .or_else(|| {
                 let prefixes = self.summaries.iter().map(|(own, _)| own.prefix());
                 let rest = prefixes.filter_map(|prefix| text.strip_prefix(prefix));
@@ -218,15 +218,15 @@ mod tests {
         let note = note_of_original(46_166);
         assert_eq!(note, "[Original: 46166 tokens]");
         assert_eq!(noted(&note), Some(("", 46_166)));
-        let told = |behind: &str| format!("## Files\n[L1] read: a.rs\n\n{note}{behind}");
+        let summary = |after: &str| format!("## Files\n[L1] read: a.rs\n\n{note}{after}");
         let before = "## Files\n[L1] read: a.rs";
-        assert_eq!(noted(&told("")), Some((before, 46_166)));
+        assert_eq!(noted(&summary("")), Some((before, 46_166)));
         assert_eq!(
-            noted(&told("\n\n[File restored: a.rs]\nx")),
+            noted(&summary("\n\n[File restored: a.rs]\nx")),
             Some((before, 46_166))
         );
-        // Words of the transcript are none.
-        assert_eq!(noted(&told("\nmore")), None);
+        // Text of the transcript is not a note.
+        assert_eq!(noted(&summary("\nmore")), None);
         assert_eq!(noted(&format!("[L1] {note}")), None);
         assert_eq!(noted("[Original: +5 tokens]"), None);
         assert_eq!(noted("[Original:  tokens]"), None);

@@ -41,34 +41,34 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         }
         // Most commands succeed, and most outputs do not mention errors at all.
         if outcome == Outcome::Fine
-            && (!may_say(transcript, block, &ALWAYS) || shows_files(transcript, exchange))
+            && (!may_contain(transcript, block, &ALWAYS) || shows_files(transcript, exchange))
         {
             return None;
         }
         let said = text_of(transcript, result, exchange.inner.as_deref());
-        let lines = || said.lines().map(bare).filter(|line| !line.is_empty());
+        let lines = || said.lines().map(untagged).filter(|line| !line.is_empty());
         let is_status = |line: &&str| line.starts_with("Exit code ");
-        let mut telling: Vec<String> = lines()
-            .filter(|line| !is_status(line) && speaks_of_an_error(line, outcome))
+        let mut errors: Vec<String> = lines()
+            .filter(|line| !is_status(line) && is_error_message(line, outcome))
             .take(ERRORS)
             .map(str::to_owned)
             .collect();
         if outcome == Outcome::Failed {
             // If warnings are treated as errors, there may be no other message.
             let warnings = lines().filter(|line| line.to_ascii_lowercase().contains("warning"));
-            let warnings = warnings.filter(|line| !telling.iter().any(|told| told == line));
-            let warnings: Vec<&str> = warnings.take(Failure::LINES - telling.len()).collect();
-            telling.extend(warnings.into_iter().map(str::to_owned));
+            let warnings = warnings.filter(|line| !errors.iter().any(|error| error == line));
+            let warnings: Vec<&str> = warnings.take(Failure::LINES - errors.len()).collect();
+            errors.extend(warnings.into_iter().map(str::to_owned));
         }
-        if telling.is_empty() && outcome == Outcome::Failed {
-            telling = lines().take(ERRORS).map(str::to_owned).collect();
+        if errors.is_empty() && outcome == Outcome::Failed {
+            errors = lines().take(ERRORS).map(str::to_owned).collect();
         }
-        let is_one = outcome == Outcome::Failed || !telling.is_empty();
+        let is_one = outcome == Outcome::Failed || !errors.is_empty();
         is_one.then_some(Failure {
             call: exchange.call,
             result,
             outcome,
-            lines: telling,
+            lines: errors,
         })
     };
     exchanges.iter().filter_map(failure).collect()
@@ -108,11 +108,11 @@ fn shows_files(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
 }
 
 /// Whether a result's raw text may contain one of these words.
-fn may_say(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool {
+fn may_contain(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool {
     let is_there = |raw: &[u8], word: &str| memmem::find(raw, word.as_bytes()).is_some();
     transcript.texts(result).iter().any(|text| {
         let raw = transcript.bytes(result.line, text.span);
-        // An escape may stand for any letter.
+        // An escape may be any letter.
         words.iter().any(|word| is_there(raw, word)) || is_there(raw, "\\u")
     })
 }
@@ -121,7 +121,7 @@ fn may_say(transcript: &Transcript<'_>, result: &Block, words: &[&str]) -> bool 
 const TAG: &str = "<tool_use_error>";
 
 /// A trimmed line without the tags that an agent puts around an error.
-fn bare(line: &str) -> &str {
+fn untagged(line: &str) -> &str {
     let line = line.trim();
     let line = line.strip_prefix(TAG).unwrap_or(line);
     line.strip_suffix("</tool_use_error>")
@@ -140,7 +140,7 @@ const ALWAYS: [&str; 6] = [
 ];
 
 /// Whether a line is an error message of a compiler, interpreter, shell or test runner.
-fn speaks_of_an_error(line: &str, outcome: Outcome) -> bool {
+fn is_error_message(line: &str, outcome: Outcome) -> bool {
     /// Phrases that also occur in files, which a successful command may show. In lower case.
     const WHERE_IT_FAILED: [&str; 18] = [
         "error",

@@ -387,10 +387,10 @@ impl Replacement {
             return Some([before, &self.new, &rest[self.old.len()..]].concat());
         }
         let first = text.find(&self.old)?;
-        let behind = first + self.old.chars().next().map_or(1, char::len_utf8);
+        let next = first + self.old.chars().next().map_or(1, char::len_utf8);
         match self.at {
             At::Everywhere => Some(text.replace(&self.old, &self.new)),
-            At::Once if text[behind..].contains(&self.old) => None,
+            At::Once if text[next..].contains(&self.old) => None,
             At::Once | At::Lines => Some(text.replacen(&self.old, &self.new, 1)),
         }
     }
@@ -417,7 +417,7 @@ impl File {
                         let shown_by = operation.result;
                         after_read(known, Known { content, shown_by }, effort)
                     }
-                    // Unless it says so, it is not known whether it showed the same content as before.
+                    // If the result does not state it, it is not known whether the content was the same as before.
                     None => known.filter(|_| operation.shows_nothing_new(transcript)),
                 },
                 (What::Write, Done::Yes) => operation.content(transcript).map(|text| Known {

@@ -49,7 +49,7 @@ impl<'t> Input<'t> {
         Input { raw, keys }
     }
 
-    /// The input as it stands, for tools that take a text instead of an object.
+    /// The input as it is, for tools that take a text instead of an object.
     pub(super) fn plain(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.raw)
     }

@@ -18,9 +18,9 @@ pub struct LaterReads<T> {
     whole: Option<usize>,
     /// The reads without line numbers.
     unnumbered: Vec<usize>,
-    /// Which of `unnumbered` show a line of text.
+    /// For each line of text, which of `unnumbered` show it.
     by_line: Postings,
-    /// The same of words; made when a text is looked for that has no whole line.
+    /// The same for words; built only when a text without a whole line is searched for.
     by_word: Postings,
     /// How many of `unnumbered` are in `by_word`.
     worded: usize,
@@ -106,7 +106,7 @@ impl<T: Copy> LaterReads<T> {
     }
 }
 
-/// The lines that are whole wherever the text occurs: the first and the last one may go on there.
+/// The lines that are whole wherever the text occurs: the first and the last one may be parts of longer lines there.
 fn inner_lines(text: &str) -> impl Iterator<Item = &str> {
     inner(text.split('\n'))
 }
@@ -176,7 +176,7 @@ mod tests {
     use crate::facts::reads;
     use crate::facts::tests::{ResultText, anthropic, in_main};
 
-    /// What the reads of one file may say: texts without numbers, of a few words and lines, some with pi's hint, and numbered lines.
+    /// Possible texts of the reads of one file: a few words and lines without numbers, some with the hint of pi, and numbered lines.
     fn said_by_reads() -> impl Strategy<Value = Vec<String>> {
         let line = "(a|bc|\"|é|a bc|x-a|)";
         let text = proptest::collection::vec(line, 1..6).prop_map(|lines| lines.join("\n"));
@@ -211,7 +211,7 @@ mod tests {
                 .filter_map(|read| read.shown(&block_text(&transcript, transcript.block(read.result.block))))
                 .rev()
                 .collect();
-            // Empty texts are no reads.
+            // Empty texts do not count as reads.
             prop_assume!(!shown.is_empty());
             let mut later = LaterReads::default();
             for (number, shows) in shown.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Facts of a conversation: files, commands, failures, decisions, to-dos.
 //!
 //! PURE. Each fact says where it is in the transcript, so that what is built on it can be traced to a line. Facts are computed
-//! on demand and never guessed: only what a call's input or its result says is a fact. Reads no disk.
+//! on demand and never guessed: only what a call's input or its result states is a fact. Reads no disk.
 
 mod asked;
 mod attached;
@@ -47,20 +47,20 @@ pub use later_reads::LaterReads;
 pub use lines::Lines;
 pub use operation::{At, Content, Done, Operation, Replacement, What};
 pub use path::{folder, is_relative, spelled};
-pub use pictures::{Picture, is_told_picture, picture};
+pub use pictures::{Picture, describes_pictures, picture};
 pub use reads::{Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
 pub use tools::kind_of;
 
-/// The texts of a result, separated by line breaks. Invalid UTF-8 is replaced.
+/// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     transcript.block_text(result)
 }
 
 /// The first characters of a result's text, without leading blanks. Reads no more than it must.
 pub fn beginning(transcript: &Transcript<'_>, result: &Block, characters: usize) -> String {
-    /// So many bytes at first, and so many characters may an escape be that this cuts.
+    /// The number of bytes that are read at first, and the longest escape that this may cut, in characters.
     const FIRST: usize = 256;
     const ESCAPE: usize = 12;
     let first = |said: &str| said.trim_start().chars().take(characters).collect();

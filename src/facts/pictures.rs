@@ -44,8 +44,8 @@ pub fn picture(transcript: &Transcript<'_>, block: &Block) -> Option<Picture> {
     Some(picture)
 }
 
-/// Whether a text consists of lines of [`Picture::told`].
-pub fn is_told_picture(text: &str) -> bool {
+/// Whether a text consists of lines like those of [`Picture::description`].
+pub fn describes_pictures(text: &str) -> bool {
     text.split('\n').all(|line| {
         let begins = ["[picture: ", "[document: "]
             .iter()
@@ -56,7 +56,7 @@ pub fn is_told_picture(text: &str) -> bool {
 
 impl Picture {
     /// The text in a summary, with the line (from 1) of its message: `[picture: image/png, 640x480, 12 kB, L12]`.
-    pub fn told(&self, line: u64) -> String {
+    pub fn description(&self, line: u64) -> String {
         let pixels = self
             .pixels
             .map(|(width, height)| format!("{width}x{height}"));
@@ -182,13 +182,13 @@ mod tests {
     use crate::format::{Format, Warnings};
 
     /// The texts for the pictures of a message whose content is this list.
-    fn told(format: Format, content: &str) -> Vec<String> {
+    fn descriptions(format: Format, content: &str) -> Vec<String> {
         let line = format!(r#"{{"role":"user","content":{content}}}"#);
         let transcript = format.read(line.as_bytes(), 1, &mut Warnings::default());
         let conversation = &transcript.conversations[0];
         let blocks = conversation.blocks(&conversation.messages[0]).iter();
         let pictures = blocks.filter_map(|block| picture(&transcript, transcript.block(*block)));
-        pictures.map(|picture| picture.told(12)).collect()
+        pictures.map(|picture| picture.description(12)).collect()
     }
 
     #[test]
@@ -199,24 +199,24 @@ mod tests {
             r#"[{{"type":"text","text":"see"}},{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{PNG}"}}}}]"#
         );
         assert_eq!(
-            told(Format::Anthropic, &anthropic),
+            descriptions(Format::Anthropic, &anthropic),
             ["[picture: image/png, 640x480, 29 bytes, L12]"]
         );
         let openai = format!(
             r#"[{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{PNG}"}}}}]"#
         );
         assert_eq!(
-            told(Format::OpenAi, &openai),
+            descriptions(Format::OpenAi, &openai),
             ["[picture: image/png, 640x480, 29 bytes, L12]"]
         );
         let escaped = openai.replace("image/png;", r"image\/png;");
         assert_eq!(
-            told(Format::OpenAi, &escaped),
+            descriptions(Format::OpenAi, &escaped),
             ["[picture: image/png, 640x480, 29 bytes, L12]"]
         );
         let ai_sdk = format!(r#"[{{"type":"image","image":"{PNG}","mediaType":"image/png"}}]"#);
         assert_eq!(
-            told(Format::AiSdk, &ai_sdk),
+            descriptions(Format::AiSdk, &ai_sdk),
             ["[picture: image/png, 640x480, 29 bytes, L12]"]
         );
     }
@@ -225,7 +225,7 @@ mod tests {
     fn what_is_not_known_is_not_told() {
         let one = |source: &str| {
             let content = format!(r#"[{{"type":"image","source":{source}}}]"#);
-            told(Format::Anthropic, &content)
+            descriptions(Format::Anthropic, &content)
         };
         assert_eq!(
             one(r#"{"type":"url","url":"https://example.com/a.png"}"#),
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(one(&long), ["[picture: image/webp, 3 kB, L12]"]);
         let pdf = r#"[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="}}]"#;
         assert_eq!(
-            told(Format::Anthropic, pdf),
+            descriptions(Format::Anthropic, pdf),
             ["[document: application/pdf, 4 bytes, L12]"]
         );
     }

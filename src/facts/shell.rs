@@ -75,7 +75,7 @@ pub(super) fn only_shows(command: &str) -> bool {
     if words(command).is_some() {
         return is_one(command);
     }
-    // A pattern may contain the same characters: then its rest is not a known command, and the answer is no.
+    // A pattern may contain the same characters: then the rest is not a known command, and the result is `false`.
     let command = command.replace("2>&1", "").replace("2>/dev/null", "");
     command.split(['|', '&', ';', '\n']).all(is_one)
 }

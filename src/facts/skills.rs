@@ -10,7 +10,7 @@ use crate::transcript::{BlockKind, Conversation, Role, Transcript};
 /// A skill that was loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Where it stands.
+    /// Where it is.
     pub place: FactLocation,
     /// Its name.
     pub name: String,
@@ -43,7 +43,7 @@ fn loaded<'c>(
             let link = transcript.links().get(block.line as usize);
             let is_injected = link.is_some_and(|link| link.is_injected);
             let (name, text) = in_a_block(&said).or_else(|| {
-                // A user who types such a line has loaded nothing.
+                // If the user types such a line, no skill is loaded.
                 is_injected.then(|| below_its_folder(&said))?
             })?;
             Some(Skill {
@@ -83,8 +83,8 @@ fn in_a_block(said: &str) -> Option<(&str, &str)> {
         }
     };
     // Instructions may contain such a block.
-    let (text, behind) = inside.rsplit_once(END)?;
-    let ends_there = behind.is_empty() || behind.starts_with('\n');
+    let (text, after) = inside.rsplit_once(END)?;
+    let ends_there = after.is_empty() || after.starts_with('\n');
     (ends_there && !name.is_empty()).then_some((name, text))
 }
 

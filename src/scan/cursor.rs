@@ -1,13 +1,13 @@
-//! A pull parser over one line: the caller asks for what it wants and skips the rest.
+//! A pull parser for one line: the caller asks for what it needs and skips the rest.
 //!
-//! As strict as `serde_json` about what is JSON, but it keeps no value, needs no stack (arrays 100 000 deep are skipped
-//! in a loop) and reads what `serde_json` cannot hold: lone surrogates, duplicate keys, numbers of any length.
+//! As strict as `serde_json` about what is JSON, but it stores no values, needs no stack (arrays 100 000 deep are skipped in a
+//! loop) and reads what `serde_json` cannot represent: lone surrogates, duplicate keys, numbers of any length.
 
 use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 use super::string::{self, Text};
 
-/// What kind of value comes next.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `{`
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Which value begins with a byte.
+    /// The kind of the values that begin with this byte.
     pub(super) fn of(first: u8) -> Option<Kind> {
         match first {
             b'{' => Some(Kind::Object),
@@ -39,22 +39,22 @@ impl Kind {
     }
 }
 
-/// More digits than `u64::MAX` or an exact double has.
+/// More digits than `u64::MAX` or an exact double can have.
 const LONG_NUMBER_DIGITS: usize = 20;
 /// `serde_json`'s recursion limit.
 const DEEP_LEVELS: usize = 127;
-/// Keys of one object that are compared with each other; real objects have fewer.
+/// How many keys of one object are compared with each other; real objects have fewer.
 const KEYS_COMPARED: usize = 32;
 
-/// A place in a line of JSON.
+/// A position in a line of JSON.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     line: &'a [u8],
     bytes: string::Bytes,
     at: usize,
-    /// Containers that are open around `at` because the caller is inside of them.
+    /// The number of open containers around `at`, in which the caller is.
     depth: usize,
-    /// What was odd so far.
+    /// The oddities found so far.
     pub oddities: Oddities,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A cursor at the start of the value at `span`, which it does not leave; its spans are those of the line.
+    /// A cursor at the start of the value at `span`, limited to that value; its spans are relative to the line.
     pub(super) fn within(line: &'a [u8], span: Span) -> Self {
         Cursor {
             line: &line[..span.end()],
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         self.line
     }
 
-    /// Checks that nothing but white space is left.
+    /// Checks that only white space is left.
     pub fn end(&mut self) -> Parse<()> {
         self.white();
         if self.at == self.line.len() {
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What comes next.
+    /// The kind of the next value.
     pub fn kind(&mut self) -> Parse<Kind> {
         self.white();
         match self.line.get(self.at) {
@@ -109,7 +109,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// One past the last byte that was read.
-    pub fn place_behind(&self) -> usize {
+    pub fn last_end(&self) -> usize {
         self.at
     }
 
@@ -167,7 +167,7 @@ impl<'a> Cursor<'a> {
         Ok(text)
     }
 
-    /// Reads a string, or skips whatever else stands there.
+    /// Reads a string, or skips any other value.
     pub fn string_or_skip(&mut self) -> Parse<Option<Text>> {
         match self.kind()? {
             Kind::String => self.string().map(Some),
@@ -177,19 +177,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a string; gives the bytes between its quotes, and none for whatever else stands there.
+    /// Reads a string and returns the span between its quotes; any other value is skipped and gives an empty span.
     pub fn string_span(&mut self) -> Parse<Span> {
         let text = self.string_or_skip()?;
         Ok(text.map(|text| text.span).unwrap_or_default())
     }
 
-    /// Reads `true`; anything else is skipped and `false`.
+    /// Reads a value and returns whether it is `true`.
     pub fn is_true(&mut self) -> Parse<bool> {
         let span = self.skip()?;
         Ok(span.of(self.line) == b"true")
     }
 
-    /// Skips one value of any size and depth; gives its span.
+    /// Skips one value of any size and depth; returns its span.
     pub fn skip(&mut self) -> Parse<Span> {
         let kind = self.kind()?;
         let start = self.at;
@@ -224,7 +224,7 @@ impl<'a> Cursor<'a> {
                     self.scalar(kind)?
                 }
             }
-            // A value has ended: close what ends with it, or go on to the next one.
+            // A value has ended: close the containers that end with it, or continue with the next value.
             loop {
                 let Some(kind) = open.top() else {
                     return Ok(());
@@ -308,7 +308,7 @@ impl<'a> Cursor<'a> {
         Ok(n)
     }
 
-    /// Steps into a container; gives the place of its bracket.
+    /// Enters a container; returns the position of its bracket.
     fn open(&mut self, bracket: u8, what: &'static str) -> Parse<usize> {
         self.white();
         if self.line.get(self.at) != Some(&bracket) {
@@ -319,7 +319,7 @@ impl<'a> Cursor<'a> {
         Ok(self.at - 1)
     }
 
-    /// Steps out of a container that the caller was inside of, if it ends here.
+    /// Leaves the container in which the caller is, if it ends here.
     fn close(&mut self, bracket: u8) -> bool {
         let closed = self.close_bare(bracket);
         self.depth -= usize::from(closed);

@@ -1,13 +1,13 @@
-//! What can be wrong with a line: why it is no JSON, and what is odd about one that is.
+//! What can be wrong with a line: why it is not JSON, and what is odd about valid JSON.
 //!
 //! Never looks at a line itself.
 
-/// Why a line is no JSON.
+/// Why a line is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bad {
     /// The byte in the line at which reading stopped.
     pub at: usize,
-    /// What was wrong there, for people.
+    /// What was wrong there, as a text for people.
     pub what: &'static str,
 }
 
@@ -20,20 +20,20 @@ impl Bad {
 /// The result of reading.
 pub type Parse<T> = Result<T, Bad>;
 
-/// Things that are legal JSON but that other readers trip over; a set.
+/// The set of oddities of a line: valid JSON that other readers may have problems with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Oddities(u8);
 
 impl Oddities {
     /// A `\uD800`–`\uDFFF` escape without its other half.
     pub const LONE_SURROGATE: Oddities = Oddities(1);
-    /// A key twice in one object (of those that were looked into): the last one counts.
+    /// A key that occurs twice in one object (of those that were read): the last one counts.
     pub const DUPLICATE_KEY: Oddities = Oddities(2);
-    /// A number with more digits than any 64-bit number keeps.
+    /// A number with more digits than any 64-bit number can hold.
     pub const LONG_NUMBER: Oddities = Oddities(4);
     /// Nested deeper than 127 levels, where `serde_json` gives up.
     pub const DEEP: Oddities = Oddities(8);
-    /// Bytes that are no UTF-8. A cursor does not look for them; who reads the line does.
+    /// Bytes that are not UTF-8. A cursor does not check for them; the code that reads the line does.
     pub const INVALID_UTF8: Oddities = Oddities(16);
 
     /// Whether nothing odd was seen.
@@ -46,7 +46,7 @@ impl Oddities {
         self.0 & other.0 == other.0
     }
 
-    /// Puts `other` into the set.
+    /// Adds `other` to the set.
     pub fn insert(&mut self, other: Oddities) {
         self.0 |= other.0;
     }

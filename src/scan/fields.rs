@@ -1,10 +1,10 @@
-//! The second look at a line: what stands under a few keys of an object, by their names.
+//! Reads a few keys of an object, by their names, from a line that was already read once.
 //!
-//! [`Value::fields`] and [`Value::within`] say which keys; a [`Value`] says what is there and of which kind. Of a key that is
-//! there twice the last one counts, as in every reader of JSON, and what is not there, or cannot be read, has no fields
-//! either: nobody who asks has to tell these apart.
+//! [`Value::fields`] and [`Value::within`] select the keys; a [`Value`] holds what was found and its kind. Of a key that
+//! occurs twice the last one counts, as in every JSON reader. A value that is missing or cannot be read has no fields: no
+//! caller has to distinguish the two.
 //!
-//! Allocates for escapes alone and never fails; who has to know that a line is no JSON asks the [`Cursor`].
+//! Allocates only for escapes and never fails; to find out whether a line is JSON, use the [`Cursor`].
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -13,23 +13,23 @@ use super::cursor::{Cursor, Kind};
 use super::defects::Parse;
 use super::{Span, unescape};
 
-/// A value in a line, or none.
+/// A value in a line, or no value.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Value<'a> {
     line: &'a [u8],
-    /// Empty where there is none: no JSON value is.
+    /// Empty where there is no value: a JSON value is never empty.
     span: Span,
 }
 
 impl<'a> Value<'a> {
-    /// A line, or any other JSON text, as one value. It need not have been read before; one that is longer than
-    /// [`Span::MAX_LINE`] is none.
+    /// A line, or any other JSON text, as one value. It need not have been read before; a text longer than [`Span::MAX_LINE`]
+    /// gives no value.
     pub fn of(line: &'a [u8]) -> Self {
         let is_read = line.len() <= Span::MAX_LINE;
         Value::part(line, Span::new(0, if is_read { line.len() } else { 0 }))
     }
 
-    /// The value at `span`, which lies within the line.
+    /// The value at `span`, which is within the line.
     pub fn part(line: &'a [u8], span: Span) -> Self {
         Value { line, span }
     }
@@ -40,7 +40,7 @@ impl<'a> Value<'a> {
         fields.unwrap_or([Value::default(); N])
     }
 
-    /// The same, each with its name, in the order in which they stand on the line; first those that do not.
+    /// The same, each with its name, in the order in which they are on the line; missing ones come first.
     pub fn in_order<'n, const N: usize>(self, names: [&'n str; N]) -> [(&'n str, Value<'a>); N] {
         let values = self.fields(names);
         let mut fields = std::array::from_fn(|n| (names[n], values[n]));
@@ -54,8 +54,8 @@ impl<'a> Value<'a> {
         value
     }
 
-    /// The value to which the names lead, each a key of the object under the one before. Reads that far once: cheaper than
-    /// [`Value::field`] again and again where the objects are large.
+    /// The value at a path of names, each a key of the object under the one before. Reads the line only once: for large objects
+    /// this is cheaper than repeated calls of [`Value::field`].
     pub fn within(self, path: &[&str]) -> Value<'a> {
         let mut found = Span::default();
         match find(&mut Cursor::within(self.line, self.span), path, &mut found) {
@@ -69,28 +69,28 @@ impl<'a> Value<'a> {
         !self.span.is_empty()
     }
 
-    /// Of which kind it is.
+    /// Its kind.
     pub fn kind(self) -> Option<Kind> {
         let first = self.raw().trim_ascii_start().first();
         first.and_then(|first| Kind::of(*first))
     }
 
-    /// Where it stands in its line.
+    /// Its span in the line.
     pub fn span(self) -> Span {
         self.span
     }
 
-    /// Its bytes as they stand; empty where there is none.
+    /// Its bytes as written; empty where there is no value.
     pub fn raw(self) -> &'a [u8] {
         self.span.of(self.line)
     }
 
-    /// What stands between the quotes, if it is a string: escapes are left as they are.
+    /// The bytes between the quotes, if it is a string; escapes stay as they are.
     pub fn string(self) -> Option<&'a [u8]> {
         self.inside().map(|inside| inside.of(self.line))
     }
 
-    /// Where that stands in its line.
+    /// The span of these bytes in the line.
     pub fn inside(self) -> Option<Span> {
         let Span { start, len } = self.span;
         matches!(self.raw(), [b'"', .., b'"']).then(|| Span {
@@ -99,25 +99,25 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// What the string says, if it is one.
+    /// The unescaped text, if it is a string.
     pub fn unescaped(self) -> Option<Cow<'a, [u8]>> {
         self.string().map(unescape)
     }
 
-    /// The number, if it is one that the type holds.
+    /// The number, if it is one that fits into the type.
     pub fn number<T: FromStr>(self) -> Option<T> {
         std::str::from_utf8(self.raw()).ok()?.parse().ok()
     }
 
-    /// The whole number with the place where it stands, if it is one.
+    /// The integer and its span, if it is one.
     pub fn figure(self) -> Option<(Span, u64)> {
         Some((self.span, self.number()?))
     }
 
-    /// Gives every element to `each`, if it is an array.
+    /// Calls `each` with every element, if it is an array.
     pub fn elements(self, mut each: impl FnMut(Value<'a>)) {
         let mut cursor = Cursor::within(self.line, self.span);
-        // What was read before can be read again; should it fail all the same, these were all.
+        // The line was read before, so this should not fail; if it does, the elements up to there were all.
         let _ = cursor.array(|c| {
             each(Value::part(self.line, c.skip()?));
             Ok(())
@@ -130,7 +130,7 @@ impl<'a> Cursor<'a> {
     ///
     /// # Errors
     ///
-    /// Where there is no object, or one that is no JSON.
+    /// If there is no object, or it is not JSON.
     pub fn fields<const N: usize>(&mut self, names: [&str; N]) -> Parse<[Value<'a>; N]> {
         let line = self.line();
         let mut values = [Value::part(line, Span::default()); N];

@@ -24,7 +24,7 @@ impl Eol {
     }
 }
 
-/// Where a line stands: `start..end` without its ending; a byte order mark before the first line is outside of it.
+/// Where a line is: `start..end` without its ending; a byte order mark before the first line is not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawLine {
     /// First byte of the line.
@@ -38,7 +38,7 @@ pub struct RawLine {
 /// The UTF-8 byte order mark.
 pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The lines of `bytes`, in order. An empty rest after the last newline is no line.
+/// The lines of `bytes`, in order. An empty rest after the last newline is not a line.
 pub fn lines(bytes: &[u8]) -> impl Iterator<Item = RawLine> + '_ {
     let mut at = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
     std::iter::from_fn(move || {

@@ -1,11 +1,11 @@
-//! Bytes to lines to spans: the hot path.
+//! Splits bytes into lines and lines into spans: the hot path.
 //!
-//! [`lines()`] finds line boundaries, [`Cursor`] walks the JSON of one line and hands out spans into it, and [`Value`] is for a
-//! second look at a few keys of it.
-//! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion
-//! and without building a tree: what nobody asks for costs no memory, whatever its size or depth.
+//! [`lines()`] finds line boundaries, [`Cursor`] walks the JSON of one line and returns spans of it, and [`Value`] reads a few
+//! keys of a line again.
+//! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion and
+//! without building a tree: a value that no caller asks for takes no memory, whatever its size or depth.
 //!
-//! Never allocates for content, never alters a byte, never panics on any input.
+//! Never allocates for content, never changes a byte, never panics on any input.
 
 mod cursor;
 mod defects;
@@ -22,8 +22,8 @@ pub use string::{Text, unescape, unescape_into};
 
 /// A range of bytes within one line.
 ///
-/// Relative to the line's first byte, so that a record of a line stays true wherever the line stands. 32 bits: a line of
-/// 4 GiB or more is passed through unread.
+/// Relative to the line's first byte, so that the record of a line stays valid wherever the line is. 32 bits: a line of 4 GiB
+/// or more is passed through unread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// First byte.
@@ -36,7 +36,7 @@ impl Span {
     /// The longest line that is read, in bytes.
     pub const MAX_LINE: usize = u32::MAX as usize - 1;
 
-    /// From byte `start` up to and without byte `end`; both lie within a line no longer than [`Span::MAX_LINE`].
+    /// From byte `start` up to but not including byte `end`; both are within a line no longer than [`Span::MAX_LINE`].
     pub(crate) fn new(start: usize, end: usize) -> Self {
         debug_assert!(start <= end && end <= Self::MAX_LINE);
         Span {
@@ -50,7 +50,7 @@ impl Span {
         self.start as usize + self.len as usize
     }
 
-    /// Whether the span holds nothing.
+    /// Whether the span has no bytes.
     pub fn is_empty(self) -> bool {
         self.len == 0
     }

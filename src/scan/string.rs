@@ -1,21 +1,21 @@
-//! JSON strings: where they end, how long they are for a reader, what they say.
+//! JSON strings: where they end, how many characters they have, what their text is.
 //!
-//! [`skip`] is the innermost loop of the program. It counts characters on the way, because every estimate wants them, and has
-//! no `unsafe` of its own: plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
+//! [`skip`] is the innermost loop of the program. It also counts characters, because every estimate needs them, and has no
+//! `unsafe` of its own: plain arithmetic on words, loops that the compiler vectorises, and `memchr` for long runs.
 
 use std::borrow::Cow;
 
 use super::Span;
 use super::defects::{Bad, Oddities, Parse};
 
-/// A JSON string: its bytes between the quotes and its length for a reader.
+/// A JSON string: its bytes between the quotes and its length in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Text {
-    /// The bytes between the quotes, escapes as they stand.
+    /// The bytes between the quotes, with their escapes.
     pub span: Span,
     /// Unicode scalar values after unescaping; a lone surrogate counts as one.
     pub scalars: u32,
-    /// How many of these lie outside the basic plane (two UTF-16 units each).
+    /// How many of these are outside the basic plane (two UTF-16 units each).
     pub astral: u32,
 }
 
@@ -26,13 +26,14 @@ impl Text {
     }
 
     /// The text of a line without its first `bytes`, which end with a whole escape or character.
-    pub fn behind(self, line: &[u8], bytes: usize) -> Text {
-        // Counted as they were read: bytes that are no UTF-8 count otherwise once they are replacement characters.
-        let said = unescape(&self.span.of(line)[..bytes]);
-        let (continuations, astral) = beyond_ascii(&said);
+    pub fn without_start(self, line: &[u8], bytes: usize) -> Text {
+        // Counted in the same way as when the line was read: as replacement characters, bytes that are not UTF-8 would count
+        // differently.
+        let start = unescape(&self.span.of(line)[..bytes]);
+        let (continuations, astral) = beyond_ascii(&start);
         Text {
             span: Span::new(self.span.start as usize + bytes, self.span.end()),
-            scalars: self.scalars - (said.len() - continuations) as u32,
+            scalars: self.scalars - (start.len() - continuations) as u32,
             astral: self.astral - astral,
         }
     }
@@ -43,8 +44,8 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 
 /// The high bit of each byte of `word` that ends a run of plain string bytes: `"` or `\`.
 ///
-/// Exact for the lowest such byte; bytes above it may be reported wrongly (the borrow of a subtraction), so callers look
-/// at the lowest only.
+/// Exact for the lowest such byte; bytes above it may be reported wrongly (the borrow of a subtraction), so callers look only
+/// at the lowest.
 #[inline]
 fn specials(word: u64) -> u64 {
     let quote = word ^ (ONES * b'"' as u64);
@@ -56,8 +57,8 @@ fn specials(word: u64) -> u64 {
 
 /// The next `"` or `\` at or after `at`.
 ///
-/// Most runs are short (a key, a line of code up to its `\n`): a few words of plain arithmetic find their end before a
-/// vectorised search has begun. Long ones are left to that search.
+/// Most runs are short (a key, a line of code up to its `\n`): plain arithmetic on a few words finds their end before a
+/// vectorised search would have started. That search is used only for long runs.
 #[inline]
 fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     for _ in 0..4 {
@@ -73,7 +74,7 @@ fn next_special(line: &[u8], mut at: usize) -> Option<usize> {
     memchr::memchr2(b'"', b'\\', line.get(at..)?).map(|n| at + n)
 }
 
-/// What all bytes of a line have in common; knowing it once saves looking at each string.
+/// Properties of all bytes of a line; determining them once saves a check of each string.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes {
     is_ascii: bool,
@@ -81,7 +82,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// Looks at a line, without branches, so that the compiler uses the widest registers that it may.
+    /// Looks at a line, without branches, so that the compiler can use the widest registers.
     pub(crate) fn of(line: &[u8]) -> Bytes {
         let mut all = Bytes {
             is_ascii: true,
@@ -102,7 +103,7 @@ impl Bytes {
 fn beyond_ascii(run: &[u8]) -> (usize, u32) {
     let mut continuations = 0usize;
     let mut fours = 0u32;
-    // Sums of up to 255 fit a byte, so that the loop stays in vector registers.
+    // Sums of up to 255 fit into a byte, so that the loop stays in vector registers.
     for chunk in run.chunks(255) {
         let (c, f) = chunk.iter().fold((0u8, 0u8), |(c, f), b| {
             (c + u8::from((*b as i8) < -0x40), f + u8::from(*b >= 0xf0))
@@ -113,8 +114,8 @@ fn beyond_ascii(run: &[u8]) -> (usize, u32) {
     (continuations, fours)
 }
 
-/// Reads a string whose opening quote stands before `at`; gives the text and the place after its closing quote.
-/// `bytes` is what holds for the whole line.
+/// Reads a string whose opening quote is before `at`; returns the text and the position after its closing quote. `bytes` are
+/// the properties of the whole line.
 pub(crate) fn skip(
     line: &[u8],
     at: usize,
@@ -123,7 +124,7 @@ pub(crate) fn skip(
 ) -> Parse<(Text, usize)> {
     let start = at;
     let mut at = at;
-    // Bytes that are no character of their own: continuations, and what an escape has over its character.
+    // Bytes that are not characters of their own: continuation bytes, and the further bytes of an escape.
     let mut surplus = 0usize;
     let mut astral = 0u32;
     loop {
@@ -154,7 +155,7 @@ pub(crate) fn skip(
                 at + 1,
             ));
         }
-        // `\n` is by far the most common escape, and the likeliest to be followed by more.
+        // `\n` is by far the most common escape, and the one most likely to be followed by another.
         if line.get(at + 1) == Some(&b'n') {
             surplus += 1;
             at += 2;
@@ -170,7 +171,7 @@ pub(crate) fn skip(
     }
 }
 
-/// One escape: how many bytes it takes, and the code point it stands for (a lone surrogate: itself).
+/// One escape: its length in bytes, and its code point (for a lone surrogate, the surrogate).
 struct Escape {
     len: usize,
     value: u32,
@@ -182,7 +183,7 @@ impl Escape {
     }
 }
 
-/// Reads the escape at `at`, which stands at the backslash; a surrogate pair is one escape.
+/// Reads the escape whose backslash is at `at`; a surrogate pair is one escape.
 fn escape(line: &[u8], at: usize) -> Parse<Escape> {
     let simple = |c: u8| {
         Ok(Escape {
@@ -223,7 +224,7 @@ fn hex4(line: &[u8], at: usize) -> Option<u32> {
     })
 }
 
-/// What a string says: `raw` is what stands between its quotes, already read by a [`super::Cursor`].
+/// The text of a string: `raw` are the bytes between its quotes, already read by a [`super::Cursor`].
 ///
 /// Bytes, not `str`: a transcript may hold invalid UTF-8. A lone surrogate becomes U+FFFD.
 pub fn unescape(raw: &[u8]) -> Cow<'_, [u8]> {
@@ -242,7 +243,7 @@ pub fn unescape_into(raw: &[u8], mut sink: impl FnMut(&[u8])) {
         if n > 0 {
             sink(&rest[..n]);
         }
-        // A string that was read has whole escapes only; anything else would be a fault of the caller's span.
+        // A string that was read has only whole escapes; anything else would be an error in the caller's span.
         let Ok(escape) = escape(rest, n) else {
             sink(&rest[n..]);
             return;

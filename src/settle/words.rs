@@ -10,7 +10,7 @@ use foldhash::fast::FixedState;
 use memchr::memmem;
 
 use super::composer::Composer;
-use crate::facts::{MessageOrigin, block_text, is_told_picture, picture};
+use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
 use crate::summarizer::extractive::{Section, is_put_there, parse};
 use crate::transcript::{BlockKind, Message, Typed};
 
@@ -61,9 +61,9 @@ impl Composer<'_> {
                 }
                 (_, MessageOrigin::Summary) => {
                     for said in self.texts(message) {
-                        let rows = parse(self.subject.earlier.told(&said)).rows;
+                        let rows = parse(self.subject.earlier.summary_in(&said)).rows;
                         let requests = rows.iter().filter(|row| row.section == Section::Requests);
-                        let words_of = requests.filter(|row| !is_told_picture(&row.text));
+                        let words_of = requests.filter(|row| !describes_pictures(&row.text));
                         let lost = words_of.filter(|row| !is_there(&row.text));
                         words.lost.extend(lost.map(|_| line));
                     }

@@ -139,7 +139,7 @@ fn pictures(json: &[u8]) -> Vec<Span> {
                 })?;
                 if is_picture {
                     found.truncate(before);
-                    found.push(Span::new(start, c.place_behind()));
+                    found.push(Span::new(start, c.last_end()));
                 }
                 Ok(())
             }),

@@ -57,7 +57,7 @@ impl Sum for Size {
     }
 }
 
-/// Counts tokens as a policy says.
+/// Counts tokens as a policy specifies.
 #[derive(Debug, Clone)]
 pub struct Estimator {
     settings: Tokens,
@@ -120,16 +120,16 @@ impl Estimator {
 
     /// The size of a result's content with the text `text`, written in `shape`.
     pub fn content(&self, text: &str, shape: Shape) -> Size {
-        self.behind(b"", text, shape)
+        self.after(b"", text, shape)
     }
 
     /// The size of a result's content with the text `text` after its existing header.
     pub fn replaced(&self, transcript: &Transcript<'_>, result: &Block, text: &str) -> Size {
-        self.behind(transcript.header(result), text, result.shape)
+        self.after(transcript.header(result), text, result.shape)
     }
 
     /// The same after the first bytes of a JSON string.
-    fn behind(&self, header: &[u8], text: &str, shape: Shape) -> Size {
+    fn after(&self, header: &[u8], text: &str, shape: Shape) -> Size {
         let mut quoted = Vec::with_capacity(text.len() + 48);
         let list: &[u8] = match shape {
             Shape::List => br#"[{"type":"text","text":"#,
@@ -541,7 +541,7 @@ impl Sizes {
                 size
             }
         };
-        // Without blocks, messages cannot be told apart.
+        // Without blocks, messages cannot be distinguished.
         if !blocks.is_empty() {
             self.messages.insert(blocks.to_vec(), size);
         }

@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(fitted(&[]), None);
         assert_eq!(fitted(&[(1, 10), (2, 20)]), None);
         assert_eq!(fitted(&[(1, 10), (2, 20), (2, 21), (1, 11)]), None);
-        // The more was sent, the less was counted: no line says anything.
+        // The count falls where more was sent: a line through these points has no meaning.
         assert_eq!(fitted(&[(1, 30), (2, 20), (3, 10)]), None);
         // Less than nothing is not in the file: nothing is.
         assert_eq!(fitted(&[(10, 0), (20, 20), (30, 40)]), Some((40, 0, 2.0)));
@@ -219,7 +219,7 @@ mod tests {
             factor: 2.0,
         };
         assert_eq!(of(Format::OpenAi, &text), Some(expected));
-        // What follows the last answer was never sent; an answer without a figure says nothing.
+        // What follows the last answer was never sent; an answer without a figure is of no use.
         let more = text + USER + "{\"role\":\"assistant\",\"content\":\"1\"}\n" + USER;
         assert_eq!(of(Format::OpenAi, &more), Some(expected));
     }

@@ -15,7 +15,7 @@ pub struct ChangeSet {
     pub replace: Vec<Replace>,
     /// Lines to remove.
     pub drop: BTreeSet<u32>,
-    /// Lines to add, without line endings, by the line that they come before; the number of lines stands for the end.
+    /// Lines to add, without line endings, by the line that they come before; the number of lines means the end.
     pub insert: BTreeMap<u32, Vec<Vec<u8>>>,
 }
 
@@ -36,7 +36,7 @@ impl ChangeSet {
         self.replace.is_empty() && self.drop.is_empty() && self.insert.is_empty()
     }
 
-    /// Adds other changes; new lines for the same place come after those that are there.
+    /// Adds other changes; new lines for the same place come after existing ones.
     pub fn extend(&mut self, other: ChangeSet) {
         self.replace.extend(other.replace);
         self.drop.extend(other.drop);

@@ -48,7 +48,7 @@ pub enum LinkKind {
     Pointer,
     /// The same, after the user went back to that line.
     ChosenPointer,
-    /// The user went back by as many turns as `content` says.
+    /// The user went back by the number of turns in `content`.
     GoBack,
     /// Names the conversation that ends on the line that `parent` names.
     Title,
@@ -69,7 +69,7 @@ pub enum Compaction {
     Summary,
     /// Replaces it by the messages on the line.
     Replacement,
-    /// Keeps only the user's words, and adds a message.
+    /// Keeps only the user's messages, and adds a message.
     UserWords,
     /// Nothing: the agent cannot read it.
     Unreadable,
@@ -78,7 +78,7 @@ pub enum Compaction {
 /// Whether a model wrote an answer; if two of these apply, the later one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Answer {
-    /// Yes, unless something says otherwise.
+    /// Yes, unless the line indicates otherwise.
     #[default]
     Given,
     /// No, or it broke off: its usage does not count.

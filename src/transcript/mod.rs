@@ -60,18 +60,18 @@ pub struct Line {
     pub kind: LineKind,
     /// What is odd about its bytes.
     pub oddities: Oddities,
-    /// Whether it is still there.
+    /// Whether it is in the input and in the output.
     pub presence: Presence,
     /// Its blocks, by their numbers in the transcript.
     blocks: (u32, u32),
 }
 
-/// Whether a line is still there.
+/// Whether a line is in the input and in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     /// It is part of the output.
     Kept,
-    /// It was dropped, and has no content any more.
+    /// It was dropped from the output and has no content any more.
     Dropped,
     /// It was inserted: the input does not have it.
     Inserted,
@@ -222,7 +222,7 @@ pub struct Block {
 /// A value outside of the messages that repeats a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Mirror {
-    /// The line that it stands on.
+    /// The line that it is on.
     pub line: u32,
     /// The value.
     pub value: Span,
@@ -235,7 +235,7 @@ pub struct Mirror {
 pub struct Unit {
     /// Its role.
     pub role: Role,
-    /// The line that it stands on.
+    /// The line that it is on.
     pub line: u32,
     /// The message object.
     pub object: Span,
@@ -305,7 +305,7 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// Whether a line has left.
+    /// Whether any line was dropped.
     pub fn has_dropped(&self) -> bool {
         let mut lines = self.lines.iter();
         lines.any(|line| line.presence == Presence::Dropped)

@@ -219,7 +219,7 @@ impl<'a> Transcript<'a> {
         new: &BTreeMap<u32, Vec<Vec<u8>>>,
         mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
     ) {
-        // Where each line goes, so that nothing is counted twice.
+        // The new number of each line.
         let (mut new_lines, mut before) = (new.iter().peekable(), 0);
         let moved: Vec<u32> = (0..self.lines.len() as u32)
             .map(|line| {

@@ -1,6 +1,6 @@
-//! What the Anthropic Messages API demands of a list of messages.
+//! What the Anthropic Messages API requires of a list of messages.
 //!
-//! Messages of the same role in a row count as one, as they do there. Never looks at lines that no model sees.
+//! Consecutive messages of the same role count as one, as in the API. Never looks at lines that no model sees.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use crate::ids::IdSet;
 use crate::scan::Value;
 use crate::transcript::{Answer, Block, BlockKind, Conversation, Message, Role};
 
-/// Who makes a request of the messages.
+/// Who sends the messages as a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
-    /// They are sent as they stand.
+    /// They are sent as they are.
     Api,
-    /// Claude Code sends them: it puts results first, leaves its own error messages out and always adds what the user
-    /// says next.
+    /// Claude Code sends them: it moves results to the front, omits its own error messages and always adds the user's next
+    /// message.
     ClaudeCode,
 }
 
-/// Messages of one role in a row.
+/// Consecutive messages of one role.
 struct Turn {
     role: Role,
     blocks: Vec<u32>,
@@ -71,7 +71,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         self.f.transcript.block(block)
     }
 
-    /// What can be said of each message alone, and which come first and last.
+    /// Checks each message by itself, and which messages are first and last.
     fn messages(&mut self, sent: &[&Message]) {
         let line_of = |m: &Message| self.conversation.first_line(m);
         if let Some(line) = sent
@@ -115,7 +115,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         texts.iter().all(|text| text.scalars == 0)
     }
 
-    /// What can be said of a block alone.
+    /// Checks a block by itself.
     fn content(&mut self, block: &Block) {
         match block.kind {
             BlockKind::Text if self.is_empty(block) => {
@@ -125,7 +125,7 @@ impl<'c, 't> Check<'c, 't, '_> {
             BlockKind::Thinking => {
                 let severity = match self.value(block).field("signature").string() {
                     None => Severity::Error,
-                    // Providers that imitate this API sign with nothing, and take it back.
+                    // Providers that imitate this API write an empty signature, and accept it.
                     Some(b"") => Severity::Warning,
                     Some(_) => return,
                 };
@@ -149,7 +149,8 @@ impl<'c, 't> Check<'c, 't, '_> {
         Value::part(self.f.transcript.line(block.line), block.value)
     }
 
-    /// Joins messages of one role; they take turns then. What Claude Code attaches joins either side, so it is left out.
+    /// Joins consecutive messages of one role into alternating turns. Claude Code's attachments may join either side, so they are
+    /// omitted.
     fn turns(&self, sent: &[&Message]) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();
         for message in sent {
@@ -179,7 +180,7 @@ impl<'c, 't> Check<'c, 't, '_> {
             .collect()
     }
 
-    /// Calls and results: each call is answered in the turn after it, once.
+    /// Checks calls and results: each call has exactly one result, in the turn after it.
     fn pairs(&mut self, turns: &[Turn]) {
         let mut known = IdSet::default();
         let mut calls = IdSet::default();
@@ -201,7 +202,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// The id of a call of either kind: well formed, and nobody else's.
+    /// Checks the id of a call of either kind: it must be well formed and unique.
     fn call(&mut self, block: &Block, known: &mut IdSet<Cow<'t, [u8]>>) {
         let id = self.f.call_id(block);
         let is_plain = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
@@ -213,10 +214,10 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// The results of one turn against the calls of the turn before it.
+    /// Checks the results of one turn against the calls of the turn before it.
     fn results(&mut self, turn: &Turn, calls: &IdSet<Cow<'t, [u8]>>) {
         let mut answered = IdSet::default();
-        let mut behind_other = false;
+        let mut after_other = false;
         for block in &turn.blocks {
             let block = self.block(*block);
             match block.kind {
@@ -230,7 +231,7 @@ impl<'c, 't> Check<'c, 't, '_> {
                 | BlockKind::Server
                 | BlockKind::Attachment
                 | BlockKind::Other => {
-                    behind_other = true;
+                    after_other = true;
                     continue;
                 }
             }
@@ -239,7 +240,7 @@ impl<'c, 't> Check<'c, 't, '_> {
                 Some(Rule::OrphanResult)
             } else if !answered.insert(id) {
                 Some(Rule::DuplicateResult)
-            } else if behind_other && self.sender == Sender::Api {
+            } else if after_other && self.sender == Sender::Api {
                 Some(Rule::ResultsNotFirst)
             } else {
                 None
@@ -250,7 +251,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Tools that the provider runs: a result stands behind its call, in the same answer or the next one.
+    /// Checks tools that the provider runs: a result comes after its call, in the same answer or the next one.
     fn server_tools(&mut self, turns: &[Turn]) {
         let mut known = IdSet::default();
         let mut open = IdSet::default();
@@ -267,7 +268,7 @@ impl<'c, 't> Check<'c, 't, '_> {
                     self.f.call_error(Rule::OrphanServerResult, block);
                 }
             }
-            // What the last answer of all leaves open may still be answered: the provider paused.
+            // Calls without a result in the very last answer may still get one: the provider paused.
             for (block, id) in std::mem::replace(&mut before, calls) {
                 if open.remove(&id) {
                     self.f.call_error(Rule::MissingServerResult, block);
@@ -276,7 +277,7 @@ impl<'c, 't> Check<'c, 't, '_> {
         }
     }
 
-    /// Where thinking stands in the last answer. Whether a request has thinking on is not in a transcript.
+    /// Checks where thinking is in the last answer. A transcript does not record whether thinking is on in a request.
     fn thinking(&mut self, turns: &[Turn]) {
         let transcript = self.f.transcript;
         let kind = |b: &u32| transcript.block(*b).kind;

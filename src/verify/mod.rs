@@ -1,10 +1,10 @@
-//! Is a history valid for its provider's API, and will its agent resume from it?
+//! Checks whether a history is valid for its provider's API, and whether its agent can resume from it.
 //!
-//! A dialect checks a transcript's model by the rules here and by its own ([`crate::format::Format::verify`]), and
-//! `Findings` collects what they find; [`new_findings`] says which [`Finding`]s a compaction has brought in. The rules are
-//! those that providers answer with an error, in their own words where these are known ([`Rule::wording`]), and those by
-//! which agents choose what they send. Bytes are read again only for ids, for a few keys that no record keeps, and to see
-//! that what is sent is JSON for every reader.
+//! A dialect checks a transcript by the rules here and by its own ([`crate::format::Format::verify`]), and `Findings` collects
+//! the results; [`new_findings`] finds the [`Finding`]s that a compaction caused. The rules are those whose violation
+//! providers answer with an error, in the provider's own wording where it is known ([`Rule::wording`]), and those by which
+//! agents choose what they send. Bytes are read again only for ids, for a few keys that no record keeps, and to check that
+//! what is sent is JSON that every reader accepts.
 //!
 //! Never changes anything, never does I/O, never fails: a history that cannot be read has findings.
 
@@ -33,23 +33,23 @@ pub enum Severity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Which rule.
+    /// The rule that is broken.
     pub rule: Rule,
     /// How bad it is.
     pub severity: Severity,
     /// The line in the transcript, from 1; where each line of a file is a transcript, always 1.
     pub line: u64,
-    /// The conversation, as [`crate::transcript::ConversationId`] is shown.
+    /// The conversation: its [`crate::transcript::ConversationId`] as displayed.
     pub conversation: String,
-    /// The id of the call, or the uuid of the line, that it is about; empty where there is none.
+    /// The id of the call or the uuid of the line concerned; empty where there is none.
     pub id: String,
-    /// The same for people: the provider's words where they are known, and the id.
+    /// The finding as a text for people: the provider's wording where it is known, and the id.
     pub message: String,
 }
 
-/// The errors of `after` that `before` does not account for, in the order of `after`.
+/// The errors of `after` that are not in `before`, in the order of `after`.
 ///
-/// Findings are counted by rule and id, never by line: a compaction moves lines. Warnings count on neither side.
+/// Findings are counted by rule and id, never by line, since a compaction moves lines. Warnings are ignored on both sides.
 pub fn new_findings<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Finding> {
     let is_error = |f: &&Finding| f.severity == Severity::Error;
     let mut known: IdMap<(Rule, &str), usize> = IdMap::default();
@@ -69,7 +69,7 @@ pub fn new_findings<'a>(before: &[Finding], after: &'a [Finding]) -> Vec<&'a Fin
         .collect()
 }
 
-/// The findings of one transcript, as they come.
+/// The findings of one transcript, collected during the checks.
 pub(crate) struct Findings<'t, 'a> {
     pub(crate) transcript: &'t Transcript<'a>,
     provider: Option<Provider>,
@@ -79,7 +79,7 @@ pub(crate) struct Findings<'t, 'a> {
 }
 
 impl<'t, 'a> Findings<'t, 'a> {
-    /// Nothing yet, but that nothing is left to check; `provider` is the one whose words are used.
+    /// Begins with the finding that there is no conversation, where that is so; `provider` is the one whose wording is used.
     pub(crate) fn new(transcript: &'t Transcript<'a>, provider: Option<Provider>) -> Self {
         let first = transcript.conversations.first();
         let mut findings = Findings {
@@ -92,17 +92,17 @@ impl<'t, 'a> Findings<'t, 'a> {
         findings
     }
 
-    /// All of them, in the order in which they were found.
+    /// All findings, in the order in which they were found.
     pub(crate) fn finish(self) -> Vec<Finding> {
         self.list
     }
 
-    /// What is found from here on is of the conversation of that name.
+    /// Sets the conversation of all findings from here on.
     pub(crate) fn within(&mut self, conversation: &ConversationId) {
         self.conversation = conversation.to_string();
     }
 
-    /// Runs a check over every conversation, under its name.
+    /// Runs a check over every conversation; its findings carry the conversation's name.
     pub(crate) fn conversations(&mut self, mut check: impl FnMut(&mut Self, &'t Conversation)) {
         for conversation in &self.transcript.conversations {
             self.within(&conversation.id);
@@ -110,30 +110,30 @@ impl<'t, 'a> Findings<'t, 'a> {
         }
     }
 
-    /// An error about a line; `id` is as it stands between its quotes.
+    /// Adds an error about a line; `id` is as written between its quotes.
     pub(crate) fn error(&mut self, rule: Rule, line: u32, id: &[u8]) {
         self.add(rule, Severity::Error, line, id);
     }
 
-    /// An error about a call or a result.
+    /// Adds an error about a call or a result.
     pub(crate) fn call_error(&mut self, rule: Rule, block: &Block) {
         self.error(rule, block.line, self.id_of(block));
     }
 
-    /// A warning about a line; `id` is as it stands between its quotes.
+    /// Adds a warning about a line; `id` is as written between its quotes.
     pub(crate) fn warning(&mut self, rule: Rule, line: u32, id: &[u8]) {
         self.add(rule, Severity::Warning, line, id);
     }
 
-    /// A finding in the provider's words, or else in the rule's.
+    /// Adds a finding in the provider's wording, or else in the rule's.
     pub(crate) fn add(&mut self, rule: Rule, severity: Severity, line: u32, id: &[u8]) {
         let wording = self.provider.and_then(|provider| rule.wording(provider));
         let words = wording.unwrap_or(rule.ours());
-        self.say(rule, severity, line, id, words);
+        self.report(rule, severity, line, id, words);
     }
 
-    /// Adds a finding in other words than the rule's. `id` is as it stands between its quotes.
-    pub(crate) fn say(
+    /// Adds a finding with another message than the rule's. `id` is as written between its quotes.
+    pub(crate) fn report(
         &mut self,
         rule: Rule,
         severity: Severity,
@@ -157,12 +157,12 @@ impl<'t, 'a> Findings<'t, 'a> {
         });
     }
 
-    /// A block's call id as it reads.
+    /// A block's call id, unescaped.
     pub(crate) fn call_id(&self, block: &Block) -> Cow<'t, [u8]> {
         unescape(self.transcript.bytes(block.line, block.call_id))
     }
 
-    /// The uuid of a line, as it stands; empty in formats without.
+    /// The uuid of a line, as written; empty in formats without uuids.
     pub(crate) fn uuid(&self, line: u32) -> &'t [u8] {
         match self.transcript.links().get(line as usize) {
             Some(link) => self.transcript.bytes(line, link.id),
@@ -170,7 +170,7 @@ impl<'t, 'a> Findings<'t, 'a> {
         }
     }
 
-    /// What names a block best, as it stands: its call's id, or its line's uuid.
+    /// The id that identifies a block best, as written: its call's id, or its line's uuid.
     pub(crate) fn id_of(&self, block: &Block) -> &'t [u8] {
         match self.transcript.bytes(block.line, block.call_id) {
             b"" => self.uuid(block.line),
@@ -189,19 +189,19 @@ impl<'t, 'a> Findings<'t, 'a> {
         }
     }
 
-    /// Lines of a file of messages that hold none because they cannot be read. Blank lines hurt nobody.
+    /// Reports lines that cannot be read in a file where every line should be a message. Blank lines do no harm.
     pub(crate) fn unreadable_lines(&mut self) {
         for (number, line) in (0u32..).zip(self.transcript.lines()) {
             if line.kind == LineKind::Bad && !self.transcript.line(number).trim_ascii().is_empty() {
                 let words = "a line that is no message";
-                self.say(Rule::InvalidJson, Severity::Warning, number, b"", words);
+                self.report(Rule::InvalidJson, Severity::Warning, number, b"", words);
             }
         }
     }
 
-    /// Whether every reader would take the bytes of a block.
+    /// Checks that every reader accepts the bytes of a block.
     pub(crate) fn readable(&mut self, block: &Block) {
-        // Most lines have nothing odd about them; where one has, it is looked for in this very block.
+        // Most lines have no oddities; only where a line has one is this block searched for it.
         let odd = self.transcript.lines()[block.line as usize].oddities;
         if !odd.contains(Oddities::INVALID_UTF8) && !odd.contains(Oddities::LONE_SURROGATE) {
             return;
@@ -210,11 +210,11 @@ impl<'t, 'a> Findings<'t, 'a> {
         let id = self.id_of(block);
         if std::str::from_utf8(bytes).is_err() {
             let words = "bytes that are not UTF-8";
-            self.say(Rule::InvalidJson, Severity::Error, block.line, id, words);
+            self.report(Rule::InvalidJson, Severity::Error, block.line, id, words);
         }
         if has_lone_surrogate(bytes) {
             let words = "no low surrogate in string";
-            self.say(Rule::InvalidJson, Severity::Error, block.line, id, words);
+            self.report(Rule::InvalidJson, Severity::Error, block.line, id, words);
         }
     }
 }

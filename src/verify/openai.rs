@@ -1,7 +1,7 @@
-//! What the OpenAI chat completions API demands of a list of messages.
+//! What the OpenAI chat completions API requires of a list of messages.
 //!
-//! The older `function_call` and its `function` message have no ids; they are paired in order, by name. Never looks at
-//! lines that hold no message.
+//! The older `function_call` and its `function` message have no ids; they are paired in order, by name. Never looks at lines
+//! without a message.
 
 use std::borrow::Cow;
 
@@ -55,9 +55,9 @@ pub(crate) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
 struct Check<'c, 't, 'a> {
     f: &'c mut Findings<'t, 'a>,
     conversation: &'c Conversation,
-    /// The calls of the last message that was no tool message.
+    /// The calls of the last message that was not a tool message.
     open: Vec<Open<'t>>,
-    /// Where in `open` the calls of an id are.
+    /// The indices in `open` of the calls with an id.
     by_id: IdMap<Cow<'t, [u8]>, Vec<usize>>,
     /// The ids of all calls so far.
     known: IdSet<Cow<'t, [u8]>>,
@@ -73,7 +73,7 @@ impl<'t> Check<'_, 't, '_> {
             .collect()
     }
 
-    /// What can be said of a message alone.
+    /// Checks a message by itself.
     fn content(&mut self, message: &Message) {
         let line = self.conversation.first_line(message);
         for block in self.conversation.blocks(message) {
@@ -81,7 +81,7 @@ impl<'t> Check<'_, 't, '_> {
         }
         let has_content = match self.f.transcript.bytes(line, message.content) {
             b"" | b"null" => self.may_lack_content(message),
-            // An empty string is a content, an empty list is none.
+            // An empty string counts as content, an empty list does not.
             [b'"', ..] => true,
             [b'[', inner @ .., b']'] => !inner.trim_ascii().is_empty(),
             _ => false,
@@ -94,14 +94,15 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// An assistant may only call, think or refuse; the older `function` result may be `null`.
+    /// Whether a message needs no content: an assistant message may have only calls, reasoning or a refusal; the older
+    /// `function` result may be `null`.
     fn may_lack_content(&self, message: &Message) -> bool {
         match message.role {
             Role::Assistant => {
                 let does = [BlockKind::Call, BlockKind::Thinking];
                 does.into_iter()
                     .any(|kind| !self.blocks(message, kind).is_empty())
-                    || self.says_otherwise(message)
+                    || self.has_rare_content(message)
             }
             Role::Tool => {
                 let results = self.blocks(message, BlockKind::Result);
@@ -111,8 +112,8 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// Whether an assistant message has one of the rarer contents, for which there are no blocks.
-    fn says_otherwise(&self, message: &Message) -> bool {
+    /// Whether an assistant message has one of the rarer kinds of content, for which there are no blocks.
+    fn has_rare_content(&self, message: &Message) -> bool {
         let line = self.conversation.first_line(message);
         let message = Value::part(self.f.transcript.line(line), message.object);
         let contents = message.fields(["refusal", "audio", "reasoning_details"]);
@@ -133,7 +134,7 @@ impl<'t> Check<'_, 't, '_> {
                 if !same.is_empty() {
                     self.f.error(Rule::DuplicateCall, call.line, raw);
                 } else if !self.known.insert(id) {
-                    // Some models count their calls from 0 in every answer; not every provider minds.
+                    // Some models number their calls from 0 in every answer; not every provider refuses that.
                     self.f.warning(Rule::DuplicateCall, call.line, raw);
                 }
             }
@@ -145,7 +146,7 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// Holds a tool message against the open calls.
+    /// Matches a tool message with the open calls.
     fn result(&mut self, message: &Message) {
         for block in self.blocks(message, BlockKind::Result) {
             let id = self.f.call_id(block);
@@ -167,7 +168,7 @@ impl<'t> Check<'_, 't, '_> {
         }
     }
 
-    /// No more tool messages: what is still open stays without a result.
+    /// The tool messages have ended: calls that are still open will not get a result.
     fn close(&mut self) {
         self.by_id.clear();
         for Open { call, answered } in self.open.drain(..) {

@@ -1,8 +1,8 @@
-//! The rules by name, and what a provider says when one is broken.
+//! The rules by name, and the provider's error message when one is broken.
 //!
 //! A name is stable: scripts and comparisons rely on it. Never checks anything.
 
-/// One thing that a history must or should keep to.
+/// A rule that a history must or should follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Rule {
@@ -10,17 +10,17 @@ pub enum Rule {
     MissingResult,
     /// Every result answers a call of the message before it (OpenAI: before the run of tool messages).
     OrphanResult,
-    /// No id is that of two calls.
+    /// No two calls have the same id.
     DuplicateCall,
-    /// A call has one result.
+    /// A call has only one result.
     DuplicateResult,
-    /// A call's id is there and of letters, digits, `_` and `-` only (Anthropic).
+    /// A call has an id, which consists only of letters, digits, `_` and `-` (Anthropic).
     InvalidId,
-    /// Results come before all else in their message (Anthropic).
+    /// Results come before all other content of their message (Anthropic).
     ResultsNotFirst,
-    /// A call of a tool that the provider runs has its result in the same answer or the next one.
+    /// A call of a tool that the provider runs has its result in the same answer or in the next one.
     MissingServerResult,
-    /// A result of a tool that the provider runs stands behind its call.
+    /// A result of a tool that the provider runs comes after its call.
     OrphanServerResult,
     /// A call's arguments are a string (OpenAI).
     ArgumentsNotString,
@@ -36,39 +36,39 @@ pub enum Rule {
     ThinkingNotFirst,
     /// The first message is the user's (Anthropic).
     FirstNotUser,
-    /// The last message is the user's (Anthropic); newer models take no beginning of an answer.
+    /// The last message is the user's (Anthropic); newer models do not accept the beginning of an answer.
     LastNotUser,
-    /// System messages come first (OpenAI, and some of its likes insist) or are no messages (Anthropic).
+    /// System messages come first (OpenAI; some compatible servers insist on it) or are not messages (Anthropic).
     MisplacedSystem,
-    /// What is sent is JSON that every reader takes: UTF-8, and no half of a surrogate pair.
+    /// What is sent is JSON that every reader accepts: UTF-8, and no half of a surrogate pair.
     InvalidJson,
-    /// A file with messages has some that a model would see.
+    /// Of the messages in a file, a model would see at least one.
     NoConversation,
-    /// The parent of a live line is in the file; else all before it is lost without a word.
+    /// The parent of a live line is in the file; otherwise everything before it is silently lost.
     ChainParentMissing,
-    /// No messages behind the last compaction hang on a line that is not there.
+    /// No message after the last compaction has a missing line as its parent.
     ChainBroken,
-    /// Something follows a compaction's boundary.
+    /// A compaction's boundary is the parent of a line.
     BoundaryAlone,
     /// The summary of the last compaction is part of what the model sees.
     SummaryNotSent,
-    /// A summary is a user line with parent, role and content.
+    /// A summary is a user line with a parent, a role and content.
     SummaryMalformed,
-    /// What a compaction says it preserved is in the file.
+    /// The lines that a compaction preserved are in the file.
     PreservedMissing,
     /// No two lines have the same uuid.
     DuplicateUuid,
     /// The leaf that the last `last-prompt` names is in the file.
     LeafMissing,
-    /// A session begins with its header (pi, which else begins the file anew; Codex, which else does not find it).
+    /// A session begins with its header (otherwise pi starts a new file, and Codex does not find the session).
     HeaderMissing,
-    /// A content is a list: a result's (pi, which else sends its characters one by one), or a tool message's (AI SDK).
+    /// A content is a list: that of a result (otherwise pi sends its characters one by one), or of a tool message (AI SDK).
     ContentNotList,
-    /// The last answer has its usage (pi, which else does not start).
+    /// The last answer has its usage (otherwise pi does not start).
     UsageMissing,
 }
 
-/// Who answers a request, or refuses it.
+/// An API that accepts or refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// Anthropic's Messages API.
@@ -77,7 +77,7 @@ pub enum Provider {
     OpenAi,
     /// OpenAI's Responses API.
     Responses,
-    /// The AI SDK, before it sends a request to any of them.
+    /// The AI SDK, which checks a request before it sends it to a provider.
     AiSdk,
 }
 
@@ -87,12 +87,12 @@ impl Rule {
         self.words().0
     }
 
-    /// What is wrong, in our words.
+    /// What is wrong, in this program's wording.
     pub(super) fn ours(self) -> &'static str {
         self.words().1
     }
 
-    /// What a provider answers when the rule is broken, where its words are known.
+    /// The provider's error message when the rule is broken, where it is known.
     pub fn wording(self, provider: Provider) -> Option<&'static str> {
         match provider {
             Provider::Anthropic => self.anthropic(),

@@ -9,7 +9,7 @@ use super::form::{Mark, Row, Section};
 use super::gather::Gather;
 use super::names::{Speaker, hash};
 use super::units::{Claim, Origin, Request};
-use crate::facts::{MessageOrigin, block_text, is_told_picture, picture, sentences};
+use crate::facts::{MessageOrigin, block_text, describes_pictures, picture, sentences};
 use crate::transcript::{BlockKind, Transcript, Typed};
 
 /// The value of the user's words besides their names.
@@ -91,7 +91,7 @@ pub(super) fn add_pictures(gather: &mut Gather<'_, '_>, blocks: &[u32], message:
         if let Some(picture) = picture(gather.transcript, block) {
             push_picture(
                 gather,
-                &picture.told(mark.line),
+                &picture.description(mark.line),
                 message,
                 mark,
                 Origin::Span,
@@ -102,7 +102,7 @@ pub(super) fn add_pictures(gather: &mut Gather<'_, '_>, blocks: &[u32], message:
 
 /// Adds a message that an earlier summary quotes, or its pictures.
 pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
-    if is_told_picture(text) {
+    if describes_pictures(text) {
         push_picture(gather, text, message, mark, Origin::Earlier);
     } else {
         push(gather, text, message, mark, Origin::Earlier);
@@ -110,7 +110,7 @@ pub(super) fn carry(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark:
 }
 
 /// Adds the note about a picture: to the words before it, if the message has any.
-fn push_picture(gather: &mut Gather<'_, '_>, told: &str, message: u32, mark: Mark, origin: Origin) {
+fn push_picture(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origin: Origin) {
     let requests = &mut gather.found.requests;
     if requests
         .last()
@@ -123,7 +123,7 @@ fn push_picture(gather: &mut Gather<'_, '_>, told: &str, message: u32, mark: Mar
         section: Section::Requests,
         mark,
         label: String::new(),
-        text: told.to_owned(),
+        text: text.to_owned(),
     };
     gather.add(row, message, Claim::Picture(number), BASE);
 }

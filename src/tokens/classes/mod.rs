@@ -27,7 +27,7 @@ const DIGIT: u8 = 3;
 const SPACE: u8 = 4;
 const NEWLINE: u8 = 5;
 const TAB: u8 = 6;
-/// Also a byte that is no UTF-8.
+/// Also a byte that is not UTF-8.
 const CONTROL: u8 = 7;
 /// The first of 32: every ASCII punctuation mark is a class of its own.
 const MARK: u8 = 8;

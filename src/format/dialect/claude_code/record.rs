@@ -65,7 +65,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
             b"attachment" if c.kind()? == Kind::Object => {
                 let start = c.place()?;
                 let [kind] = c.fields(["type"])?;
-                parts.attachment = Some((Span::new(start, c.place_behind()), kind));
+                parts.attachment = Some((Span::new(start, c.last_end()), kind));
             }
             b"message" if c.kind()? == Kind::Object => {
                 record.forget(blocks, texts);

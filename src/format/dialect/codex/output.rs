@@ -67,7 +67,7 @@ pub(super) fn body(text: Text, line: &[u8], header: usize) -> Text {
     if header == 0 {
         return text;
     }
-    text.behind(line, header)
+    text.without_start(line, header)
 }
 
 #[cfg(test)]

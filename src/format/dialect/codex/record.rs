@@ -352,7 +352,7 @@ fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
         let texts = record.text_mark();
         let start = c.place()?;
         let (kind, text) = part(c)?;
-        let value = Span::new(start, c.place_behind());
+        let value = Span::new(start, c.last_end());
         if let Some(text) = text {
             record.text(text);
         }

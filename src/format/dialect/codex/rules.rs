@@ -92,7 +92,7 @@ fn thoughts(f: &mut Findings<'_, '_>, conversation: &Conversation, last: Option<
         };
         if message.role == Role::Assistant && block.kind == BlockKind::Thinking {
             let words = "reasoning without the item that it led to";
-            f.say(
+            f.report(
                 Rule::ThinkingLast,
                 Severity::Warning,
                 block.line,
@@ -110,7 +110,7 @@ pub(super) fn rollout(f: &mut Findings<'_, '_>) {
     for (number, link) in (0u32..).zip(links) {
         if link.kind == LinkKind::Compaction(Compaction::Unreadable) {
             let words = "a compaction without a time or a message, which the agent passes over";
-            f.say(Rule::SummaryMalformed, Severity::Error, number, b"", words);
+            f.report(Rule::SummaryMalformed, Severity::Error, number, b"", words);
         }
     }
     let mut lines = (0u32..).zip(transcript.lines());

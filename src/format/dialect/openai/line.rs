@@ -158,7 +158,7 @@ fn contents(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<blocks::Co
         let texts = record.text_mark();
         let start = c.place()?;
         let kind = blocks::part(c, record)?;
-        let value = Span::new(start, c.place_behind());
+        let value = Span::new(start, c.last_end());
         content.count(kind);
         record.block(Block::whole(kind, value), texts);
         Ok(())
@@ -201,7 +201,7 @@ fn function_call(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
     let mut block = Block::new(BlockKind::Call);
     let start = c.place()?;
     called(c, record, &mut block)?;
-    block.value = Span::new(start, c.place_behind());
+    block.value = Span::new(start, c.last_end());
     record.block(block, texts);
     Ok(())
 }

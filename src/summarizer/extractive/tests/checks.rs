@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use super::*;
-use crate::facts::is_told_picture;
+use crate::facts::describes_pictures;
 use crate::format::{Detected, Detector, Layout};
 use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
@@ -103,7 +103,7 @@ impl<'t, 'a> Source<'t, 'a> {
     fn trace(&mut self, row: &Row) {
         let marks = [Some(row.mark.line), row.mark.and].into_iter().flatten();
         let marks: Vec<u64> = marks.collect();
-        if row.section == Section::Requests && is_told_picture(&row.text) {
+        if row.section == Section::Requests && describes_pictures(&row.text) {
             // Its kind stands there; its size and its line are counted.
             let kinds = row
                 .text
