@@ -10,16 +10,16 @@ use super::kind::Kind;
 use super::name::{Name, NameContext, Noun};
 use super::value::{self, Setting};
 
-/// The longest name looked at, in bytes; more of it says nothing more.
+/// The longest name looked at, in bytes; the rest of a longer one is of no use.
 const MAX_NAME: usize = 96;
 
 /// The longest value looked at, in bytes.
 const MAX_VALUE: usize = 4096;
 
-/// Looks at the name that holds `anchor`. The search continues in the value, whose own form may be recognised, too.
+/// Looks at the name that contains `anchor`. The search continues within the value, whose form may be recognised, too.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let end = anchor.end + Set::Word.run(text, anchor.end, MAX_NAME).min(MAX_NAME);
-    // Most names are only used, not given anything: they are left here.
+    // Most names are only used, not assigned to: the search ends here for these.
     if !matches!(
         text.get(end),
         Some(
@@ -48,21 +48,21 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     if text[..start].ends_with(b"::") {
         return end;
     }
-    let place = match text[..start] {
+    let context = match text[..start] {
         [.., b'?' | b'&'] => NameContext::Query,
         [.., b'&', b'a', b'm', b'p', b';'] => NameContext::Query,
         _ => NameContext::Text,
     };
-    let Some(name) = Name::of(&text[start..end], place) else {
+    let Some(name) = Name::of(&text[start..end], context) else {
         return end;
     };
-    let Some((range, setting)) = given(text, start, end, place) else {
+    let Some((range, setting)) = assigned_value(text, start, end, context) else {
         return end;
     };
     let value = &text[range.clone()];
     if accepts(name.noun, value, setting) {
         let kind = match name.kind {
-            // What is called an access key may be its id, and the other way round.
+            // What is named an access key may be its id, and vice versa.
             Kind::AwsSecretKey if value.len() != 40 => Kind::Secret,
             kind => kind,
         };
@@ -80,7 +80,7 @@ fn name_start(text: &[u8], at: usize) -> usize {
     {
         start -= 1;
     }
-    // The letter of an escape is no part of the name.
+    // The letter of an escape is not part of the name.
     if start > 0 && text[start - 1] == b'\\' && start < at {
         start += 1;
     }
@@ -118,17 +118,17 @@ fn accepts(noun: Noun, value: &[u8], setting: Setting) -> bool {
     }
 }
 
-/// Whether a value could just as well be a checksum, where its name is vague.
+/// Whether a value with a vague name may just as well be a checksum.
 fn is_digest(value: &[u8], setting: Setting) -> bool {
     setting == Setting::Bare && value::is_hex(value)
 }
 
-/// What is given to the name, and how it is written.
-fn given(
+/// The value that is assigned to the name, and how it is written.
+fn assigned_value(
     text: &[u8],
     start: usize,
     end: usize,
-    place: NameContext,
+    context: NameContext,
 ) -> Option<(Range<usize>, Setting)> {
     let mut at = end;
     let quoted_name = Quote::at(text, at).filter(|quote| quote.inner - at <= 8);
@@ -157,7 +157,7 @@ fn given(
                 .count();
             let shell = if !tight {
                 Shell::Not
-            } else if flag || place == NameContext::Query || is_setting(text, start, end) {
+            } else if flag || context == NameContext::Query || is_setting(text, start, end) {
                 Shell::Whole
             } else {
                 Shell::Pair
@@ -196,7 +196,7 @@ fn given(
         _ if spaced && is_netrc(text, start) => return value_at(text, at, Shell::Whole),
         // "Pass `x=1`" is not a name, and text in backticks is code.
         _ if quoted_name.is_none() && spaced && rest.first() != Some(&b'`') && end - start > 4 => {
-            // Prose speaks of passes: "two-pass memchr2".
+            // In prose, `pass` has other meanings: "two-pass memchr2".
             let bare = !text[start..end].to_ascii_lowercase().ends_with(b"pass");
             return doubtful(text, at).or_else(|| value_at(text, at, Shell::Not).filter(|_| bare));
         }
@@ -205,12 +205,12 @@ fn given(
     value_at(text, at, Shell::Not)
 }
 
-/// Whether an unquoted value is a shell's word, or may be code.
+/// How an unquoted value is read: as a word of a shell, or as text that may be code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shell {
-    /// All up to a blank.
+    /// Everything up to a blank.
     Whole,
-    /// A word of a connection's settings or a line of YAML, if a blank, a quote or the line's end follows.
+    /// A word in the settings of a connection or in a line of YAML, if a blank, a quote or the line's end follows.
     Pair,
     /// Only where neither code nor a sentence could continue.
     Not,
@@ -258,7 +258,7 @@ fn value_at(text: &[u8], at: usize, shell: Shell) -> Option<(Range<usize>, Setti
             let cut = value
                 .iter()
                 .position(|b| matches!(b, b'(' | b'&' | b';' | b'|'));
-            // `NAME=value; next`, `f(NAME=value)`, `?a=b&c=d`: what closes or joins is no part of the value.
+            // `NAME=value; next`, `f(NAME=value)`, `?a=b&c=d`: closing and joining characters are not part of the value.
             if let [.., b')' | b';' | b',' | b'}' | b']' | b'>'] = value {
                 let kept = value
                     .iter()
@@ -289,7 +289,7 @@ fn value_at(text: &[u8], at: usize, shell: Shell) -> Option<(Range<usize>, Setti
     }
 }
 
-/// A quoted value at `at`, with what languages put before a quote: `b"…"`, `&"…"`, `String::from("…")`.
+/// A quoted value at `at`, with prefixes that languages have before a quote: `b"…"`, `&"…"`, `String::from("…")`.
 fn literal_at(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     let lead = text[at..]
         .iter()
@@ -311,7 +311,7 @@ fn doubtful(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     literal_at(text, at).map(|(range, _)| (range, Setting::Bare))
 }
 
-/// The value of a pair whose name is a value itself: `"name": "…", "value": "…"`, as containers' settings have it.
+/// The value of a pair whose name is itself a value: `"name": "…", "value": "…"`, as in settings of containers.
 fn after_pair(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     let limit = text.len().min(at + 80);
     let mut at = at;
@@ -359,7 +359,7 @@ fn element_at(text: &[u8], at: usize) -> Option<(Range<usize>, Setting)> {
     (text.get(at + len + 1) == Some(&b'/')).then_some((at..at + len, Setting::Literal))
 }
 
-/// Past the `=` after a type's name: `: &str = "…"`, `: string = '…'`.
+/// The position after the `=` that follows a type's name: `: &str = "…"`, `: string = '…'`.
 fn after_type(text: &[u8], at: usize) -> Option<usize> {
     let at = skip_blanks(text, at);
     let len = text[at..]
@@ -414,7 +414,7 @@ fn starts_line(text: &[u8], start: usize) -> bool {
     }
 }
 
-/// Whether a name is written as a constant or a header, and so is no word of a list: `DB_PASSWORD`, `X-Api-Key`.
+/// Whether a name is written like a constant or a header, and so is not a plain word: `DB_PASSWORD`, `X-Api-Key`.
 fn is_formal(name: &[u8]) -> bool {
     name.contains(&b'-') || name.contains(&b'_') && !name.iter().any(u8::is_ascii_lowercase)
 }

@@ -1,6 +1,6 @@
-//! Small looks at bytes that all detectors share: sets, runs, word edges, escapes.
+//! Functions on bytes that all detectors share: sets, runs, word boundaries, escapes.
 //!
-//! Never judges what is a secret.
+//! Never decides what is a secret.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ pub(super) enum Set {
     Word,
     /// [`Set::Word`] and the dot.
     Dotted,
-    /// Both alphabets of base64, with padding and its percent sign.
+    /// Both alphabets of base64, with padding, which may be percent-encoded.
     Base64,
-    /// What an authorization may hold.
+    /// The characters of the credentials in an authorization.
     Token68,
 }
 
 impl Set {
-    /// The set of that name in `tokens.txt`.
+    /// The set with this name in `tokens.txt`.
     pub(super) fn named(name: &str) -> Option<Set> {
         Some(match name {
             "hex" => Set::Hex,
@@ -49,12 +49,12 @@ impl Set {
         }
     }
 
-    /// How many bytes from `at` on are of the set; `most + 1` where there are more than `most`.
+    /// How many bytes from `at` on are in the set; `most + 1` where there are more than `most`.
     pub(super) fn run(self, text: &[u8], at: usize, most: usize) -> usize {
         let rest = text.get(at..).unwrap_or_default();
         let rest = &rest[..rest.len().min(most + 1)];
         let mut len = rest.iter().take_while(|&&b| self.has(b)).count();
-        // A percent sign belongs to base64 only where it writes one of its marks.
+        // A percent sign belongs to base64 only where it encodes one of the characters of base64.
         if self == Set::Base64
             && let Some(sign) = rest[..len]
                 .iter()
@@ -66,7 +66,7 @@ impl Set {
         len
     }
 
-    /// How many bytes up to `end` are of the set, at most `most`.
+    /// How many bytes before `end` are in the set, at most `most`.
     pub(super) fn run_back(self, text: &[u8], end: usize, most: usize) -> usize {
         let before = text.get(..end).unwrap_or_default();
         before
@@ -95,7 +95,7 @@ pub(super) fn is_word(b: u8) -> bool {
 pub(super) fn begins(text: &[u8], at: usize) -> bool {
     let before = &text[..at];
     match before {
-        // The letter of an escape begins nothing.
+        // The letter of an escape does not begin a token.
         [.., b'\\'] if matches!(text.get(at), Some(b'n' | b't' | b'r' | b'b' | b'f' | b'u')) => {
             false
         }
@@ -115,7 +115,7 @@ pub(super) fn begins(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Where the line ends that `at` is in: at a line end, or at one that is written as an escape. At most `most` bytes on.
+/// The end of the line that `at` is in: a line end, or one written as an escape; at most `most` bytes after `at`.
 pub(super) fn line_end(text: &[u8], at: usize, most: usize) -> usize {
     let limit = text.len().min(at.saturating_add(most));
     let mut i = at;
@@ -133,7 +133,7 @@ pub(super) fn line_end(text: &[u8], at: usize, most: usize) -> usize {
     limit
 }
 
-/// Past the spaces and tabs from `at` on.
+/// The position after the spaces and tabs at `at`.
 pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
     let blanks = text[at..]
         .iter()
@@ -148,7 +148,7 @@ pub(super) fn skip_blanks(text: &[u8], at: usize) -> usize {
 pub(super) struct Quote {
     mark: u8,
     slashes: usize,
-    /// Where what it quotes begins.
+    /// Where the quoted text begins.
     pub(super) inner: usize,
 }
 
@@ -169,7 +169,7 @@ impl Quote {
         })
     }
 
-    /// What it quotes, if it is closed on the same line and within `most` bytes.
+    /// The quoted text, if the quote is closed on the same line and within `most` bytes.
     pub(super) fn quoted(self, text: &[u8], most: usize) -> Option<Range<usize>> {
         let mut slashes = 0;
         let limit = text.len().min(self.inner + most);
@@ -177,9 +177,9 @@ impl Quote {
             match b {
                 b'\\' => slashes += 1,
                 b'\n' => return None,
-                // Fewer backslashes: what this quote is in ends here.
+                // Fewer backslashes: the string that contains this quote ends here.
                 _ if b == self.mark && slashes < self.slashes => return None,
-                // Pairs of backslashes before those of the quote are quoted themselves.
+                // Pairs of backslashes before those of the quote are part of the quoted text.
                 _ if b == self.mark && slashes % (2 * (self.slashes + 1)) == self.slashes => {
                     return Some(self.inner..self.inner + i - self.slashes);
                 }

@@ -1,4 +1,4 @@
-//! Finds passwords given to commands: `curl -u user:…`, `mysql -p…`, `sshpass -p …`, `identified by '…'`.
+//! Finds passwords in arguments of commands: `curl -u user:…`, `mysql -p…`, `sshpass -p …`, `identified by '…'`.
 //!
 //! Never looks past the command's line.
 
@@ -30,7 +30,7 @@ enum Takes {
     Attached,
     /// `name=value`, a cookie, as the next word.
     Cookie,
-    /// A password in quotes, as SQL has it.
+    /// A password in quotes, as in SQL.
     Quoted,
 }
 
@@ -57,8 +57,8 @@ const fn flag(command: &'static str, flag: &'static str, takes: Takes) -> Flag {
     }
 }
 
-/// Looks at the line that a command begins, up to where the same command occurs again. The search continues after the
-/// command's name.
+/// Searches the rest of a command's line, up to where the same command occurs again. The search continues after the command's
+/// name.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let command = &text[anchor.clone()];
     let line = &text[..line_end(text, anchor.end, MAX_LINE)];

@@ -1,6 +1,6 @@
-//! Finds what HTTP headers carry: authorizations and cookies, and the logins of registries' settings.
+//! Finds secrets in HTTP headers: authorizations and cookies; and the logins in settings of registries.
 //!
-//! Never looks further than the header's line.
+//! Never looks beyond the header's line.
 
 use std::ops::Range;
 
@@ -12,10 +12,11 @@ use super::value::{self, Setting};
 /// The longest authorization or cookie looked at, in bytes.
 const MAX_VALUE: usize = 4096;
 
-/// How many cookies of one header are looked at: without a bound, headers in one line would each be read to its end.
+/// How many cookies of one header are looked at: without a limit, each of many headers on one line would be read to the line's
+/// end.
 const MAX_PAIRS: usize = 64;
 
-/// An `Authorization` header, or a setting named `auth`; else the name is one like any other.
+/// An `Authorization` header, or a setting named `auth`; otherwise the name is treated like any other.
 pub(super) fn authorization(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let end = anchor.end + Set::Word.run(text, anchor.end, 64).min(64);
     let tail = &text[anchor.end..end];
@@ -60,8 +61,8 @@ pub(super) fn bearer(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) 
     at
 }
 
-/// The values of a cookie header that look random: `Cookie: a=…; b=…`, `--cookie 'a=…'`. The search continues in them: a
-/// token still names itself.
+/// The values of a cookie header that look random: `Cookie: a=…; b=…`, `--cookie 'a=…'`. The search continues within them:
+/// they may contain tokens with a prefix.
 pub(super) fn cookie(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let flag = text[..anchor.start].ends_with(b"--");
     let at = match after_separator(text, anchor.end) {
@@ -86,7 +87,7 @@ pub(super) fn cookie(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) 
     at
 }
 
-/// The value of the cookie's pair that begins at `at`.
+/// The value of the pair of a cookie header that begins at `at`.
 fn pair(text: &[u8], at: usize) -> Option<Range<usize>> {
     let name = Set::Dotted.run(text, at, 64);
     if name > 64 || text.get(at + name) != Some(&b'=') {
@@ -109,7 +110,7 @@ fn pair(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(start..start + len)
 }
 
-/// Past a header's separator and an opening quote: `: `, `=`, `": "`, `", "`.
+/// The position after a header's separator and an opening quote: `: `, `=`, `": "`, `", "`.
 fn after_separator(text: &[u8], end: usize) -> Option<usize> {
     let quoted = Quote::at(text, end).filter(|quote| quote.inner - end <= 8);
     let mut at = quoted.map_or(end, |quote| quote.inner);
@@ -143,7 +144,7 @@ fn credentials(text: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> 
             };
             (token(text, after), kind)
         } else {
-            // Without a scheme it may be anything that is called so.
+            // Without a scheme it may be anything with such a name.
             if !value::is_machine_made(scheme, Setting::Bare) {
                 return None;
             }
@@ -152,7 +153,7 @@ fn credentials(text: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> 
     let value = &text[range.clone()];
     let secret = match kind {
         Kind::BasicAuth => value.len() >= 8 && is_login(value),
-        // `OAuth realm="…"`: a parameter is no token.
+        // `OAuth realm="…"`: a parameter is not a token.
         _ => {
             value::is_machine_made(value, Setting::Literal)
                 || !value.contains(&b'=') && value::is_chosen(value, Setting::Literal)
@@ -165,7 +166,7 @@ fn credentials(text: &[u8], at: usize, found: &mut Vec<Found>) -> Option<usize> 
     Some(start)
 }
 
-/// A login in base64, as registries' settings hold it, at `at`.
+/// A login in base64 at `at`, as in the settings of registries.
 fn login(text: &[u8], at: usize) -> Option<Range<usize>> {
     let len = Set::Base64.run(text, at, 1024);
     let value = &text[at..at + len.min(1024)];

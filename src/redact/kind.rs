@@ -1,12 +1,13 @@
-//! What kinds of secrets there are, and what each is called in a mask.
+//! The kinds of secrets, and the name of each in a mask.
 //!
-//! Never says how a secret is found.
+//! Never defines how a secret is found.
 
 use std::fmt;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)+) => {
-        /// A kind of secret. Declared from the most to the least specific: where two finds overlap, the earlier names them both.
+        /// A kind of secret. Declared from the most to the least specific: where two secrets overlap, the kind declared earlier
+        /// names both.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Kind {
             $($(#[$doc])* $kind,)+
@@ -23,7 +24,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The kind of that name.
+            /// The kind with this name.
             pub(super) fn named(name: &str) -> Option<Kind> {
                 match name {
                     $($name => Some(Kind::$kind),)+
@@ -111,21 +112,21 @@ kinds! {
     MonitoringToken = "monitoring-token",
     /// A token of a smaller service, known by its prefix.
     ServiceToken = "service-token",
-    /// The signature of an address that anybody may use.
+    /// The signature of an address that gives access to anybody.
     SignedUrl = "signed-url",
     /// A JSON web token.
     Jwt = "jwt",
     /// The password in an address: a database's, a queue's, a web server's.
     UrlPassword = "url-password",
-    /// What a `Basic` authorization holds.
+    /// The credentials of a `Basic` authorization.
     BasicAuth = "basic-auth",
-    /// What a `Bearer` or another authorization holds.
+    /// The credentials of a `Bearer` or another authorization.
     BearerToken = "bearer-token",
     /// The value of a session's cookie.
     SessionCookie = "session-cookie",
-    /// A password by the name before it.
+    /// A password, recognised by the name before it.
     Password = "password",
-    /// A key, token or secret by the name before it.
+    /// A key, token or secret, recognised by the name before it.
     Secret = "secret",
 }
 

@@ -1,8 +1,8 @@
-//! Masks secrets in text: each becomes `[REDACTED:<kind>]`, and the text around it stays.
+//! Masks secrets in text: each is replaced with `[REDACTED:<kind>]`, and the text around it does not change.
 //!
-//! Pure: no I/O, no state outside a [`Redactor`]. Finds what it knows by its form (a token's prefix, a key's armour, a
-//! password in an address) or by the name before it, so it is a net with holes, never a proof that nothing is left.
-//! **Invariant:** redacting a redacted text changes nothing, and a text without a find is never copied.
+//! Pure: no I/O, no state outside a [`Redactor`]. Recognises secrets by their form (a token's prefix, a key's armour, a
+//! password in an address) or by the name before them, so it cannot find all of them, and is never a proof that none is left.
+//! **Invariant:** redacting a redacted text changes nothing, and a text without secrets is never copied.
 
 mod assign;
 mod bytes;
@@ -31,17 +31,17 @@ pub use secret_file::is_secret_file;
 use near::{Clue, clues};
 use token::{Token, tokens};
 
-/// What a mask begins with; the kind's name and `]` follow.
+/// The beginning of a mask; the kind's name and `]` follow.
 const MASK: &str = "[REDACTED:";
 
-/// How often a text is gone over at most. A mask can lay bare a second find beside it, never many in a row.
+/// How often a text is scanned at most. A mask can reveal a second secret beside it, but never many in a row.
 const MAX_PASSES: usize = 8;
 
 /// Finds secrets and masks them. Build it once: it compiles its patterns.
 #[derive(Debug)]
 pub struct Redactor {
     anchors: AhoCorasick,
-    /// What each anchor may begin, by the anchor's number.
+    /// The role of each anchor, by the anchor's number.
     roles: Vec<Role>,
     clues: Vec<Clue>,
 }
@@ -55,27 +55,27 @@ pub struct Redacted<'t> {
     pub counts: BTreeMap<Kind, u64>,
 }
 
-/// A stretch of text to mask.
+/// A range of text to mask.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Found {
     range: Range<usize>,
     kind: Kind,
 }
 
-/// What an anchor in the text may begin, or be next to.
+/// What may begin at an anchor in the text, or be near it.
 #[derive(Debug, Clone, Copy)]
 enum Role {
-    /// A mask of our own: it is not searched.
+    /// A mask that this program wrote: it is not searched.
     Mask,
-    /// A token known by this prefix.
+    /// A token with this prefix.
     Token(Token),
-    /// A name that may be given a secret.
+    /// A name to which a secret may be assigned.
     Name,
     /// An `Authorization` header, or a name with `auth` in it.
     Auth,
     /// A token after `Bearer`.
     Bearer,
-    /// A cookie's header.
+    /// A cookie header.
     Cookie,
     /// An address.
     Url,
@@ -91,7 +91,7 @@ enum Role {
     Clue(usize),
 }
 
-/// The anchors that are no token's prefix.
+/// The anchors that are not prefixes of tokens.
 const CONTEXTS: &[(&str, Role)] = &[
     (MASK, Role::Mask),
     ("pass", Role::Name),
@@ -117,7 +117,7 @@ const CONTEXTS: &[(&str, Role)] = &[
     ("-signature=", Role::Signature),
 ];
 
-/// The lines of a list, without comments and empty ones.
+/// The lines of a list, without comments and empty lines.
 fn lines(list: &'static str) -> impl Iterator<Item = &'static str> {
     let lines = list.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -127,7 +127,7 @@ impl Redactor {
     /// Compiles the anchors.
     ///
     /// # Errors
-    /// The automaton outgrows its numbers, which that of these fixed lists does not.
+    /// If the automaton becomes too large, which it does not with these fixed lists.
     pub fn new() -> Result<Self, BuildError> {
         let clues: Vec<Clue> = clues().collect();
         let mut anchors: Vec<(&str, Role)> = CONTEXTS.to_vec();
@@ -136,7 +136,7 @@ impl Redactor {
         }
         anchors.extend(tokens().map(|token| (token.prefix, Role::Token(token))));
         let (patterns, roles): (Vec<&str>, Vec<Role>) = anchors.into_iter().unzip();
-        // Leftmost-longest: of `key` and `tskey-`, or `secret` and `secret_`, the one that says more is reported.
+        // Leftmost-longest: of `key` and `tskey-`, or `secret` and `secret_`, the more specific anchor is reported.
         let anchors = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
@@ -178,7 +178,7 @@ impl Redactor {
         found
     }
 
-    /// Looks at one anchor. Returns where to continue the search: always after the anchor's first byte.
+    /// Examines one anchor. Returns where to continue the search: always after the anchor's first byte.
     fn look(
         &self,
         role: &Role,
@@ -196,7 +196,7 @@ impl Redactor {
         };
         match role {
             Role::Mask => mask_end(text, anchor.end).unwrap_or(anchor.end),
-            // A prefix that begins no token may contain another anchor.
+            // A prefix without a token after it may contain another anchor.
             Role::Token(token) => match token.find(text, &anchor) {
                 Some(find) => {
                     let end = find.range.end;
@@ -222,7 +222,7 @@ impl Redactor {
     }
 }
 
-/// Where the mask ends whose kind's name begins at `at`.
+/// The end of the mask whose kind's name begins at `at`.
 fn mask_end(text: &[u8], at: usize) -> Option<usize> {
     let rest = &text[at..];
     let name = &rest[..rest.iter().take(40).position(|&b| b == b']')?];
@@ -230,8 +230,8 @@ fn mask_end(text: &[u8], at: usize) -> Option<usize> {
     known.then_some(at + name.len() + 1)
 }
 
-/// The finds in order; those that overlap become one. None ends within a character, as one does that was cut at the
-/// longest length of its kind.
+/// Sorts the secrets found and joins those that overlap. A secret that was cut at the longest length of its kind is shortened
+/// so that it does not end within a character.
 fn merge(text: &str, mut found: Vec<Found>) -> Vec<Found> {
     found.retain(|find| !find.range.is_empty());
     found.sort_by_key(|find| (find.range.start, find.range.end));

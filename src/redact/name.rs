@@ -1,28 +1,28 @@
-//! Judges a name: whether what is given to it is a secret, and of which kind.
+//! Classifies a name: whether a value assigned to it is a secret, and of which kind.
 //!
 //! Never sees the value.
 
 use super::kind::Kind;
 
-/// What a name says of its value.
+/// What a name shows about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noun {
     /// A password: people choose them.
     Password,
-    /// A secret that even a hexadecimal digest or a UUID may be: an API key, a client's secret.
+    /// A secret that may even be a hexadecimal digest or a UUID: an API key, a client's secret.
     Strong,
-    /// A token, which may be much else too: a parser's, a page's.
+    /// A token, which may also be something else: a parser's token, a page token.
     Weak,
 }
 
-/// A name's noun and the kind of what it names.
+/// A name's noun and the kind of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) noun: Noun,
     pub(super) kind: Kind,
 }
 
-/// The ends of names, without case and joints; the first that fits says what the name is.
+/// Ends of names, ignoring case and separators; the first that matches decides what the name is.
 const ENDS: &[(&str, Noun)] = &[
     ("password", Noun::Password),
     ("passwd", Noun::Password),
@@ -89,8 +89,8 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Name {
-    /// What `name` names, if that is a secret. `query` says that the name is in a query, where `key` is one too.
-    pub(super) fn of(name: &[u8], place: NameContext) -> Option<Name> {
+    /// The classification of `name`, if its value is a secret. In a query, `key` is such a name, too.
+    pub(super) fn of(name: &[u8], context: NameContext) -> Option<Name> {
         let mut joined = [0u8; 64];
         let mut len = 0;
         for &b in name
@@ -115,7 +115,7 @@ impl Name {
             .filter(|(end, _)| joined.ends_with(end.as_bytes()))
             .max_by_key(|(end, _)| end.len())
             .copied()
-            .or_else(|| short(name, joined, place))?;
+            .or_else(|| short(name, joined, context))?;
         let before = &joined[..joined.len() - end.len()];
         let has = |part: &str| before.windows(part.len()).any(|w| w == part.as_bytes());
         if HARMLESS.iter().any(|part| has(part)) {
@@ -144,9 +144,9 @@ pub(super) enum NameContext {
     Text,
 }
 
-/// Names too short to be told by their end: `DB_PASS`, `dbPass`, `?key=`.
-fn short(name: &[u8], joined: &[u8], place: NameContext) -> Option<(&'static str, Noun)> {
-    if place == NameContext::Query && joined == b"key" {
+/// Names too short to be recognised by their end: `DB_PASS`, `dbPass`, `?key=`.
+fn short(name: &[u8], joined: &[u8], context: NameContext) -> Option<(&'static str, Noun)> {
+    if context == NameContext::Query && joined == b"key" {
         return Some(("key", Noun::Strong));
     }
     let before = name.len().checked_sub(4)?;

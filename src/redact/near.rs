@@ -24,26 +24,26 @@ const LONGEST: usize = 128;
 #[derive(Debug)]
 pub(super) struct Clue {
     kind: Kind,
-    /// What to look for, joined by commas.
+    /// The clues to search for, joined by commas.
     clues: &'static str,
     search: Search,
     least: usize,
     judge: fn(&[u8]) -> bool,
     pattern: &'static str,
-    /// The pattern once it was needed: compiling all of them takes longer than a short transcript.
+    /// The pattern, compiled when first needed: to compile all patterns takes longer than to search a short transcript.
     compiled: OnceLock<Option<Regex>>,
 }
 
 /// Which bytes are searched for a token.
 #[derive(Debug, Clone, Copy)]
 enum Search {
-    /// So many before and after the clue; all after it, where there are none before.
+    /// These numbers of bytes before and after the clue; where the first is 0, the clue itself is not searched.
     Around(usize, usize),
     /// Those after the clue.
     Near,
 }
 
-/// What `clues.txt` lists.
+/// The clues in `clues.txt`.
 pub(super) fn clues() -> impl Iterator<Item = Clue> {
     super::lines(LIST).filter_map(parse)
 }
@@ -77,12 +77,12 @@ fn parse(line: &'static str) -> Option<Clue> {
 }
 
 impl Clue {
-    /// What the text is searched for.
+    /// The strings that the text is searched for.
     pub(super) fn anchors(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.clues.split(',')
     }
 
-    /// Looks around the clue at `anchor`. Returns where to continue the search.
+    /// Searches around the clue at `anchor`. Returns where to continue the search.
     pub(super) fn find(&self, text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
         let window = match self.search {
             Search::Around(0, after) => anchor.end..anchor.end + after,
@@ -102,7 +102,7 @@ impl Clue {
         });
         match self.search {
             Search::Around(..) => end.max(anchor.end),
-            // What is between the clue and the token may be a secret as well.
+            // The text between the clue and the token may also contain a secret.
             Search::Near => anchor.end,
         }
     }
@@ -128,15 +128,15 @@ impl Clue {
         None
     }
 
-    /// The pattern; every one on the list is a regular expression.
+    /// The compiled pattern; every pattern on the list is a valid regular expression.
     fn pattern(&self) -> Option<&Regex> {
         let compile = || RegexBuilder::new(self.pattern).unicode(false).build().ok();
         self.compiled.get_or_init(compile).as_ref()
     }
 }
 
-/// The secret that goes with an AWS access key's id which ends at `at`: forty bytes of base64 without a name, as consoles
-/// and tables print it.
+/// The secret of the AWS access key whose id ends at `at`: forty bytes of base64 without a name, as consoles and tables print
+/// it.
 pub(super) fn aws_secret(text: &[u8], at: usize) -> Option<Found> {
     let limit = text.len().min(at + REACH);
     let mut start = at;
@@ -156,7 +156,7 @@ pub(super) fn aws_secret(text: &[u8], at: usize) -> Option<Found> {
                 kind: Kind::AwsSecretKey,
             });
         }
-        // An escape's letter is no part of what follows it.
+        // The letter of an escape is not part of the text after it.
         start += match text.get(start) {
             Some(b'\\') => 2,
             _ => run.max(1),
@@ -168,14 +168,14 @@ pub(super) fn aws_secret(text: &[u8], at: usize) -> Option<Found> {
 /// The longest part of a web token that is looked at, in bytes.
 const MAX_PART: usize = 16 * 1024;
 
-/// A JSON web token: `eyJ`, at `anchor`, are the first bytes of a JSON object in base64.
+/// A JSON web token: `eyJ`, at `anchor`, is how a JSON object begins in base64.
 pub(super) fn jwt(text: &[u8], anchor: &Range<usize>) -> Option<Range<usize>> {
     if !text[anchor.clone()].starts_with(b"eyJ") || !begins(text, anchor.start) {
         return None;
     }
     let head = Set::Word.run(text, anchor.start, MAX_PART);
     let claims = part(text, anchor.start + head, MAX_PART).filter(|claims| claims.len() >= 10)?;
-    // The signature may be cut off, or empty; of an encrypted token two more parts follow.
+    // The signature may be cut off, or empty; an encrypted token has two more parts.
     let mut end = claims.end;
     for _ in 0..3 {
         match part(text, end, MAX_PART) {

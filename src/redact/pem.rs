@@ -1,6 +1,6 @@
-//! Finds the body of a private key in its armour, whole or cut off, with real line ends or escaped ones.
+//! Finds the body of a private key in its armour, whole or cut off, with real or escaped line ends.
 //!
-//! Never touches the lines that begin and end it, nor certificates and public keys.
+//! Never changes the first and the last line of the armour, nor certificates and public keys.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use super::kind::Kind;
 /// The longest body looked at, in bytes: a key of 16384 bits, each line numbered.
 const MAX_BODY: usize = 32 * 1024;
 
-/// How long an unbroken run of base64 a key has at least, in bytes.
+/// The length of the shortest unbroken run of base64 in a key, in bytes.
 const MIN_RUN: usize = 32;
 
-/// Looks at an armour's first line. The search continues after the body.
+/// Looks at the first line of an armour. The search continues after the body.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let label_at = anchor.end;
     let Some(label) = label(text, label_at) else {
@@ -66,7 +66,7 @@ fn label(text: &[u8], at: usize) -> Option<&[u8]> {
         .then_some(label)
 }
 
-/// Where the last line of `text` begins: after a line end, or one that is written as an escape.
+/// Where the last line of `text` begins: after a line end, or one written as an escape.
 fn line_start(text: &[u8]) -> usize {
     let real = text.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
     let escaped = text
@@ -76,7 +76,7 @@ fn line_start(text: &[u8]) -> usize {
     real.max(escaped)
 }
 
-/// Where a body ends that has no last line: after its last long run of base64, and a shorter one that closes it.
+/// The end of a body without a last line: after its last long run of base64, and a shorter one that may follow.
 fn cut_off(rest: &[u8]) -> usize {
     let (mut at, mut end) = (0, 0);
     let mut closes = false;
@@ -126,7 +126,7 @@ fn trim(body: &[u8]) -> Range<usize> {
         match body[start..end] {
             [b, ..] if b.is_ascii_whitespace() => start += 1,
             [b'\\', ..] => {
-                // All of an escape goes, or nothing of it: half of one would break the text around the mask.
+                // An escape is removed as a whole or not at all: half of one would break the text around the mask.
                 let rest = &body[start..end];
                 let slashes = rest.iter().take_while(|&&b| b == b'\\').count();
                 let letter = matches!(rest.get(slashes), Some(b'n' | b'r' | b't'));

@@ -1,24 +1,23 @@
-//! Which files secrets are kept in, by their names alone: `secret_files.txt` has the list.
+//! Recognises files that usually contain secrets, only by their names: `secret_files.txt` has the list.
 //!
-//! Pure. Looks at a path as text, never at a disk, so that it holds for what a transcript shows as well.
+//! Pure. Looks at a path as text, never at a disk, so that it also works for paths in a transcript.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 const LIST: &str = include_str!("secret_files.txt");
 
-/// What a copy of a file has after its name.
+/// Suffixes of copies of a file.
 const COPIES: [&str; 11] = [
     "~", ".bak", ".backup", ".old", ".orig", ".save", ".tmp", ".swp", ".copy", ".1", ".2",
 ];
 
-/// The longest name that file systems have, in bytes. What is longer is no file's.
+/// The longest name of a file in any file system, in bytes.
 const LONGEST: usize = 1024;
 
-/// Whether secrets are kept under this path, wherever it leads: by the file's own name, or a folder's on the way.
+/// Whether a file with this path usually contains secrets: by its own name, or by the name of a folder in the path.
 ///
-/// File systems may take upper case for lower, and pass over characters that nobody sees, so that a name counts by its
-/// ASCII letters, in one case.
+/// File systems may ignore case and invisible characters, so names are compared by their ASCII characters, ignoring case.
 pub fn is_secret_file(path: &str) -> bool {
     let names: Vec<String> = path.split(['/', '\\']).map(folded).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -47,7 +46,7 @@ pub fn is_secret_file(path: &str) -> bool {
     })
 }
 
-/// What begins with the last dot of a name, unless the whole name does.
+/// The part of a name from its last dot on, unless that is the whole name.
 fn extension(name: &str) -> Option<&str> {
     let dot = name.rfind('.').filter(|dot| *dot > 0)?;
     Some(&name[dot..])
@@ -62,11 +61,11 @@ fn folded(name: &str) -> String {
     ascii.map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The list, by what is looked up.
+/// The list, indexed for lookups.
 struct Rules {
-    /// Where folders count alone: by the last of them.
+    /// Patterns with only folders, by the last folder.
     folders: BTreeMap<&'static str, Vec<Pattern>>,
-    /// By the whole name.
+    /// Patterns without wildcards, by the file's whole name.
     names: BTreeMap<&'static str, Vec<Pattern>>,
     /// Names with `*` or `+`.
     wild: Vec<Pattern>,
@@ -76,9 +75,9 @@ struct Rules {
 
 /// A line of the list.
 struct Pattern {
-    /// Whether it gives way to an extension of source code.
+    /// Whether it does not apply to files with an extension of source code.
     but_source: bool,
-    /// The names of folders, one in the other, that end where the pattern fits.
+    /// The names of nested folders with which the path of the file's folder must end.
     folders: Vec<&'static str>,
     /// The file's own name; "" where only folders count.
     name: &'static str,
@@ -122,7 +121,7 @@ fn rules() -> &'static Rules {
     RULES.get_or_init(|| Rules::read(LIST))
 }
 
-/// Whether a name fits a pattern with `*` and `+`.
+/// Whether a name matches a pattern with `*` and `+`.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some(at) = pattern.find(['*', '+']) else {
         return pattern == name;

@@ -1,6 +1,6 @@
-//! Tokens that are known by their prefix: `tokens.txt` lists them.
+//! Tokens that are recognised by their prefix: `tokens.txt` lists them.
 //!
-//! Looks at nothing before a token except whether one can begin there.
+//! Of the text before a token, only checks whether a token can begin there.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::value;
 
 const LIST: &str = include_str!("tokens.txt");
 
-/// The form of a token: a prefix, then `least` to `most` bytes of an alphabet, then none of it.
+/// The form of a token: a prefix, then `least` to `most` bytes of an alphabet, then a byte outside of the alphabet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) prefix: &'static str,
@@ -43,7 +43,7 @@ fn parse(line: &'static str) -> Option<impl Iterator<Item = Token>> {
 }
 
 impl Token {
-    /// The token at `anchor`, where its prefix was found in any case.
+    /// The token at `anchor`, where its prefix was found in upper or lower case.
     pub(super) fn find(&self, text: &[u8], anchor: &Range<usize>) -> Option<Found> {
         if &text[anchor.clone()] != self.prefix.as_bytes() || !begins(text, anchor.start) {
             return None;

@@ -11,7 +11,7 @@ use super::value::{self, Setting};
 /// The longest login looked at, in bytes.
 const MAX_LOGIN: usize = 512;
 
-/// Looks at what follows `://`. The search continues after the anchor: a user name may be a token.
+/// Searches the text after `://`. The search continues after the anchor, since a user name may be a token.
 pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
     let at = anchor.end;
     let rest = &text[at..text.len().min(at + MAX_LOGIN)];
@@ -35,7 +35,7 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     };
     let value = &text[range.clone()];
     let secret = if range.start == at {
-        // A name without a password is a secret where it looks random: a token, or a key of its own.
+        // A user name without a password is a secret where it looks random: then it is a token or a key.
         value::is_machine_made(value, Setting::Literal)
     } else {
         is_password(user, value)
@@ -49,8 +49,8 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     at
 }
 
-/// Where the `@` stands before the host. Of several the last one before the path counts; a password may hold a slash only
-/// where no host and port come before it.
+/// The position of the `@` before the host. Of several the last one before the path counts; a password may contain a slash
+/// only where no host and port come before the slash.
 fn host_sign(login: &[u8]) -> Option<usize> {
     let authority = login
         .iter()
@@ -65,14 +65,14 @@ fn host_sign(login: &[u8]) -> Option<usize> {
         return None;
     }
     let sign = login.iter().position(|&b| b == b'@')?;
-    // Behind the sign a host has to come.
+    // A host must follow the `@`.
     login
         .get(sign + 1)
         .is_some_and(u8::is_ascii_alphanumeric)
         .then_some(sign)
 }
 
-/// Whether a password in an address is one: people take short ones, so only what shows the form is left.
+/// Whether the password in an address is a real one: people use short ones, so only obvious examples are excluded.
 fn is_password(user: &[u8], value: &[u8]) -> bool {
     value.len() >= 4
         && value != user
