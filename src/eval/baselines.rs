@@ -88,9 +88,9 @@ fn is_result(event: &Event) -> bool {
 fn tail<'e>(pieces: &[Piece<'e>], budget: u64, estimator: &Estimator) -> KeptPassages<'e> {
     let mut kept = KeptPassages::default();
     for Piece { text, tokens } in pieces.iter().rev() {
-        let left = budget - kept.tokens;
-        if *tokens > left {
-            if let Some((start, tokens)) = last_words(text, left, estimator) {
+        let room = budget - kept.tokens;
+        if *tokens > room {
+            if let Some((start, tokens)) = last_words(text, room, estimator) {
                 kept.tokens += tokens;
                 kept.passages.push(Cow::Owned(text[start..].to_owned()));
             }
@@ -108,9 +108,9 @@ fn head<'e>(pieces: &mut Vec<Piece<'e>>, budget: u64, estimator: &Estimator) -> 
     let mut kept = KeptPassages::default();
     let mut taken = 0;
     for Piece { text, tokens } in pieces.iter_mut() {
-        let left = budget - kept.tokens;
-        if *tokens > left {
-            if let Some((end, first)) = first_words(text, left, estimator) {
+        let room = budget - kept.tokens;
+        if *tokens > room {
+            if let Some((end, first)) = first_words(text, room, estimator) {
                 kept.tokens += first;
                 kept.passages.push(Cow::Owned(text[..end].to_owned()));
                 *text = Cow::Owned(text[end..].to_owned());
@@ -213,7 +213,7 @@ mod tests {
         (events, vec![4, 40, 4])
     }
 
-    fn left(baseline: Baseline, budget: u64) -> (String, u64) {
+    fn kept_by(baseline: Baseline, budget: u64) -> (String, u64) {
         let (events, tokens) = session();
         let kept = kept(baseline, &events, &tokens, budget, &estimator());
         let passages = kept.passages.iter().filter(|p| !p.is_empty());
@@ -223,38 +223,41 @@ mod tests {
 
     #[test]
     fn a_window_is_the_end() {
-        assert_eq!(left(Baseline::Window, 4), ("eee fff ggg hhh".to_owned(), 4));
-        assert_eq!(left(Baseline::Window, 2), ("ggg hhh".to_owned(), 2));
         assert_eq!(
-            left(Baseline::Window, 6),
+            kept_by(Baseline::Window, 4),
+            ("eee fff ggg hhh".to_owned(), 4)
+        );
+        assert_eq!(kept_by(Baseline::Window, 2), ("ggg hhh".to_owned(), 2));
+        assert_eq!(
+            kept_by(Baseline::Window, 6),
             ("one two|eee fff ggg hhh".to_owned(), 6)
         );
-        assert_eq!(left(Baseline::Window, 100).1, 48);
-        assert_eq!(left(Baseline::Window, 0), (String::new(), 0));
+        assert_eq!(kept_by(Baseline::Window, 100).1, 48);
+        assert_eq!(kept_by(Baseline::Window, 0), (String::new(), 0));
     }
 
     #[test]
     fn both_ends_share_the_budget() {
         assert_eq!(
-            left(Baseline::HeadAndTail, 4),
+            kept_by(Baseline::HeadAndTail, 4),
             ("aaa bbb|ggg hhh".to_owned(), 4)
         );
         assert_eq!(
-            left(Baseline::HeadAndTail, 12),
+            kept_by(Baseline::HeadAndTail, 12),
             (
                 "aaa bbb ccc ddd|one two|one two|eee fff ggg hhh".to_owned(),
                 12
             )
         );
-        assert_eq!(left(Baseline::HeadAndTail, 100).1, 48);
+        assert_eq!(kept_by(Baseline::HeadAndTail, 100).1, 48);
     }
 
     #[test]
     fn old_results_are_masked() {
         assert_eq!(
-            left(Baseline::MaskKeep0, 100),
+            kept_by(Baseline::MaskKeep0, 100),
             (format!("aaa bbb ccc ddd|{MASKED}|eee fff ggg hhh"), 17)
         );
-        assert_eq!(left(Baseline::MaskKeep5, 100).1, 48);
+        assert_eq!(kept_by(Baseline::MaskKeep5, 100).1, 48);
     }
 }

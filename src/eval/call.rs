@@ -1,5 +1,5 @@
-//! The parts of a call: fields that refer to things, bodies that it writes, files, the command; and how its result says that it
-//! ended.
+//! The parts of a call: fields that refer to things, bodies that it writes, files, the command; and how it ended, by its
+//! result.
 //!
 //! Read independently of `facts`, which summaries are made from, because these are judged here. An input that is not JSON counts
 //! as a text that refers.
@@ -15,7 +15,7 @@ use crate::transcript::Outcome;
 /// A call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Call {
-    /// The fields that refer, a line each.
+    /// The fields that refer to something, one per line.
     pub(super) refers: String,
     /// The bodies of writes, edits and patches.
     pub(super) body: String,
@@ -41,7 +41,7 @@ pub(super) enum Work {
 pub(super) enum End {
     /// With this status.
     Code(i64),
-    /// The result says that it failed.
+    /// It failed, by its result.
     Failed,
     /// Unknown.
     Fine,
@@ -91,7 +91,7 @@ const BEGIN_PATCH: &str = "*** Begin Patch";
 const END_PATCH: &str = "*** End Patch";
 
 impl Call {
-    /// A call of `tool` with that raw input.
+    /// A call of `tool` with this raw input.
     pub(super) fn read(tool: &str, input: &[u8]) -> Call {
         let kind = kind_of(tool, &Tools::default());
         let mut call = Call::default();
@@ -156,13 +156,13 @@ impl Call {
         }
     }
 
-    /// A text that refers, but for the patch in it.
+    /// A text that refers to something, without the patch in it.
     fn text(&mut self, text: &str) {
         let Some((before, patch)) = text.split_once(BEGIN_PATCH) else {
             push_line(&mut self.refers, text);
             return;
         };
-        let (patch, behind) = patch.split_once(END_PATCH).unwrap_or((patch, ""));
+        let (patch, after) = patch.split_once(END_PATCH).unwrap_or((patch, ""));
         push_line(&mut self.refers, before);
         for line in patch.lines() {
             let headers = [
@@ -189,7 +189,7 @@ impl Call {
                 None => push_line(&mut self.body, line.get(1..).unwrap_or_default()),
             }
         }
-        push_line(&mut self.refers, behind);
+        push_line(&mut self.refers, after);
     }
 }
 
@@ -214,7 +214,7 @@ fn command(input: &Value) -> Option<String> {
     }
 }
 
-/// How a result says that its call ended. `header` is what agents write before the output.
+/// How a call ended, by its result. `header` is what agents write before the output.
 pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
     let code = code_before(header)
         .or_else(|| code_before(text))

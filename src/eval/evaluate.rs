@@ -32,7 +32,7 @@ pub struct Candidate<'p> {
 }
 
 impl<'p> Candidate<'p> {
-    /// The settings under which every policy is measured, but for the budget.
+    /// The settings with which every policy is measured, except for the budget.
     pub const SETTINGS: [(&'static str, &'static str); 6] = [
         ("tokens.method", "bpe"),
         ("tokens.encoding", "cl100k_base"),
@@ -154,8 +154,8 @@ impl<'p> Evaluator<'p> {
     }
 
     fn segment(&self, segment: &Segment) -> SessionEval {
-        let mut said = Warnings::default();
-        let transcript = segment.format.read(&segment.bytes, 1, &mut said);
+        let mut warnings = Warnings::default();
+        let transcript = segment.format.read(&segment.bytes, 1, &mut warnings);
         let mut session = SessionEval::skipped(segment.id.clone(), Skipped::NoCut);
         let Some(conversation) = transcript.conversations.first() else {
             return session;
@@ -174,7 +174,7 @@ impl<'p> Evaluator<'p> {
             return session;
         }
         session.skipped = None;
-        let events = events(&transcript, conversation, Queued::Told);
+        let events = events(&transcript, conversation, Queued::Counted);
         let tokens = events.iter().map(|event| {
             let size = match event.block {
                 Some(block) => sizes.block(&transcript, block),
@@ -193,7 +193,7 @@ impl<'p> Evaluator<'p> {
             .par_iter()
             .map(|place| self.at(&read, *place))
             .collect();
-        session.cuts = cuts.iter().map(|at| at.told(segment)).collect();
+        session.cuts = cuts.iter().map(|at| at.cut(segment)).collect();
         session.scores = self.scores(&read, &cuts);
         session
     }
@@ -293,15 +293,22 @@ impl<'p> Evaluator<'p> {
         let tokens = compacted.conversations.first().map(|c| c.tokens_after);
         let output: Vec<u8> = compacted.pieces().collect::<Vec<_>>().concat();
         let transcript = format.read(&output, 1, &mut Warnings::default());
-        let left = match transcript.conversations.first() {
-            Some(conversation) => events(&transcript, conversation, Queued::Unseen),
+        let kept_events = match transcript.conversations.first() {
+            Some(conversation) => events(&transcript, conversation, Queued::Ignored),
             None => Vec::new(),
         };
-        let passages: Vec<Cow<'_, str>> = left
+        let passages: Vec<Cow<'_, str>> = kept_events
             .iter()
             .flat_map(|event| [unmarked(&event.text), Cow::Borrowed(&event.body[..])])
             .collect();
-        let mut scores = self.score(session, at, budget, &passages, tokens.unwrap_or(0), &left);
+        let mut scores = self.score(
+            session,
+            at,
+            budget,
+            &passages,
+            tokens.unwrap_or(0),
+            &kept_events,
+        );
         // A summary notes how many tokens the budget is a share of.
         let original = compacted.conversations.first().map(|c| c.tokens_before);
         let original = original.unwrap_or_default().to_string();
@@ -327,7 +334,7 @@ impl<'p> Evaluator<'p> {
         self.score(session, at, budget, &kept.passages, kept.tokens, &[])
     }
 
-    /// The scores of `passages`. `left` are the events of a policy's output.
+    /// The scores of `passages`. `kept_events` are the events of a policy's output.
     fn score(
         &self,
         session: &Session<'_, '_>,
@@ -335,7 +342,7 @@ impl<'p> Evaluator<'p> {
         budget: usize,
         passages: &[Cow<'_, str>],
         tokens: u64,
-        left: &[Event],
+        kept_events: &[Event],
     ) -> Scores {
         let passages = || passages.iter().map(AsRef::as_ref);
         let references = &at.references;
@@ -347,7 +354,7 @@ impl<'p> Evaluator<'p> {
             share(count, names.len())
         };
         let [user, modified, commands, errors] = references.found(&Remains::new(passages()));
-        let [files, ended] = at.state.truth(left);
+        let [files, ended] = at.state.truth(kept_events);
         let before = at.place.tokens.max(1) as f64;
         Scores {
             cuts: 1,
@@ -378,7 +385,7 @@ enum How<'e, 'p> {
 }
 
 impl At<'_> {
-    fn told(&self, segment: &Segment) -> Cut {
+    fn cut(&self, segment: &Segment) -> Cut {
         let references = &self.references;
         Cut {
             message: self.place.message as u64 + 1,
@@ -417,8 +424,8 @@ fn unmarked(text: &str) -> Cow<'_, str> {
             .strip_prefix("[L")
             .and_then(|rest| rest.split_once(']'));
         let is_mark = |mark: &str| mark.bytes().all(|b| b.is_ascii_digit() || b == b',');
-        let behind = marked.and_then(|(mark, behind)| is_mark(mark).then_some(behind));
-        behind.unwrap_or(line).to_owned()
+        let rest = marked.and_then(|(mark, rest)| is_mark(mark).then_some(rest));
+        rest.unwrap_or(line).to_owned()
     };
     let lines: Vec<String> = text.split('\n').map(bare).collect();
     Cow::Owned(lines.join("\n"))

@@ -27,7 +27,7 @@ pub(super) struct Event {
     pub(super) body: String,
 }
 
-/// Who speaks.
+/// What kind of event it is.
 #[derive(Debug)]
 pub(super) enum What {
     /// A person.
@@ -39,7 +39,7 @@ pub(super) enum What {
     /// A tool answers the call that is the event of this number, if it is there.
     Result { of: Option<usize>, end: End },
     /// A notice of the agent's program.
-    Told,
+    Notice,
 }
 
 impl Event {
@@ -47,7 +47,7 @@ impl Event {
     pub(super) fn is_authored(&self) -> bool {
         match self.what {
             What::User | What::Agent | What::Call { .. } => true,
-            What::Result { .. } | What::Told => false,
+            What::Result { .. } | What::Notice => false,
         }
     }
 }
@@ -68,8 +68,8 @@ const WRAPPERS: [&str; 9] = [
 /// Whether text typed while the agent was working counts; it is on lines that no model sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queued {
-    Told,
-    Unseen,
+    Counted,
+    Ignored,
 }
 
 /// The events of a conversation, in its order.
@@ -85,8 +85,8 @@ pub(super) fn events(
         nameless: None,
     };
     let mut typed = match queued {
-        Queued::Told => typed_meanwhile(transcript),
-        Queued::Unseen => Vec::new(),
+        Queued::Counted => typed_meanwhile(transcript),
+        Queued::Ignored => Vec::new(),
     }
     .into_iter()
     .peekable();
@@ -138,9 +138,9 @@ impl Reader<'_, '_> {
                     (Role::User, Typed::Yes) => (What::User, unwrapped(&text)),
                     (Role::User, Typed::No) => match arguments(&text) {
                         Some(arguments) => (What::User, arguments.to_owned()),
-                        None => (What::Told, text.into_owned()),
+                        None => (What::Notice, text.into_owned()),
                     },
-                    (Role::System | Role::Tool, _) => (What::Told, text.into_owned()),
+                    (Role::System | Role::Tool, _) => (What::Notice, text.into_owned()),
                 };
                 self.push(number, Some(at), what, text);
             }
@@ -171,7 +171,7 @@ impl Reader<'_, '_> {
             BlockKind::Attachment | BlockKind::Server => {
                 let mut text = String::new();
                 strings(bytes(block.content), &mut text);
-                self.push(number, Some(at), What::Told, text);
+                self.push(number, Some(at), What::Notice, text);
             }
             BlockKind::Image
             | BlockKind::Document
@@ -234,8 +234,8 @@ fn typed_meanwhile(transcript: &Transcript<'_>) -> Vec<(u32, String)> {
 
 /// The arguments of a command that a person typed, if any.
 fn arguments(text: &str) -> Option<&str> {
-    let (_, behind) = text.split_once("<command-args>")?;
-    let (arguments, _) = behind.split_once("</command-args>")?;
+    let (_, rest) = text.split_once("<command-args>")?;
+    let (arguments, _) = rest.split_once("</command-args>")?;
     let is_command = text.trim_start().starts_with("<command-");
     Some(arguments.trim()).filter(|arguments| is_command && !arguments.is_empty())
 }
@@ -260,18 +260,16 @@ fn unwrapped(text: &str) -> String {
 fn unnumbered(text: &str) -> String {
     let bare = |line: &str| {
         let digits = line.trim_start_matches(' ');
-        let behind = digits.trim_start_matches(|c: char| c.is_ascii_digit());
-        let is_numbered = behind.len() < digits.len();
-        let content = behind
-            .strip_prefix('\t')
-            .or_else(|| behind.strip_prefix('→'));
+        let rest = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+        let is_numbered = rest.len() < digits.len();
+        let content = rest.strip_prefix('\t').or_else(|| rest.strip_prefix('→'));
         content.filter(|_| is_numbered).unwrap_or(line).to_owned()
     };
     let lines: Vec<String> = text.split('\n').map(bare).collect();
     lines.join("\n")
 }
 
-/// Appends the strings of a JSON value, a line each.
+/// Appends the strings of a JSON value, one per line.
 fn strings(raw: &[u8], out: &mut String) {
     fn walk(value: &serde_json::Value, out: &mut String) {
         use serde_json::Value::{Array, Bool, Null, Number, Object, String};
@@ -296,30 +294,30 @@ mod tests {
     use crate::format::{Format, Warnings};
 
     /// Who says what.
-    fn told(format: Format, text: &str) -> Vec<String> {
+    fn described(format: Format, text: &str) -> Vec<String> {
         let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
-        let events = events(&transcript, &transcript.conversations[0], Queued::Told);
-        let told = events.iter().map(|event| {
+        let events = events(&transcript, &transcript.conversations[0], Queued::Counted);
+        let described = events.iter().map(|event| {
             let who = match &event.what {
                 What::User => "user".to_owned(),
                 What::Agent => "agent".to_owned(),
                 What::Call { tool, .. } => format!("call {tool}"),
                 What::Result { of, end } => format!("result {of:?} {end:?}"),
-                What::Told => "told".to_owned(),
+                What::Notice => "notice".to_owned(),
             };
             format!("{} {who}: {}|{}", event.message, event.text, event.body)
         });
-        told.collect()
+        described.collect()
     }
 
     #[test]
-    fn events_are_told_with_their_results_paired() {
+    fn events_are_read_with_their_results_paired() {
         let text = r#"{"role":"user","content":"do <system-reminder>x</system-reminder>it"}
 {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"so"},{"type":"tool_use","id":"a","name":"Read","input":{"file_path":"a.rs"}},{"type":"tool_use","id":"b","name":"Bash","input":{"command":"ls"}}]}
 {"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"Exit code 2","is_error":true},{"type":"tool_result","tool_use_id":"a","content":"    1→one\n    2→"}]}
 "#;
         assert_eq!(
-            told(Format::Anthropic, text),
+            described(Format::Anthropic, text),
             [
                 "0 user: do it|",
                 "1 agent: so|",
@@ -348,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_meanwhile_is_told() {
+    fn what_was_typed_meanwhile_is_read() {
         let line = |rest: &str| format!("{{\"sessionId\":\"s\",{rest}}}\n");
         let text = line(
             r#""uuid":"a","parentUuid":null,"type":"user","message":{"role":"user","content":"go"}"#,
@@ -360,7 +358,7 @@ mod tests {
             r#""uuid":"b","parentUuid":"a","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"text","text":"ok"}]}"#,
         );
         assert_eq!(
-            told(Format::ClaudeCode, &text),
+            described(Format::ClaudeCode, &text),
             ["0 user: go|", "0 user: and stop|", "1 agent: ok|"]
         );
     }

@@ -62,7 +62,7 @@ impl Index {
                 } => {
                     index.ends[*call].get_or_insert((number, *end));
                 }
-                What::Result { of: None, .. } | What::User | What::Agent | What::Told => {}
+                What::Result { of: None, .. } | What::User | What::Agent | What::Notice => {}
             }
             for text in [&event.text, &event.body] {
                 index.all.push_str(text);

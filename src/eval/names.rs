@@ -125,10 +125,10 @@ fn unended(token: &str) -> &str {
     loop {
         let bare = token.trim_end_matches(['.', ':', '-', '/', '#', '+', '@', '~']);
         let shorter = match bare.rsplit_once(':') {
-            Some((before, behind))
+            Some((before, after))
                 if !before.is_empty()
                     && !before.ends_with(':')
-                    && behind.bytes().all(|b| b.is_ascii_digit()) =>
+                    && after.bytes().all(|b| b.is_ascii_digit()) =>
             {
                 before
             }

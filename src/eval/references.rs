@@ -82,7 +82,7 @@ impl References {
                     commands.extend(begun.filter(|c| !c.is_empty()));
                 }
                 What::Result { end, .. } if end.is_failure() => errors.extend(wrong(&event.text)),
-                What::Agent | What::Told | What::Result { .. } => {}
+                What::Agent | What::Notice | What::Result { .. } => {}
             }
         }
         References {
@@ -135,9 +135,9 @@ fn sentences_of(text: &str) -> Vec<String> {
         let mut rest = line;
         while !rest.is_empty() {
             let ends = |(at, c): (usize, char)| {
-                let behind = &rest[at + c.len_utf8()..];
+                let after = &rest[at + c.len_utf8()..];
                 let is_last = match c {
-                    '.' | '!' | '?' => behind.starts_with(char::is_whitespace),
+                    '.' | '!' | '?' => after.starts_with(char::is_whitespace),
                     '。' | '！' | '？' => true,
                     _ => false,
                 };

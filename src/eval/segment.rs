@@ -1,7 +1,7 @@
 //! The part of a transcript that can be measured (one session for each conversation, up to its first compaction) and the places
 //! where it can be cut.
 //!
-//! After a recorded compaction, the agent knew only its summary, so what it did then says nothing about another one.
+//! After a recorded compaction, the agent knew only its summary, so what it did then is no evidence about another summary.
 
 use super::names::Folders;
 use crate::format::{Format, Warnings};
@@ -243,8 +243,8 @@ mod tests {
             + &line("e", "\"d\"", &user("three"));
         let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
         let segments = segments(Format::ClaudeCode, &transcript, 1, None);
-        let told: Vec<_> = segments.iter().map(|s| (&s.id[..], &s.lines[..])).collect();
-        assert_eq!(told, [("main", &[1, 3][..])]);
+        let found: Vec<_> = segments.iter().map(|s| (&s.id[..], &s.lines[..])).collect();
+        assert_eq!(found, [("main", &[1, 3][..])]);
     }
 
     #[test]

@@ -15,14 +15,14 @@ use crate::summarizer::extractive::{Row, Section, parse};
 /// The numbers of statements and of true statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Truth {
-    pub(super) said: usize,
+    pub(super) statements: usize,
     pub(super) right: usize,
 }
 
 impl Truth {
     /// In percent; `None` without statements.
     pub(super) fn share(self) -> Option<f64> {
-        (self.said > 0).then(|| self.right as f64 * 100.0 / self.said as f64)
+        (self.statements > 0).then(|| self.right as f64 * 100.0 / self.statements as f64)
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) struct State<'i> {
     ends: BTreeMap<&'i str, (usize, Option<End>)>,
     /// Whether the result of each is one of a cell that does not say how it ended.
     vague: BTreeMap<&'i str, (usize, Vague)>,
-    /// What earlier summaries say.
+    /// The statements of earlier summaries.
     carried: BTreeSet<(Section, String)>,
 }
 
@@ -123,18 +123,18 @@ impl<'i> State<'i> {
         state
     }
 
-    /// How true the statements of `left` about files and about commands before the cut are.
-    pub(super) fn truth(&self, left: &[Event]) -> [Truth; 2] {
+    /// How many of the statements of `kept_events` about files and about commands before the cut are true.
+    pub(super) fn truth(&self, kept_events: &[Event]) -> [Truth; 2] {
         let mut rows = Vec::new();
         let (mut files, mut commands) = (BTreeSet::new(), BTreeMap::new());
-        for event in left {
+        for event in kept_events {
             match &event.what {
                 What::Call { call, .. } => {
                     let paths = call.files.iter();
                     files.extend(paths.map(|(path, _)| self.spelled(path)));
                     commands.extend(call.commands.iter().map(|c| (c.trim(), (0, ()))));
                 }
-                What::User | What::Agent | What::Told => rows.extend(parse(&event.text).rows),
+                What::User | What::Agent | What::Notice => rows.extend(parse(&event.text).rows),
                 What::Result { .. } => {}
             }
         }
@@ -164,7 +164,7 @@ impl<'i> State<'i> {
                 }
                 Verdict::Unheard | Verdict::Unsaid => continue,
             };
-            truth[of].said += 1;
+            truth[of].statements += 1;
             truth[of].right += usize::from(is_right);
         }
         truth
@@ -195,7 +195,7 @@ impl<'i> State<'i> {
         names.into_iter().zip(named).collect()
     }
 
-    /// Whether a row says what was last done to its file.
+    /// Whether a row correctly states what was last done to its file.
     fn file(&self, row: &Row, named: &BTreeMap<&str, Named>) -> Verdict {
         let path = self.spelled(&row.text);
         let [by_path, by_name] =
@@ -205,7 +205,7 @@ impl<'i> State<'i> {
             changed,
             failed,
         } = self.files.get(path).copied().unwrap_or_default();
-        // What a shell does to a file is not known; a command that names the file may have done it.
+        // What a shell command does to a file is not known; a command that names the file may have done it.
         let shell = by_name.last.map(|number| &self.commands[number]);
         // A command that names only the end of the path may mean another file.
         let has_shell_failed = by_name.failed.is_some() && by_name.failed >= by_path.last;
@@ -222,23 +222,23 @@ impl<'i> State<'i> {
                 .iter()
                 .any(|writes| command.contains(writes)),
         };
-        let said = row.label.trim_end_matches(", unanswered");
+        let label = row.label.trim_end_matches(", unanswered");
         // If a label lists several things, its last one counts.
-        let said = said.rsplit_once(", then ").map_or(said, |(_, last)| last);
-        let (said, before) = match said
+        let label = label.rsplit_once(", then ").map_or(label, |(_, last)| last);
+        let (label, before) = match label
             .strip_suffix(" before")
-            .and_then(|said| said.split_once(", "))
+            .and_then(|label| label.split_once(", "))
         {
             Some((last, change)) => (last, Some(change)),
-            None => (said, None),
+            None => (label, None),
         };
         // No call shows a change that an earlier summary mentions.
         let was_so =
             before.is_none_or(|change| changed.is_none_or(|work| work_of(change) == Some(work)));
         Verdict::of(
             was_so
-                && match work_of(said) {
-                    _ if said.ends_with(" failed") => {
+                && match work_of(label) {
+                    _ if label.ends_with(" failed") => {
                         (failed.is_some() || has_shell_failed) && last.is_none()
                     }
                     Some(work) => is(work),
@@ -247,7 +247,7 @@ impl<'i> State<'i> {
         )
     }
 
-    /// Whether a row says how its command last ended.
+    /// Whether a row correctly states how its command last ended.
     fn command(&self, row: &Row) -> Verdict {
         let Some((_, end)) = last_of(row, &self.ends) else {
             return Verdict::Unheard;
@@ -289,9 +289,9 @@ impl Verdict {
     }
 }
 
-/// What a row says was done, by its first word.
-fn work_of(said: &str) -> Option<Work> {
-    match said.split(' ').next()? {
+/// What was done according to a row, by its first word.
+fn work_of(label: &str) -> Option<Work> {
+    match label.split(' ').next()? {
         "read" | "searched" => Some(Work::Read),
         "wrote" => Some(Work::Write),
         "edited" => Some(Work::Edit),
@@ -304,7 +304,7 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The last of the commands that a row is about, by the number of its event; a long one is told in part.
+/// The last of the commands that a row is about, by the number of its event; a row contains only a part of a long command.
 fn last_of<T: Copy>(row: &Row, commands: &BTreeMap<&str, (usize, T)>) -> Option<(usize, T)> {
     match row.text.strip_suffix('…') {
         Some(begins) => {
@@ -327,7 +327,7 @@ mod tests {
     fn read(lines: &[String]) -> Vec<Event> {
         let text = lines.join("\n");
         let transcript = Format::Anthropic.read(text.as_bytes(), 1, &mut Warnings::default());
-        events(&transcript, &transcript.conversations[0], Queued::Told)
+        events(&transcript, &transcript.conversations[0], Queued::Counted)
     }
 
     /// A call and its result.
@@ -357,7 +357,7 @@ mod tests {
             let line = serde_json::json!({"role": "user", "content": rows});
             State::new(&index, index.events.len()).truth(&read(&[line.to_string()]))
         };
-        let truth = |said, right| Truth { said, right };
+        let truth = |statements, right| Truth { statements, right };
         assert_eq!(
             summary("## Files\n[L1,2] edited: a.rs\n[L3,4] read: b.rs\n[L1] read: c.rs\n"),
             [truth(3, 1), truth(0, 0)]
@@ -397,10 +397,16 @@ mod tests {
         let mut lines = vec![line(earlier)];
         lines.extend(step(1, "Edit", r#"{"file_path":"a.rs"}"#, "ok"));
         let index = Index::new(read(&lines), Folders::default());
-        let left = read(&[line(&format!("{earlier}[L3] read: y.rs\n"))]);
+        let kept_events = read(&[line(&format!("{earlier}[L3] read: y.rs\n"))]);
         // x.rs was not touched; a.rs was edited since; of y.rs nobody knows.
-        let expected = [Truth { said: 2, right: 0 }, Truth::default()];
+        let expected = [
+            Truth {
+                statements: 2,
+                right: 0,
+            },
+            Truth::default(),
+        ];
         let state = State::new(&index, index.events.len());
-        assert_eq!(state.truth(&left), expected);
+        assert_eq!(state.truth(&kept_events), expected);
     }
 }

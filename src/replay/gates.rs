@@ -54,7 +54,7 @@ impl<'p> Gates<'p> {
     }
 
     /// Records an attempt, and the live tokens after it.
-    pub(super) fn left(&mut self, total: u64) {
+    pub(super) fn record_attempt(&mut self, total: u64) {
         let target = &self.policy.target;
         let is_missed =
             target.kind == TargetKind::Aim && target.tokens > 0 && total > target.tokens;

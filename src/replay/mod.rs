@@ -1,9 +1,9 @@
 //! Runs a policy step by step over a recorded session, as a live agent would have.
 //!
 //! A *step* is a model request. The messages before the next recorded answer are appended, the policy's layers run once, and
-//! the window is sent. Then the recorded answer is appended, whatever a model would have said to the shorter history. Messages
-//! after the last answer are appended and the layers run, but that is not counted as a request. An answer that the agent made
-//! up itself is not a request either.
+//! the window is sent. Then the recorded answer is appended, although a model might have answered differently to the shorter
+//! history. Messages after the last answer are appended and the layers run, but that is not counted as a request. An answer
+//! that the agent itself wrote is not a request either.
 //!
 //! Some gates look back over the session: `trigger.offload_freed_below` (what this step's offloading freed),
 //! `trigger.max_compactions` (summaries, and messages removed without one) and `summary.breaker` (failures in a row; a success

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::gates::Gates;
 use super::recording::{Recorded, Recording};
-use super::round::{Asked, told};
+use super::round::{Asked, outcome};
 use super::window::{Costs, Window};
 use super::{Done, Event, Figures, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::artifacts::Replies;
@@ -45,7 +45,7 @@ impl<'p> Player<'p> {
     }
 
     /// The plain lines that are left of a session at its end.
-    pub fn left(&self, recording: &Recording) -> Vec<u8> {
+    pub fn remaining_lines(&self, recording: &Recording) -> Vec<u8> {
         let play = self.play(recording, &self.estimator);
         let transcript = &play.window.work.transcript;
         let lines = 0..transcript.lines().len() as u32;
@@ -69,13 +69,13 @@ impl<'p> Player<'p> {
             steps: Vec::new(),
         };
         for answer in recording.answers() {
-            play.hear(answer);
+            play.append(answer);
             play.layers();
             play.send();
-            play.hear(answer + 1);
+            play.append(answer + 1);
         }
         if play.window.next < recording.messages.len() {
-            play.hear(recording.messages.len());
+            play.append(recording.messages.len());
             play.layers();
         }
         play
@@ -99,7 +99,7 @@ struct Play<'r, 'p> {
 
 impl Play<'_, '_> {
     /// Appends the messages up to that number.
-    fn hear(&mut self, end: usize) {
+    fn append(&mut self, end: usize) {
         let recording = self.window.recording;
         while self.window.next < end {
             let from = self.window.next;
@@ -150,7 +150,7 @@ impl Play<'_, '_> {
             freed: (freed > 0).then_some(freed),
         };
         let round = self.window.round(&self.player.pipeline, gates);
-        let (mut events, asked) = told(&round);
+        let (mut events, asked) = outcome(&round);
         let after = self.window.total();
         self.gates.asked(asked);
         self.done.failures += u64::from(asked == Asked::Failed);
@@ -171,7 +171,7 @@ impl Play<'_, '_> {
             }
         }
         if round.tried().next().is_some() {
-            self.gates.left(after);
+            self.gates.record_attempt(after);
         }
         let closed = closed.or_else(|| self.gates.waits(before));
         if closed != self.held && is_over(policy, after) {
@@ -260,8 +260,8 @@ impl<'p> Replaying<'p> {
     /// The cost of a session without compaction.
     fn whole(&self, recording: &Recording) -> Figures {
         let format = recording.format;
-        let mut said = crate::format::Warnings::default();
-        let transcript: Transcript<'_> = format.read(&recording.bytes, 1, &mut said);
+        let mut warnings = crate::format::Warnings::default();
+        let transcript: Transcript<'_> = format.read(&recording.bytes, 1, &mut warnings);
         let conversation = &transcript.conversations[0];
         let growth = Sizes::new(self.alike.clone()).growth(&transcript, conversation);
         let before = |answer: usize| answer.checked_sub(1).map_or(0, |n| growth[n]);

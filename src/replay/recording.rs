@@ -17,7 +17,7 @@ pub struct Recording {
     pub id: String,
     /// The format of the plain lines.
     pub format: Format,
-    /// The plain lines, one a message.
+    /// The plain lines, one per message.
     pub bytes: Vec<u8>,
     /// The messages in order.
     pub messages: Vec<Recorded>,

@@ -19,7 +19,7 @@ pub(super) enum Asked {
 }
 
 /// The events of a round, in the order of the layers, and the outcome of a request for a summary.
-pub(super) fn told(round: &Round) -> (Vec<Event>, Asked) {
+pub(super) fn outcome(round: &Round) -> (Vec<Event>, Asked) {
     let mut events = Vec::new();
     let mut by_layer: BTreeMap<Layer, Vec<&Change>> = BTreeMap::new();
     for change in &round.changes {

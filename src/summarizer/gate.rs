@@ -1,4 +1,4 @@
-//! Finds what a model has made up: a summary may leave things out, and must not add any.
+//! Finds what a model has invented: a summary may omit things, and must not add any.
 //!
 //! PURE. A name or a figure that the model was not given cannot come from the transcript, however plausible it looks.
 

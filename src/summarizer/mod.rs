@@ -1,6 +1,6 @@
 //! Summaries: the built-in extractive summariser, and what a model needs to write one.
 //!
-//! PURE. The extractive summariser takes its words from the transcript and adds none. Nothing here decides what is
+//! PURE. The extractive summariser takes its text from the transcript and adds none. Nothing here decides what is
 //! summarised or where a summary goes.
 
 pub mod extractive;

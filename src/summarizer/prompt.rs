@@ -1,10 +1,10 @@
-//! The prompt for a model that writes a summary. The published systems' own words are kept as files.
+//! The prompt for a model that writes a summary. The prompts of published systems are kept verbatim as files.
 //!
-//! Never contains words of a transcript: these are data, and go to a model separately.
+//! Never contains text of a transcript: this is data, and is sent to a model separately.
 
 use crate::policy::{Policy, Prompt};
 
-/// Where a prompt says how long the summary should be.
+/// The placeholder in a prompt for how long the summary should be.
 const SIZE: &str = "{targetTokens}";
 
 /// The text of a prompt's file.

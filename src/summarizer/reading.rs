@@ -1,7 +1,7 @@
 //! The conversation as text for a model that summarises it, in rounds.
 //!
 //! PURE. A round is left out as a whole if the text has to be shortened: a user message, or an answer with the results of
-//! its calls. Reasoning is omitted, since it was neither said nor done; an image becomes a note that there was one.
+//! its calls. Reasoning is omitted, since it is not part of the visible conversation; an image becomes a note.
 
 use std::ops::Range;
 

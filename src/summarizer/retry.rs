@@ -1,6 +1,6 @@
 //! How often a request for a summary is repeated, how long to wait in between, and when to stop requesting summaries.
 //!
-//! PURE: it decides; whoever calls it sends the requests and waits, on a clock of its own.
+//! PURE: it only decides; the caller sends the requests and waits, with a clock of its own.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub trait Backoff<E> {
     /// Whether one more attempt may be made, where the policy allows it. Every `true` is followed by an attempt.
     fn may_retry(&self) -> bool;
 
-    /// A random number from 0 up to 1, so that many who wait do not all come back at the same time.
+    /// A random number from 0 up to 1, so that waiting threads do not all retry at the same time.
     fn random(&self) -> f64;
 
     /// Waits.

@@ -54,7 +54,7 @@ fn replay(policy: &Policy, recording: &Recording) -> (Figures, PolicyReplay) {
     (session.whole, session.policies.remove(0))
 }
 
-/// What orders of turns change nothing in.
+/// A policy without layers that change or request anything.
 fn silent(case: &Case) -> Policy {
     let mut policy = case.policy.clone();
     policy
@@ -63,7 +63,7 @@ fn silent(case: &Case) -> Policy {
     policy
 }
 
-/// A message of the live window is one of the session, with the same words; a recorded compaction only adds to them.
+/// Every message of the live window is in the recorded session, with the same text; a recorded compaction only adds messages.
 fn recordings_hold_the_live_windows(case: &Case) -> TestCaseResult {
     let sessions = sessions(case);
     let mut windows = Vec::new();
@@ -129,7 +129,7 @@ fn in_the_end_is_what_compact_would_leave(case: &Case) -> TestCaseResult {
         let (outcome, bytes) = compacted(&pipeline, &session, &session.bytes);
         let left = Player::new(&policy, Replies::default())
             .unwrap()
-            .left(&session);
+            .remaining_lines(&session);
         prop_assert_eq!(
             String::from_utf8_lossy(&left),
             String::from_utf8_lossy(&bytes)
@@ -153,7 +153,7 @@ fn compacted(pipeline: &Pipeline<'_>, session: &Recording, bytes: &[u8]) -> (u64
     (tokens, compacted.pieces().collect::<Vec<_>>().concat())
 }
 
-/// What is sent is what runs leave that begin with the bytes of the run before and what was recorded since.
+/// Each request equals the result of a run on the output of the run before, with the lines recorded since appended.
 fn steps_are_runs_over_the_bytes_so_far(case: &Case) -> TestCaseResult {
     let policy = silent(case);
     let pipeline = Pipeline::new(&policy, Keeping::Store).unwrap();

@@ -79,7 +79,7 @@ fn carry(gather: &mut Gather<'_, '_>, mut row: Row, message: u32, folder: Option
         Section::Earlier => (Section::Earlier, Claim::Earlier, 0.5),
         Section::Findings => (Section::Findings, Claim::Free, 0.5),
         Section::Details => (Section::Details, Claim::Free, 0.0),
-        // The state at that time is history now.
+        // The last state in the earlier summary is out of date.
         Section::State if row.label == state::SAID => (Section::Findings, Claim::Free, 0.5),
         Section::State => (Section::Details, Claim::Free, 0.0),
     };

@@ -4,7 +4,7 @@
 //! counts fully the first time and little the second time, so that a summary covers much instead of repeating what is
 //! frequent. Values only fall while units are taken, so the next best unit is found without evaluating all of them again.
 
-mod told;
+mod render;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -30,14 +30,14 @@ const CHANGED: u64 = 80;
 const REQUESTS: u64 = 20;
 const EARLIER: u64 = 20;
 
-/// The tokens that changed files may take whatever their part of the budget: nothing else says as much.
+/// The tokens that changed files may take regardless of their part of the budget: nothing else is as informative.
 const FOR_CHANGED: u64 = 200;
 
-/// The share of a name's value the second time, and in an index: names alone say little.
+/// The share of a name's value the second time, and in an index: names alone are not very informative.
 const AGAIN: f64 = 0.15;
 const INDEX: f64 = 0.48;
 
-/// A plan is not clipped below this many tokens: less says nothing.
+/// A plan is not clipped below this many tokens: less would be of no use.
 const SHORTEST_PLAN: u64 = 24;
 
 /// How often a text is clipped again because its row was still too large.
@@ -73,7 +73,7 @@ pub(super) fn choose(
 /// the last error that it does not mention.
 pub(super) fn complete(
     extract: &Extract,
-    told: &str,
+    summary: &str,
     words: UserWords,
     estimator: &Estimator,
 ) -> ExtractiveSummary {
@@ -81,7 +81,7 @@ pub(super) fn complete(
     choice.requests(words);
     let mut part = choice.part(100);
     for (number, unit) in choice.units() {
-        if matches!(unit.claim, Claim::Plan | Claim::Changed) && !is_told(&unit.row, told) {
+        if matches!(unit.claim, Claim::Plan | Claim::Changed) && !mentions(&unit.row, summary) {
             choice.take(number, &mut part);
         }
     }
@@ -96,15 +96,15 @@ pub(super) fn complete(
     };
     let last = errors().map(|(_, unit)| unit.message).max();
     for (number, unit) in errors().filter(|(_, unit)| Some(unit.message) == last) {
-        if !is_told(&unit.row, told) {
+        if !mentions(&unit.row, summary) {
             choice.take(number, &mut part);
         }
     }
     choice.summary()
 }
 
-/// Whether a text contains what a row says: its words, or the name of its file.
-fn is_told(row: &Row, text: &str) -> bool {
+/// Whether a text contains the content of a row: its text, or the name of its file.
+fn mentions(row: &Row, text: &str) -> bool {
     let mut files = Vec::new();
     if row.section == Section::Files {
         scan(&row.text, |class, name| {
@@ -130,7 +130,7 @@ struct Choice<'c> {
     /// What was done to the chosen files.
     labels: Vec<&'c str>,
     /// How often each name occurs in chosen units.
-    told: Vec<u8>,
+    occurrences: Vec<u8>,
     /// The chosen units, in the order of choice.
     chosen: Vec<Chosen<'c>>,
     /// Those of them that show what was said and done last.
@@ -163,9 +163,9 @@ struct Part {
 
 impl<'c> Choice<'c> {
     fn new(extract: &'c Extract, limit: u64, files: FileRows, estimator: &'c Estimator) -> Self {
-        let mut told = vec![0; extract.found.names.len()];
-        for name in &extract.found.seen_behind {
-            told[*name as usize] = 1;
+        let mut occurrences = vec![0; extract.found.names.len()];
+        for name in &extract.found.seen_after {
+            occurrences[*name as usize] = 1;
         }
         Choice {
             extract,
@@ -176,7 +176,7 @@ impl<'c> Choice<'c> {
             is_open: [false; Section::ALL.len()],
             is_begun: IdSet::default(),
             labels: Vec::new(),
-            told,
+            occurrences,
             chosen: Vec::new(),
             state: 0..0,
             is_settled: vec![false; extract.found.units.len()],
@@ -342,7 +342,7 @@ impl<'c> Choice<'c> {
             // Values fall, so what was best earlier may not be any more.
             if best.peek().is_some_and(|next| *next > now) {
                 best.push(now);
-            } else if self.is_told_as_state(top.number) {
+            } else if self.is_in_quoted_state(top.number) {
                 self.is_settled[top.number] = true;
             } else if self.take(top.number, &mut part) {
                 misfits = 0;
@@ -355,19 +355,19 @@ impl<'c> Choice<'c> {
     fn candidate(&self, number: usize) -> Candidate {
         let unit = &self.extract.found.units[number];
         let names = self.extract.found.names.list(&unit.names).iter();
-        let told = |name: &u32| self.told[*name as usize];
+        let known = |name: &u32| self.occurrences[*name as usize];
         let worth = |name: &u32| self.extract.found.weights[*name as usize];
-        let new: f64 = names.clone().filter(|n| told(n) == 0).map(worth).sum();
+        let new: f64 = names.clone().filter(|n| known(n) == 0).map(worth).sum();
         let text = unit.row.text.len() + unit.row.label.len();
         // An estimate for the row with its mark: exact sizes are computed only for units about to be taken.
         let cost = |text: usize| (text as f64 / 4.0 + 6.0).sqrt();
         let gain = match unit.kind {
             UnitKind::Statement => {
-                let again: f64 = names.filter(|n| told(n) == 1).map(worth).sum();
+                let again: f64 = names.filter(|n| known(n) == 1).map(worth).sum();
                 (2.0 * unit.base + new + AGAIN * again) / cost(text)
             }
             UnitKind::Names => {
-                let left = names.clone().filter(|n| told(n) == 0).count();
+                let left = names.clone().filter(|n| known(n) == 0).count();
                 INDEX * new / cost(text * left / names.len().max(1))
             }
         };
@@ -375,7 +375,7 @@ impl<'c> Choice<'c> {
     }
 
     /// Whether what was said and done last, which is quoted as it is, contains the sentence or the line.
-    fn is_told_as_state(&self, number: usize) -> bool {
+    fn is_in_quoted_state(&self, number: usize) -> bool {
         let row = &self.extract.found.units[number].row;
         matches!(row.section, Section::Findings | Section::Details)
             && self.chosen[self.state.clone()].iter().any(|state| {
@@ -409,7 +409,7 @@ impl<'c> Choice<'c> {
         let names = &self.extract.found.names;
         let is_new = |name: &&str| {
             let number = names.find(name);
-            number.is_none_or(|number| self.told[number as usize] == 0)
+            number.is_none_or(|number| self.occurrences[number as usize] == 0)
         };
         let new: Vec<&str> = index.split(BETWEEN).filter(is_new).collect();
         new.join(BETWEEN)
@@ -443,8 +443,8 @@ impl<'c> Choice<'c> {
     fn put(&mut self, number: usize, text: Cow<'c, str>, size: Size, counts: Counts) {
         let names = &self.extract.found.units[number].names;
         for name in self.extract.found.names.list(names) {
-            let told = &mut self.told[*name as usize];
-            *told = told.saturating_add(1);
+            let occurrences = &mut self.occurrences[*name as usize];
+            *occurrences = occurrences.saturating_add(1);
         }
         self.is_settled[number] = true;
         self.chosen.push(Chosen {
@@ -471,13 +471,13 @@ impl<'c> Choice<'c> {
             row.push_str(section.heading());
         }
         row.push('\n');
-        let told = Row {
+        let joined = Row {
             text: text.to_owned(),
             ..unit.row.clone()
         };
         // Most rows follow another one of their section.
-        let above = self.labels.iter().find(|label| **label == told.label);
-        told.write_to(&mut row, self.files.label(&told, above.copied()));
+        let above = self.labels.iter().find(|label| **label == joined.label);
+        joined.write_to(&mut row, self.files.label(&joined, above.copied()));
         self.estimator.text(row.trim_end_matches('\n'))
     }
 }

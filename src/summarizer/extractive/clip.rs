@@ -49,8 +49,8 @@ pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator
 /// The start and the end of about `bytes` bytes together.
 fn around(text: &str, bytes: usize) -> String {
     let head = cut(text, bytes - bytes / 3);
-    let behind = cut(text, text.len() - bytes / 3).max(head);
-    let (head, tail) = (text[..head].trim_end(), text[behind..].trim_start());
+    let after = cut(text, text.len() - bytes / 3).max(head);
+    let (head, tail) = (text[..head].trim_end(), text[after..].trim_start());
     let between = |part: &str| if part.is_empty() { "" } else { "\n" };
     format!("{head}{}{CUT}{}{tail}", between(head), between(tail))
 }

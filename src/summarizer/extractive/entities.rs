@@ -144,9 +144,9 @@ fn without_position(token: &str) -> &str {
     let mut token = token;
     // A quick test: most names end with a letter.
     while token.ends_with(|c: char| c.is_ascii_digit() || c == ':')
-        && let Some((before, behind)) = token.rsplit_once(':')
+        && let Some((before, after)) = token.rsplit_once(':')
         && !before.is_empty()
-        && behind.bytes().all(|b| b.is_ascii_digit())
+        && after.bytes().all(|b| b.is_ascii_digit())
     {
         token = before;
     }

@@ -55,12 +55,12 @@ pub(super) enum Output {
     Other,
 }
 
-/// Adds the facts of `own`, the exchanges of the span; to-dos and plans only if the exchanges `behind` the span do not rewrite them.
-/// Returns what the results of files and commands show, by their blocks.
+/// Adds the facts of `own`, the exchanges of the span; to-dos and plans only if the exchanges after the span, `later`, do not
+/// rewrite them. Returns what the results of files and commands show, by their blocks.
 pub(super) fn gather(
     gather: &mut Gather<'_, '_>,
     own: &[Exchange],
-    behind: &[Exchange],
+    later: &[Exchange],
 ) -> IdMap<u32, Output> {
     let transcript = gather.transcript;
     let files = files(transcript, own);
@@ -71,12 +71,12 @@ pub(super) fn gather(
     add_edits(gather, &files);
     add_commands(gather, own);
     add_failures(gather, own);
-    if proposal(transcript, behind).is_some() {
+    if proposal(transcript, later).is_some() {
         gather.known.insert(PROPOSAL);
     } else {
         add_proposal(gather, own);
     }
-    if todos(transcript, behind).is_some() {
+    if todos(transcript, later).is_some() {
         gather.known.insert(TODOS);
     } else {
         add_todos(gather, own);
@@ -127,7 +127,7 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
         for operation in file.operations.iter().rev() {
             let lines = match (operation.what, operation.done) {
                 (What::Read(lines), Done::Yes) => lines,
-                // What was there before is not any more.
+                // The earlier content no longer exists.
                 (What::Write | What::Delete, Done::Yes) => break,
                 (What::Search | What::Edit, Done::Yes) | (_, Done::Failed | Done::Unanswered) => {
                     continue;
@@ -195,15 +195,15 @@ fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     };
     let mut done = file.operations.iter().filter(is_done);
     let change = done.rfind(|o| !is_look(o));
-    let mut told = label(gather, last);
+    let mut text = label(gather, last);
     // A changed file stays marked as changed even if it was read since.
     if let Some(change) = change.filter(|_| is_look(last)) {
-        told = format!("{told}, {}{BEFORE}", label(gather, change));
+        text = format!("{text}, {}{BEFORE}", label(gather, change));
     }
     let row = Row {
         section: Section::Files,
-        mark: mark(gather, last.call, last.result, &told),
-        label: told,
+        mark: mark(gather, last.call, last.result, &text),
+        label: text,
         text: path_of(gather, file, &last.written).to_owned(),
     };
     let (claim, base) = match change {
@@ -287,7 +287,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
     let transcript = gather.transcript;
     let mut added: Vec<(FactLocation, Vec<String>)> = Vec::new();
     for file in files {
-        let mut gone: IdSet<u64> = IdSet::default();
+        let mut overwritten: IdSet<u64> = IdSet::default();
         let done = file.operations.iter().rev();
         for operation in done.filter(|operation| operation.done != Done::Failed) {
             let is_there = |line: &&str| !line.trim().is_empty();
@@ -299,7 +299,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
                     let text = operation.content(transcript).unwrap_or_default();
                     let new = text.split('\n').filter(is_there);
                     lines.extend(
-                        new.filter(|line| !gone.contains(&hash(line)))
+                        new.filter(|line| !overwritten.contains(&hash(line)))
                             .map(str::to_owned),
                     );
                 }
@@ -312,15 +312,15 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
                         let new = replacement.new.split('\n').filter(is_there);
                         let new = new.filter(|line| !old.contains(line));
                         lines.extend(
-                            new.filter(|line| !gone.contains(&hash(line)))
+                            new.filter(|line| !overwritten.contains(&hash(line)))
                                 .map(str::to_owned),
                         );
                     }
-                    gone.extend(taken);
+                    overwritten.extend(taken);
                 }
             }
             added.push((operation.call, lines));
-            // What was there before is not any more.
+            // The earlier content no longer exists.
             if operation.what == What::Write {
                 break;
             }
@@ -356,7 +356,7 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
 
 /// Each line of an error once, ignoring numbers: where it occurred last.
 fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
-    let mut told = IdSet::default();
+    let mut seen = IdSet::default();
     for failure in failures(gather.transcript, own).iter().rev() {
         let mut new: Vec<Cow<'_, str>> = Vec::new();
         for line in &failure.lines {
@@ -364,7 +364,7 @@ fn add_failures(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
             // A line that is an error need not be a detail of an output too.
             gather.lines.insert(hash(&line));
             let kind: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
-            if told.insert(hash(&kind)) {
+            if seen.insert(hash(&kind)) {
                 new.push(line);
             }
         }
@@ -412,7 +412,7 @@ fn add_todos(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     }
 }
 
-/// How a command ended, in our own words, with its status if known.
+/// How a command ended, in this program's wording, with its status if known.
 fn ended(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit {code}"),

@@ -98,7 +98,7 @@ pub(super) enum Labels {
 }
 
 /// Follows a label.
-const BEHIND_LABEL: &str = ": ";
+const AFTER_LABEL: &str = ": ";
 
 /// How files are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub(super) enum FileRows {
 impl FileRows {
     /// The label of `row` as it is written below a row with the label `above` of the same section.
     pub(super) fn label<'r>(self, row: &'r Row, above: Option<&str>) -> &'r str {
-        let is_known = above == Some(row.label.as_str()) && !row.text.contains(BEHIND_LABEL);
+        let is_known = above == Some(row.label.as_str()) && !row.text.contains(AFTER_LABEL);
         match self {
             FileRows::Short if row.section == Section::Files && is_known => "",
             FileRows::Short | FileRows::Whole => &row.label,
@@ -139,7 +139,7 @@ impl Mark {
 /// A statement with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// The section that it stands in.
+    /// The section that it is in.
     pub section: Section,
     /// Where it comes from.
     pub mark: Mark,
@@ -165,7 +165,7 @@ impl Row {
         out.push(' ');
         if !label.is_empty() {
             out.push_str(label);
-            out.push_str(BEHIND_LABEL);
+            out.push_str(AFTER_LABEL);
         }
         for (n, line) in self.text.split('\n').enumerate() {
             if n > 0 && !line.is_empty() {
@@ -233,16 +233,16 @@ pub struct Parsed<'t> {
 pub fn parse(text: &str) -> Parsed<'_> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        let behind = at + line.len();
+        let after = at + line.len();
         if let Some(section) = Section::headed(line.trim_end_matches('\n'))
-            && row(section, None, &text[behind..]).is_some()
+            && row(section, None, &text[after..]).is_some()
         {
             return Parsed {
                 before: &text[..at],
                 rows: rows(&text[at..]),
             };
         }
-        at = behind;
+        at = after;
     }
     Parsed {
         before: text,
@@ -256,18 +256,18 @@ fn rows(text: &str) -> Vec<Row> {
     let mut section = None;
     let mut rest = text;
     while !rest.is_empty() {
-        let (line, behind) = line_of(rest);
+        let (line, after) = line_of(rest);
         if let Some(headed) = Section::headed(line) {
             section = Some(headed);
-            rest = behind;
+            rest = after;
         } else if line.is_empty() {
-            rest = behind;
-        } else if let Some((row, behind)) = section.and_then(|section| {
+            rest = after;
+        } else if let Some((row, after)) = section.and_then(|section| {
             let above = rows.last().filter(|above| above.section == section);
             row(section, above, rest)
         }) {
             rows.push(row);
-            rest = behind;
+            rest = after;
         } else {
             break;
         }
@@ -282,8 +282,8 @@ fn line_of(text: &str) -> (&str, &str) {
 
 /// The row that `text` begins with below the row `above` of the same section, and what follows it.
 fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row, &'t str)> {
-    let (first, behind) = line_of(text);
-    let (mark, told) = first.strip_prefix("[L")?.split_once(']')?;
+    let (first, after) = line_of(text);
+    let (mark, content) = first.strip_prefix("[L")?.split_once(']')?;
     let number = |digits: &str| {
         let is_one = digits.bytes().all(|b| b.is_ascii_digit());
         is_one.then(|| digits.parse().ok()).flatten()
@@ -303,32 +303,32 @@ fn row<'t>(section: Section, above: Option<&Row>, text: &'t str) -> Option<(Row,
         text,
     };
     if section == Section::Requests {
-        if let Some(text) = told.strip_prefix(' ') {
-            return (!text.is_empty()).then(|| (of("", text.to_owned()), behind));
+        if let Some(text) = content.strip_prefix(' ') {
+            return (!text.is_empty()).then(|| (of("", text.to_owned()), after));
         }
-        let (fence, inside) = line_of(behind);
-        if !told.is_empty() || !is_fence(fence) {
+        let (fence, inside) = line_of(after);
+        if !content.is_empty() || !is_fence(fence) {
             return None;
         }
-        let (text, behind) = inside.split_once(&format!("\n{fence}\n")).or_else(|| {
+        let (text, after) = inside.split_once(&format!("\n{fence}\n")).or_else(|| {
             // The summary's text may end with it.
             Some((inside.strip_suffix(fence)?.strip_suffix('\n')?, ""))
         })?;
-        return Some((of("", text.to_owned()), behind));
+        return Some((of("", text.to_owned()), after));
     }
-    let told = told.strip_prefix(' ')?;
-    let (label, told) = match section.labels() {
-        Labels::Each => told.split_once(BEHIND_LABEL).or_else(|| {
+    let content = content.strip_prefix(' ')?;
+    let (label, content) = match section.labels() {
+        Labels::Each => content.split_once(AFTER_LABEL).or_else(|| {
             let above = above.filter(|_| section == Section::Files)?;
-            Some((above.label.as_str(), told))
+            Some((above.label.as_str(), content))
         })?,
-        Labels::None => ("", told),
+        Labels::None => ("", content),
     };
-    if told.is_empty() {
+    if content.is_empty() {
         return None;
     }
-    let (text, behind) = indented(told, behind);
-    Some((of(label, text), behind))
+    let (text, after) = indented(content, after);
+    Some((of(label, text), after))
 }
 
 /// The first line with the indented lines that `rest` begins with, and what follows these.
@@ -338,17 +338,17 @@ fn indented<'t>(first: &str, rest: &'t str) -> (String, &'t str) {
     // Empty lines belong to it if indented lines follow.
     let mut empty = 0;
     while !looked_at.is_empty() {
-        let (line, behind) = line_of(looked_at);
+        let (line, after) = line_of(looked_at);
         if let Some(line) = line.strip_prefix("  ") {
             text.extend(std::iter::repeat_n('\n', empty + 1));
             text.push_str(line);
-            (end, empty) = (behind, 0);
+            (end, empty) = (after, 0);
         } else if line.is_empty() {
             empty += 1;
         } else {
             break;
         }
-        looked_at = behind;
+        looked_at = after;
     }
     (text, end)
 }

@@ -47,7 +47,7 @@ pub(super) struct Gather<'g, 'a> {
     /// Lines of outputs that are units already.
     pub(super) lines: IdSet<u64>,
     /// Texts of the user that are units already.
-    pub(super) said: IdSet<u64>,
+    pub(super) user_texts: IdSet<u64>,
     /// The units of files, by the hashes of their normalised paths.
     pub(super) files: IdMap<u64, usize>,
     /// Facts that an earlier summary must not repeat, because something newer is known.

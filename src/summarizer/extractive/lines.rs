@@ -1,4 +1,4 @@
-//! Selects the lines of an output or a file that say most about it.
+//! Selects the most informative lines of an output or a file.
 
 /// How many lines from the start and from the end of an output are examined.
 const LOOKED_AT: usize = 200;
@@ -8,9 +8,9 @@ pub(super) fn key_lines(text: &str) -> (impl Iterator<Item = &str>, impl Iterato
     let lines: Vec<&str> = text.split('\n').filter(|l| !l.trim().is_empty()).collect();
     let mut others = lines;
     let last = others.split_off(others.len().saturating_sub(2));
-    let behind = others.split_off(others.len().min(LOOKED_AT));
-    let skipped = behind.len().saturating_sub(LOOKED_AT);
-    let lines = others.into_iter().chain(behind.into_iter().skip(skipped));
+    let after = others.split_off(others.len().min(LOOKED_AT));
+    let skipped = after.len().saturating_sub(LOOKED_AT);
+    let lines = others.into_iter().chain(after.into_iter().skip(skipped));
     (
         lines.map(without_number),
         last.into_iter().map(without_number),
@@ -71,7 +71,7 @@ pub(super) fn is_outline(line: &str) -> bool {
         return title.trim_start_matches('#').starts_with(' ');
     }
     let mut words = line.split([' ', '<', '(']).filter(|word| !word.is_empty());
-    // What stands in brackets before a definition is left on by the split: `pub(crate)`.
+    // The split leaves text in brackets before a definition: `pub(crate)`.
     let first = words.find(|word| !BEFORE.contains(word) && !matches!(*word, "crate)" | "super)"));
     first.is_some_and(|word| DEFINES.contains(&word))
 }

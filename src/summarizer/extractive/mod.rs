@@ -1,4 +1,4 @@
-//! Summaries without a model: words of the transcript, each row with the line that it comes from.
+//! Summaries without a model: text of the transcript, each row with the line that it comes from.
 //!
 //! Nothing is invented: every path, name and number is in the transcript; only headings, marks and a few labels are ours. All
 //! candidates become typed units (`gather`). Some kinds have a claim to a part of the budget, and all compete for the rest by
@@ -53,7 +53,7 @@ pub struct Extract {
 /// A summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtractiveSummary {
-    /// Its text; empty if there is nothing to say or no room.
+    /// Its text; empty if there is no content or no room.
     pub text: String,
     /// The rows that the text consists of.
     pub rows: Vec<Row>,
@@ -127,7 +127,7 @@ impl Extract {
             found: Units::default(),
             index: Index::default(),
             lines: IdSet::default(),
-            said: IdSet::default(),
+            user_texts: IdSet::default(),
             files: IdMap::default(),
             known: IdSet::default(),
         };
@@ -149,15 +149,15 @@ impl Extract {
         choose::choose(self, tokens, words, estimator)
     }
 
-    /// What must be added to the summary `told` by another writer, if it does not contain it: the words that
+    /// What must be added to `summary`, which another writer wrote, if it does not contain it: the words that
     /// [`Extract::summary`] quotes with 0 tokens, to-dos, changed files, and the last error.
     pub fn completing(
         &self,
-        told: &str,
+        summary: &str,
         words: UserWords,
         estimator: &Estimator,
     ) -> ExtractiveSummary {
-        choose::complete(self, told, words, estimator)
+        choose::complete(self, summary, words, estimator)
     }
 }
 

@@ -52,7 +52,7 @@ fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     // Notices of the agent itself are queued too.
     if text.trim_start().starts_with('<') {
         requests::add_echo(gather, text, message, line);
-    } else if !gather.said.contains(&hash(text.trim())) {
+    } else if !gather.user_texts.contains(&hash(text.trim())) {
         requests::add(gather, text, message, line);
     }
 }

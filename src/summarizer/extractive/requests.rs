@@ -40,22 +40,22 @@ pub fn is_put_there(text: &str) -> bool {
 }
 
 /// The text after the elements that an agent's notice begins with.
-pub(super) fn behind_notice(text: &str) -> &str {
+pub(super) fn after_notice(text: &str) -> &str {
     let mut rest = text.trim();
     while let Some(tag) = rest
         .strip_prefix('<')
         .and_then(|rest| rest.split(['>', ' ', '\n']).next())
-        && let Some((_, behind)) = rest.split_once(&format!("</{tag}>"))
+        && let Some((_, after)) = rest.split_once(&format!("</{tag}>"))
     {
-        rest = behind.trim_start();
+        rest = after.trim_start();
     }
     rest
 }
 
 /// The arguments that the user gave to a command of the agent, from its echo in the transcript.
 pub(super) fn arguments(echo: &str) -> Option<&str> {
-    let (_, behind) = echo.split_once("<command-args>")?;
-    let (arguments, _) = behind.split_once("</command-args>")?;
+    let (_, after) = echo.split_once("<command-args>")?;
+    let (arguments, _) = after.split_once("</command-args>")?;
     Some(arguments.trim()).filter(|arguments| !arguments.is_empty())
 }
 
@@ -66,19 +66,19 @@ pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, li
         return;
     }
     if let Some(arguments) = arguments(text) {
-        if !gather.said.contains(&hash(arguments)) {
+        if !gather.user_texts.contains(&hash(arguments)) {
             add(gather, arguments, message, line);
         }
         return;
     }
-    for line_of_text in behind_notice(text).lines() {
+    for line_of_text in after_notice(text).lines() {
         gather.detail(line_of_text, message, line, NOTICE);
     }
 }
 
 /// Adds a typed message.
 pub(super) fn add(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
-    gather.said.insert(hash(text.trim()));
+    gather.user_texts.insert(hash(text.trim()));
     let mark = gather.mark(line);
     push(gather, text, message, mark, Origin::Span);
 }
@@ -151,11 +151,10 @@ fn push(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark, origi
 /// Finds the last request, if no message that follows the span was typed.
 pub(super) fn keep_last(gather: &mut Gather<'_, '_>) {
     let end = gather.end;
-    let mut behind = gather.conversation.messages[end..]
+    let mut after = gather.conversation.messages[end..]
         .iter()
         .zip(&gather.origins[end..]);
-    if behind.any(|(message, left)| message.typed == Typed::Yes && *left == MessageOrigin::Session)
-    {
+    if after.any(|(message, left)| message.typed == Typed::Yes && *left == MessageOrigin::Session) {
         return;
     }
     let requests = (0..).zip(&gather.found.requests);

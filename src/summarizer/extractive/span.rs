@@ -24,7 +24,7 @@ const LINES_OF_A_FILE: usize = 400;
 /// The value of a line of a file's outline besides its names.
 const OUTLINE: f64 = 0.1;
 
-/// How a project's instructions begin, which Codex puts before every conversation: they will be there again.
+/// How a project's instructions begin. Codex inserts them before every conversation, so they need not be summarised.
 const PROJECT: &str = "# AGENTS.md instructions for ";
 
 /// How deep a call's input is searched for values.
@@ -39,10 +39,10 @@ impl Gather<'_, '_> {
         let conversation = self.conversation;
         let exchanges = calls(self.transcript, conversation, &self.policy.tools);
         let before = |end: usize| move |e: &Exchange| (e.call.message as usize) < end;
-        let (upto, behind) = exchanges.split_at(exchanges.partition_point(before(self.end)));
+        let (upto, later) = exchanges.split_at(exchanges.partition_point(before(self.end)));
         let own = &upto[..upto.partition_point(before(self.span.end))];
         let own = &own[own.partition_point(before(self.span.start))..];
-        let outputs = facts_of::gather(&mut self, own, behind);
+        let outputs = facts_of::gather(&mut self, own, later);
         for number in self.span.clone() {
             let message = &conversation.messages[number];
             match self.origins[number] {
@@ -55,7 +55,7 @@ impl Gather<'_, '_> {
         queued::gather(&mut self);
         requests::keep_last(&mut self);
         state::gather(&mut self);
-        self.behind();
+        self.names_after();
         self.weigh();
         self.index();
         self.found
@@ -196,7 +196,7 @@ impl Gather<'_, '_> {
         match self.policy.replacements_in(text).next() {
             Some((Replacement::Superseded | Replacement::Cleared, _)) => "",
             Some((Replacement::Demoted, values)) => values.preview,
-            // Where the output is, or that it is gone.
+            // A note where the output is, or that it was removed.
             Some((Replacement::Offloaded | Replacement::Unavailable, _)) | None => text,
         }
     }
@@ -238,10 +238,10 @@ impl Gather<'_, '_> {
     }
 
     /// Collects names that the reader sees without the summary.
-    fn behind(&mut self) {
+    fn names_after(&mut self) {
         let (transcript, conversation) = (self.transcript, self.conversation);
         let Units {
-            names, seen_behind, ..
+            names, seen_after, ..
         } = &mut self.found;
         for message in &conversation.messages[self.end..] {
             for block in conversation.blocks(message) {
@@ -257,13 +257,13 @@ impl Gather<'_, '_> {
                     | BlockKind::Attachment
                     | BlockKind::Other => continue,
                 };
-                names.each(&text, |name| seen_behind.push(name));
+                names.each(&text, |name| seen_after.push(name));
             }
         }
     }
 }
 
-/// The values in a call's input, one a line; all of it if it is not JSON.
+/// The values in a call's input, one per line; all of it if it is not JSON.
 fn values(transcript: &Transcript<'_>, call: &Block) -> String {
     let raw = transcript.bytes(call.line, call.content);
     let text = match raw {

@@ -32,7 +32,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
             let blocks = conversation.blocks(message).iter().rev();
             blocks.map(move |block| (number, message.role, transcript.block(*block)))
         });
-    let told = blocks.filter_map(|(number, role, block)| {
+    let quoted = blocks.filter_map(|(number, role, block)| {
         let (label, text, most) = match (block.kind, role) {
             (BlockKind::Text, Role::Assistant) => (SAID, block_text(transcript, block), WORDS),
             (BlockKind::Call, _) if !is_followed => ("call", input(transcript, block), GLANCE),
@@ -48,7 +48,7 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>) {
         Some((number as u32, row))
     });
     let most = if is_followed { 1 } else { BLOCKS };
-    let last: Vec<(u32, Row)> = told.take(most).collect();
+    let last: Vec<(u32, Row)> = quoted.take(most).collect();
     for (message, row) in last.into_iter().rev() {
         gather.add(row, message, Claim::State, 0.0);
     }

@@ -1,10 +1,10 @@
 //! Summaries of whole transcripts: their texts, and what holds for all of them.
 
 mod checks;
+mod contents;
 mod forms;
 mod properties;
 mod texts;
-mod told;
 
 use super::*;
 use crate::format::{Format, Warnings};

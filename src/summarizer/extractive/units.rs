@@ -76,5 +76,5 @@ pub(super) struct Units {
     /// The folder that paths may be relative to.
     pub(super) folder: Option<String>,
     /// Names that occur in messages after the span.
-    pub(super) seen_behind: Vec<u32>,
+    pub(super) seen_after: Vec<u32>,
 }

@@ -70,7 +70,7 @@ impl<'c> Choice<'c> {
         let mut rows: Vec<Row> = Vec::new();
         let mut last: Option<(usize, &Unit)> = None;
         // Omissions in the user's words are marked, or they would look complete.
-        let gap_behind = |rows: &mut Vec<Row>, last: Option<(usize, &Unit)>| {
+        let gap_after = |rows: &mut Vec<Row>, last: Option<(usize, &Unit)>| {
             if let (Some(row), Some((number, _))) = (rows.last_mut(), last)
                 && self.are_neighbours(number, number + 1)
             {
@@ -94,7 +94,7 @@ impl<'c> Choice<'c> {
                     row.text.push_str(&chosen.text);
                 }
                 _ => {
-                    gap_behind(&mut rows, last);
+                    gap_after(&mut rows, last);
                     rows.push(Row {
                         text: format!("{gap}{}", chosen.text),
                         ..unit.row.clone()
@@ -103,7 +103,7 @@ impl<'c> Choice<'c> {
             }
             last = Some((number, unit));
         }
-        gap_behind(&mut rows, last);
+        gap_after(&mut rows, last);
         rows
     }
 
@@ -119,19 +119,19 @@ impl<'c> Choice<'c> {
     /// How many typed messages of the span are quoted in full, and in part.
     fn user_messages(&self) -> (u64, u64) {
         let requests = &self.extract.found.requests;
-        let mut told: BTreeMap<u32, String> = BTreeMap::new();
+        let mut quoted: BTreeMap<u32, String> = BTreeMap::new();
         for (unit, chosen) in self.in_text_order() {
             if let Claim::Request(request) | Claim::Sentence(request) = unit.claim {
-                told.entry(request).or_default().push_str(&chosen.text);
+                quoted.entry(request).or_default().push_str(&chosen.text);
             }
         }
         let (mut whole, mut in_part) = (0, 0);
         for (_, unit) in self.units() {
             if let Claim::Request(request) = unit.claim
                 && requests[request as usize].origin == Origin::Span
-                && let Some(told) = told.get(&request)
+                && let Some(quoted) = quoted.get(&request)
             {
-                if say_the_same(told, &unit.row.text) {
+                if say_the_same(quoted, &unit.row.text) {
                     whole += 1;
                 } else {
                     in_part += 1;
@@ -143,9 +143,9 @@ impl<'c> Choice<'c> {
 }
 
 /// Whether two texts are the same except for blanks.
-fn say_the_same(told: &str, text: &str) -> bool {
-    let [told, text] = [told, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
-    told.eq(text)
+fn say_the_same(quoted: &str, text: &str) -> bool {
+    let [quoted, text] = [quoted, text].map(|text| text.chars().filter(|c| !c.is_whitespace()));
+    quoted.eq(text)
 }
 
 /// Whether two consecutive units are joined into one row.

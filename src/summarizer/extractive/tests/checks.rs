@@ -44,15 +44,15 @@ const LABELS: [&str; 28] = [
     "wrote",
 ];
 
-/// A transcript, and what the lines of it say that were looked at.
+/// A transcript, and the texts of those lines that were looked at.
 pub(super) struct Source<'t, 'a> {
     transcript: &'t Transcript<'a>,
     first_line: u64,
-    lines: BTreeMap<u64, Said>,
+    lines: BTreeMap<u64, LineTexts>,
 }
 
-/// What a line says: as it stands, what its strings say, and the strings in these.
-struct Said {
+/// The texts of a line: as written, its strings, and the strings in these.
+struct LineTexts {
     readings: [String; 4],
     words: BTreeSet<String>,
     names: BTreeSet<String>,
@@ -79,7 +79,7 @@ impl<'t, 'a> Source<'t, 'a> {
         }
     }
 
-    fn line(&mut self, number: u64) -> &Said {
+    fn line(&mut self, number: u64) -> &LineTexts {
         self.lines.entry(number).or_insert_with(|| {
             let line = self.transcript.line((number - self.first_line) as u32);
             let once = unescape(line).into_owned();
@@ -87,7 +87,7 @@ impl<'t, 'a> Source<'t, 'a> {
             let thrice = unescape(&twice).into_owned();
             let readings = [line, &once, &twice, &thrice]
                 .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-            Said {
+            LineTexts {
                 words: readings
                     .iter()
                     .flat_map(|text| words(text))
@@ -109,8 +109,8 @@ impl<'t, 'a> Source<'t, 'a> {
                 .text
                 .split([' ', ',', '\n'])
                 .filter(|word| word.contains('/'));
-            let said = self.line(row.mark.line);
-            let holds = |part: &str| said.readings.iter().any(|text| text.contains(part));
+            let texts = self.line(row.mark.line);
+            let holds = |part: &str| texts.readings.iter().any(|text| text.contains(part));
             assert!(kinds.into_iter().all(holds), "invented in {row:?}");
             return;
         }
@@ -123,22 +123,22 @@ impl<'t, 'a> Source<'t, 'a> {
         let mut missing: BTreeSet<&str> = pieces.into_iter().collect();
         let mut invented = names(&row.text);
         for mark in &marks {
-            let said = self.line(*mark);
-            let holds = |part: &str| said.readings.iter().any(|text| text.contains(part));
+            let texts = self.line(*mark);
+            let holds = |part: &str| texts.readings.iter().any(|text| text.contains(part));
             // A relative path may be told from the root, with the folder that the line names.
             let is_joined = |word: &str| {
                 let mut slashes = word.match_indices('/');
                 row.section == Section::Files
                     && slashes.any(|(at, _)| at > 0 && holds(&word[..at]) && holds(&word[at + 1..]))
             };
-            let is_said = |word: &str| said.words.contains(word) || holds(word) || is_joined(word);
+            let is_said = |word: &str| texts.words.contains(word) || holds(word) || is_joined(word);
             missing.retain(|word| !is_said(word));
-            invented.retain(|name| !said.names.contains(name));
+            invented.retain(|name| !texts.names.contains(name));
             if row.section == Section::Files {
                 // Another path may be told from that folder.
                 let is_below = |long: &str, short: &str| long.ends_with(&format!("/{short}"));
                 let is_one = |a: &str, b: &str| is_below(a, b) || is_below(b, a);
-                invented.retain(|name| !said.names.iter().any(|known| is_one(known, name)));
+                invented.retain(|name| !texts.names.iter().any(|known| is_one(known, name)));
             }
         }
         assert_eq!(missing, BTreeSet::new(), "invented in {row:?}");

@@ -1,4 +1,4 @@
-//! What is told, and as what.
+//! Which facts a summary contains, and how it lists them.
 
 use super::*;
 
