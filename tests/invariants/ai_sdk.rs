@@ -1,4 +1,4 @@
-//! Model messages of the AI SDK, one a line.
+//! Model messages of the AI SDK, one per line.
 
 use super::anthropic::{READS, TOOLS, block};
 use super::tape::Tape;
@@ -48,7 +48,7 @@ impl Writer<'_> {
     fn message(&mut self, role: &'static str, content: Json) {
         let mut entries = vec![("role", text_of(role)), ("content", content)];
         if self.tape.one_in(8) {
-            // A key twice: the last one counts, and is the same in whatever order they are written.
+            // A duplicate key: the last one counts, and it is the same in whatever order they are written.
             let at = self.tape.below(entries.len());
             let twice = entries[at].clone();
             entries.push(twice);
@@ -116,7 +116,7 @@ impl Writer<'_> {
         let mut parts = self.thoughts();
         let mut results = Vec::new();
         for _ in 0..self.tape.between(1, 3) {
-            // Noise has ids twice.
+            // Noise contains duplicate ids.
             if self.mode == Mode::Clean || !self.tape.one_in(10) {
                 self.ids += 1;
             }

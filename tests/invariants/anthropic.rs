@@ -1,9 +1,9 @@
-//! Anthropic messages, one a line, and the content blocks that Claude Code shares with them.
+//! Anthropic messages, one per line, and the content blocks that Claude Code shares with them.
 
 use super::tape::Tape;
 use super::text::{Json, Mode, Style, object, output, text_of, unknown_fields, words};
 
-/// Names of tools of every kind, and some that no agent has.
+/// Names of tools of every kind, and some of unknown tools.
 pub(super) const TOOLS: [&str; 14] = [
     "Bash",
     "Read",
@@ -21,7 +21,7 @@ pub(super) const TOOLS: [&str; 14] = [
     "",
 ];
 
-/// Calls that read a few files by many names, in whole and in part.
+/// Calls that read a few files by many names, completely or in part.
 pub(super) const READS: [(&str, &str); 12] = [
     ("Read", "{\"file_path\":\"/w/a.rs\"}"),
     ("Read", "{\"file_path\":\"/w//a.rs\"}"),
@@ -95,7 +95,7 @@ impl Writer<'_> {
     fn message(&mut self, role: &'static str, content: Json) {
         let mut entries = vec![("role", text_of(role)), ("content", content)];
         if self.tape.one_in(8) {
-            // A key twice: the last one counts, and is the same in whatever order they are written.
+            // A duplicate key: the last one counts, and it is the same in whatever order they are written.
             let at = self.tape.below(entries.len());
             let twice = entries[at].clone();
             entries.push(twice);
@@ -135,7 +135,7 @@ impl Writer<'_> {
     }
 
     fn id(&mut self) -> String {
-        // Noise has ids twice.
+        // Noise contains duplicate ids.
         if self.mode == Mode::Clean || !self.tape.one_in(10) {
             self.ids += 1;
         }
@@ -153,13 +153,13 @@ impl Writer<'_> {
     }
 }
 
-/// A block of that type.
+/// A block of this type.
 pub(super) fn block<const N: usize>(kind: &'static str, fields: [(&'static str, Json); N]) -> Json {
     let kind = [("type", text_of(kind))];
     Json::Object(kind.into_iter().chain(fields).collect())
 }
 
-/// What a person says: a string, or a list with pictures.
+/// The content of a person's message: a string, or a list with pictures.
 pub(super) fn user_content(tape: &mut Tape, mode: Mode) -> Json {
     let said = text_of(words(tape, mode));
     match tape.below(6) {
@@ -169,7 +169,7 @@ pub(super) fn user_content(tape: &mut Tape, mode: Mode) -> Json {
     }
 }
 
-/// What an assistant says when it calls nothing.
+/// The content of an answer without calls.
 pub(super) fn answer(tape: &mut Tape, mode: Mode) -> Json {
     let said = text_of(words(tape, mode));
     if tape.one_in(3) {
@@ -180,7 +180,7 @@ pub(super) fn answer(tape: &mut Tape, mode: Mode) -> Json {
     Json::List(blocks)
 }
 
-/// What may stand before calls: thinking of both kinds, a text.
+/// Blocks that may precede calls: thinking of both kinds, a text.
 pub(super) fn thoughts(tape: &mut Tape, mode: Mode) -> Vec<Json> {
     let mut blocks = Vec::new();
     if tape.one_in(3) {
@@ -272,7 +272,7 @@ fn result(tape: &mut Tape, mode: Mode, id: &str, output: &str) -> Json {
     Json::Object(entries)
 }
 
-/// A result's content in any shape that it can have.
+/// A result's content in any possible shape.
 fn content(tape: &mut Tape, mode: Mode, output: &str) -> Option<Json> {
     let text = || block("text", [("text", text_of(output))]);
     let kinds = if mode == Mode::Clean { 26 } else { 32 };

@@ -1,4 +1,4 @@
-//! A transcript as a file, with a policy to compact it by.
+//! A transcript as a file, with a policy to compact it with.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,7 +19,7 @@ use super::tape::Tape;
 use super::text::Mode;
 use super::{dialect, policies};
 
-/// Words that decide a transcript: enough for most, so that few end in the plainest of messages.
+/// The number of words that decide a transcript: enough for most, so that few end with the simplest messages.
 const TAPE: usize = 900;
 
 /// One transcript, one policy.
@@ -28,25 +28,25 @@ pub(super) struct Case {
     pub format: Format,
     pub layout: Layout,
     pub bytes: Vec<u8>,
-    /// What the generator knows of its lines. Nobody knows anything of noise.
+    /// What the generator knows about its lines; nothing about noise.
     pub known: Known,
     pub policy: Policy,
     pub keeping: Keeping,
-    /// The answers of a scripted summariser, a line each.
+    /// The answers of a scripted summariser, one per line.
     pub replies: String,
 }
 
-/// Which transcripts a property is about.
+/// The kind of transcripts that a property is checked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Those that keep all rules.
+    /// Transcripts that follow all rules.
     Valid,
-    /// Those too that break some, or are broken themselves.
+    /// Also transcripts that break some rules, or are corrupted.
     Any,
 }
 
 impl Case {
-    /// Transcripts of one format with any policy that writes no messages.
+    /// Transcripts of one format with any policy that does not write messages.
     pub(super) fn of(format: Format, kind: Kind) -> impl Strategy<Value = Case> {
         Case::with(format, kind, policies::any, 32)
     }
@@ -96,12 +96,12 @@ impl Case {
         })
     }
 
-    /// Whether its policy lets dead history leave.
+    /// Whether its policy drops dead history.
     pub(super) fn drops(&self) -> bool {
         self.policy.has(Layer::Drop) && self.policy.history == History::Drop
     }
 
-    /// Whether it is a session, of which some lines are live and a summary is a record of its own.
+    /// Whether it is a session, in which only some lines are live and a summary is a record of its own.
     pub(super) fn is_session(&self) -> bool {
         dialect::of(self.format).is_session()
     }
@@ -114,7 +114,7 @@ impl Case {
     /// The names that summaries give to copies of the file or of its lines.
     pub(super) fn archives(&self) -> Vec<String> {
         let (mark, lines) = split(&self.bytes);
-        // The mark of the file's encoding goes with its first line.
+        // The byte order mark belongs to the first line.
         let marks = [mark].into_iter().chain(std::iter::repeat(&[][..]));
         let of_line = |(mark, (line, end)): (&[u8], (&[u8], &[u8]))| {
             archive_name(&hash(&[mark, line, end].concat()))
@@ -126,17 +126,17 @@ impl Case {
             .collect()
     }
 
-    /// What a run makes of it.
+    /// The result of a run.
     pub(super) fn compact(&self) -> Run {
         self.compact_bytes(&self.bytes)
     }
 
-    /// What a run with the same policy makes of other bytes.
+    /// The result of a run with the same policy on other bytes.
     pub(super) fn compact_bytes(&self, bytes: &[u8]) -> Run {
         self.compact_by(&self.policy, bytes)
     }
 
-    /// What a run with another policy makes of other bytes.
+    /// The result of a run with another policy on other bytes.
     pub(super) fn compact_by(&self, policy: &Policy, bytes: &[u8]) -> Run {
         run(bytes, &self.pipeline(policy))
     }
@@ -149,17 +149,17 @@ impl Case {
     }
 }
 
-/// What a run made of some bytes.
+/// The result of a run on some bytes.
 #[derive(Debug, PartialEq)]
 pub(super) struct Run {
-    /// What it took them for.
+    /// How the file was detected.
     pub detected: Option<(Format, Layout)>,
     pub outcome: Outcome,
     pub bytes: Vec<u8>,
 }
 
 impl Run {
-    /// The lines of the input that have left, as the report says.
+    /// The dropped lines of the input, according to the report.
     pub(super) fn dropped(&self) -> BTreeSet<usize> {
         let actions = self.outcome.conversations.iter().flat_map(|c| &c.actions);
         let drops = actions.filter(|action| action.kind == ActionKind::Drop);
@@ -174,7 +174,7 @@ impl Run {
             .collect()
     }
 
-    /// The lines of the input that are still there, by their numbers, each with what has become of it.
+    /// The lines of the input that were not dropped, by their numbers, each with the line that it became.
     pub(super) fn kept<'r>(&'r self, before: &'r [u8]) -> Vec<Kept<'r>> {
         let dropped = self.dropped();
         let kept = split(before).1.into_iter().enumerate();
@@ -191,14 +191,14 @@ impl Run {
     }
 }
 
-/// A line of the input that is still there, each with its ending.
+/// A line of the input that was not dropped, before and after, with its ending.
 pub(super) struct Kept<'r> {
     pub line: usize,
     pub before: (&'r [u8], &'r [u8]),
     pub after: (&'r [u8], &'r [u8]),
 }
 
-/// What a run makes of some bytes.
+/// The result of a run on some bytes.
 pub(super) fn compact(bytes: &[u8], policy: &Policy, keeping: Keeping) -> Run {
     run(bytes, &Pipeline::new(policy, keeping).unwrap())
 }
@@ -217,7 +217,7 @@ fn run(bytes: &[u8], pipeline: &Pipeline<'_>) -> Run {
     }
 }
 
-/// Shown when a property fails: the file, a Rust literal a line, and the keys of the policy that vary.
+/// Shown when a property fails: the file, with one Rust literal per line, and the keys of the policy that vary.
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?} {:?} {:?}", self.format, self.layout, self.keeping)?;
@@ -254,7 +254,7 @@ fn literals(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     lines.try_for_each(|line| writeln!(f, "  b\"{}\"", line.escape_ascii()))
 }
 
-/// The lines of a transcript before they are put into a file.
+/// The lines of a transcript before they are joined to a file.
 pub(super) struct Written {
     pub layout: Layout,
     pub lines: Vec<Vec<u8>>,
@@ -280,7 +280,7 @@ impl Written {
     }
 }
 
-/// Lines that hold no object, as they are found between those that do.
+/// Lines without an object, as found among other lines.
 const RUBBISH: [&[u8]; 13] = [
     b"",
     b"  \t",
@@ -297,7 +297,7 @@ const RUBBISH: [&[u8]; 13] = [
     b"\xff\xfe\x00{}",
 ];
 
-/// Whether there are lines of rubbish between the others.
+/// Whether there are rubbish lines among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rubbish {
     Sometimes,
@@ -305,7 +305,7 @@ pub(super) enum Rubbish {
     Never,
 }
 
-/// A file, and the place of each line in it.
+/// A file, and the number of each line in it.
 pub(super) struct Framed {
     pub bytes: Vec<u8>,
     pub places: Vec<usize>,
@@ -317,7 +317,7 @@ impl fmt::Debug for Framed {
     }
 }
 
-/// Puts lines into a file, with its byte order mark, its line endings, and what else is found there.
+/// Joins lines to a file, with a byte order mark, line endings, and other things found in files.
 pub(super) fn frame(tape: &mut Tape, lines: &[Vec<u8>], mode: Mode, rubbish: Rubbish) -> Framed {
     let mut bytes = Vec::new();
     let mut places = Vec::with_capacity(lines.len());
@@ -351,7 +351,7 @@ pub(super) fn frame(tape: &mut Tape, lines: &[Vec<u8>], mode: Mode, rubbish: Rub
     Framed { bytes, places }
 }
 
-/// What happens to files: bytes get lost, doubled or changed, and the end is missing.
+/// Corrupts a file: bytes are lost, doubled or changed, or the end is missing.
 fn mutate(tape: &mut Tape, bytes: &mut Vec<u8>) {
     for _ in 0..tape.between(1, 4) {
         let at = tape.below(bytes.len().clamp(1, usize::from(u16::MAX)));
@@ -372,7 +372,7 @@ fn mutate(tape: &mut Tape, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A file as others see it: its byte order mark, and each line with its ending.
+/// A file as other readers see it: its byte order mark, and each line with its ending.
 #[expect(clippy::type_complexity, reason = "a mark, and lines with their ends")]
 pub(super) fn split(bytes: &[u8]) -> (&[u8], Vec<(&[u8], &[u8])>) {
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") {

@@ -1,6 +1,6 @@
 //! Codex rollouts: items of the Responses API, in envelopes or bare, with the events that repeat them.
 //!
-//! The writer notes which lines a model sees: compactions and turns that are taken back are carried out a second time here.
+//! The writer records which lines a model sees: compactions and taken-back turns are implemented here a second time.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use super::known::{Known, Window};
 use super::tape::Tape;
 use super::text::{Json, Mode, Style, object, output, text_of, unknown_fields, words};
 
-/// The lines of a rollout of 1 to 40 items, and what is live of them.
+/// The lines of a rollout of 1 to 40 items, and which of them are live.
 pub(super) fn rollout(tape: &mut Tape, mode: Mode) -> (Vec<Vec<u8>>, Known) {
     let most = tape.between(1, 40);
     let mut writer = Writer {
-        // A type in escapes is a type to nobody but us.
+        // Only this program recognises a type that is written with escapes.
         style: Style::any(tape, Mode::Clean),
         mode,
         generation: if tape.one_in(5) { 1 } else { 2 },
@@ -53,31 +53,31 @@ struct Line {
     what: What,
 }
 
-/// What a line is to those that are dead.
+/// How a line is treated when dead lines are dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     /// An item, or a compaction.
     Item,
-    /// It tells of items.
+    /// An event about items.
     Event,
     /// It describes the session.
     Session,
 }
 
-/// What a model sees: lines, and whether each is the user's.
+/// The lines that a model sees, and whether each is the user's.
 #[derive(Clone, Default)]
 struct Seen {
     lines: Vec<(usize, Who)>,
     /// Everything before this line that is not live is dead.
     begins: usize,
-    /// The compaction that is live, whatever it holds.
+    /// The live compaction, whatever its content.
     compaction: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Who {
     User,
-    /// The agent, in the user's name.
+    /// The agent, with the user's role.
     Injected,
     Agent,
 }
@@ -89,7 +89,7 @@ struct Writer<'t> {
     generation: u8,
     lines: Vec<Line>,
     seen: Seen,
-    /// What was seen before each turn, and the line that it began on.
+    /// The lines seen before each turn, and the line that it began on.
     turns: Vec<(usize, Seen)>,
     /// Lines of turns that were taken back.
     gone: BTreeSet<usize>,
@@ -170,7 +170,7 @@ impl Writer<'_> {
         self.line("session_meta", entries.collect(), What::Session);
     }
 
-    /// What the user says, and what the agent does about it.
+    /// A message of the user, and what the agent does.
     fn turn(&mut self, most: usize) {
         if self.tape.one_in(2) {
             self.event("task_started", vec![("turn_id", text_of("t"))]);
@@ -205,7 +205,7 @@ impl Writer<'_> {
             .any(|begin| said.trim_start().starts_with(begin))
             || content.len() > 1;
         let who = if said.trim_start().starts_with("<system-reminder>") {
-            // Beside a picture it is passed over.
+            // Beside a picture it is ignored.
             if content.len() > 1 {
                 Who::User
             } else {
@@ -253,7 +253,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Thoughts, words, calls, and what came of them.
+    /// Reasoning, texts, calls, and their outputs.
     fn round(&mut self) {
         self.thoughts();
         if self.tape.one_in(4) {
@@ -272,7 +272,7 @@ impl Writer<'_> {
         }
         let mut answers = Vec::new();
         for _ in 0..self.tape.between(1, 3) {
-            // Noise has ids twice.
+            // Noise contains duplicate ids.
             if self.mode == Mode::Clean || !self.tape.one_in(10) {
                 self.ids += 1;
             }
@@ -288,7 +288,7 @@ impl Writer<'_> {
         self.count();
     }
 
-    /// A call; gives the type of its output.
+    /// A call; returns the type of its output.
     fn call(&mut self, id: &str) -> &'static str {
         let id = ("call_id", text_of(id));
         let (name, input) = if self.tape.one_in(2) {

@@ -1,5 +1,5 @@
-//! What `diff` reads off an input and its output is what the report says, for every format and policy: with the report at hand and
-//! without it.
+//! What `diff` finds in an input and its output agrees with the report, for every format and policy: with and without access to
+//! the report.
 
 use ctxpack::diff::{Diff, Differ, Fate, Row, Source, stat};
 use ctxpack::format::Format;
@@ -33,8 +33,8 @@ fn messages_of_systems_are_accounted_for(case: &Case) -> TestCaseResult {
     accounted_for(case)
 }
 
-/// Every message of the input and of the output is in one row, in its order; tokens add up to the report's; what became of
-/// messages is what the report says, with its reasons.
+/// Every message of the input and of the output is in one row, in order; tokens add up to the report's; what happened to
+/// messages is what the report states, with its reasons.
 fn accounted_for(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let Some((format, layout)) = run.detected else {
@@ -68,7 +68,7 @@ fn accounted_for(case: &Case) -> TestCaseResult {
             diff.tokens_after
         );
     }
-    // In noise, whose a line is depends on what else is there, and the report counts what is left as it was before.
+    // In noise, the conversation of a line depends on the other lines, and the report counts by the input's conversations.
     if case.known.windows.is_empty() {
         return Ok(());
     }
@@ -81,14 +81,14 @@ fn accounted_for(case: &Case) -> TestCaseResult {
     {
         as_reported(&told, outcome, &run)?;
     }
-    // Without a report it is the same but for the reasons.
+    // Without a report the result is the same, except for the reasons.
     if !is_pruned(&run) {
         prop_assert_eq!(fates(&told), fates(&untold));
     }
     Ok(())
 }
 
-/// What is left out without a summary is, where sidechains leave with it, known from the report alone.
+/// Whether messages were removed without a summary: where sidechains are removed with them, only the report shows it.
 fn is_pruned(run: &Run) -> bool {
     let mut actions = run.outcome.conversations.iter().flat_map(|c| &c.actions);
     actions.any(|action| action.kind == ActionKind::Prune)
@@ -132,7 +132,7 @@ fn as_reported(diff: &Diff, outcome: &ConversationOutcome, run: &Run) -> TestCas
             .count() as u64
     };
     let actions = |kind: ActionKind| outcome.actions.iter().filter(move |a| a.kind == kind);
-    // Those of messages that a summary has replaced since have no row of their own.
+    // Changes of messages that a summary then replaced have no row of their own.
     let summarised = match actions(ActionKind::Summarize).next() {
         Some(_) => outcome
             .summary
@@ -150,7 +150,7 @@ fn as_reported(diff: &Diff, outcome: &ConversationOutcome, run: &Run) -> TestCas
             run.outcome.status
         );
     }
-    // Where what stood between two answers is pruned, they can become one message.
+    // Where the messages between two answers are pruned, the answers can become one message.
     for row in found.rows.iter().filter(|_| !is_pruned(run)) {
         let has_fate = row.old.is_some() && row.fate != Fate::Kept;
         prop_assert_eq!(row.reason.is_some(), has_fate, "{:?}", row);
@@ -163,7 +163,7 @@ every_format! { super::super::config_of(50), summarised;
     outputs_of_two_policies_differ_where_fates_do: Valid
 }
 
-/// Two runs have no difference, whatever is in the input.
+/// Two runs on the same input have no difference.
 fn outputs_of_one_policy_are_the_same(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let Some((format, layout)) = run.detected else {

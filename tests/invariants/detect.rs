@@ -1,6 +1,6 @@
 //! Files of unsupported formats are never rewritten, and no format is mistaken for another.
 //!
-//! The format of each line is determined a second time here, with `serde_json`, from keys and types alone.
+//! The format of each line is determined here a second time, with `serde_json`, only from keys and types.
 
 use ctxpack::format::Format;
 use ctxpack::outcome::{Status, WarningKind};
@@ -13,7 +13,7 @@ use super::case::{Case, Kind, Run};
 use super::config_of;
 use super::tape::Tape;
 
-/// A transcript of any format, one of another, and decisions on what becomes of them.
+/// A transcript of any format, one of another format, and decisions about what happens to them.
 fn two() -> impl Strategy<Value = (Case, Case, Tape)> {
     let all = Format::compacted();
     let formats = (0..all.len(), 1..all.len());
@@ -57,7 +57,7 @@ proptest! {
         let expected = run(&case, &written(&lines(&case))).detected;
         prop_assume!(expected.is_some());
         let mut bytes = Vec::new();
-        // Formats without an envelope allow few lines that hold no message.
+        // Formats without an envelope allow only a few lines without a message.
         let mut unknown = if case.is_session() { 100 } else { 4 };
         unknown -= lines(&case).iter().filter(|line| line.get("role").is_none() && line.get("messages").is_none()).count().min(unknown);
         for line in lines(&case) {
@@ -87,13 +87,13 @@ proptest! {
         }
         let marks = marks(&objects(&bytes));
         if let Some((format, _)) = run(&case, &bytes).detected {
-            // Plain words alone could be anybody's.
+            // Plain texts could be of several formats.
             prop_assert!(format == case.format || !case.is_session() && marks.is_empty(), "{format:?}");
         }
     }
 }
 
-/// Files that hold nothing at all, nothing that can be read, or one line as long as a file.
+/// Files that are empty, that have nothing readable, or that have one line as long as a file.
 #[test]
 fn odd_files_are_left_alone() {
     let long = "x".repeat(1 << 21);
@@ -118,7 +118,7 @@ fn odd_files_are_left_alone() {
     }
 }
 
-/// Beyond a sample a conversation a line is read alone, and left alone where it is of another kind.
+/// After the sample, a conversation on a line is read by itself, and stays unchanged where it is of another kind.
 #[test]
 fn in_a_long_file_each_conversation_is_looked_at() {
     let said = "the gauge at the sluice was read again ".repeat(400);
@@ -155,7 +155,7 @@ fn in_a_long_file_each_conversation_is_looked_at() {
         told,
         [13, 14, 15].map(|line| ("not_understood", Some(line)))
     );
-    // In a short one no line is rewritten.
+    // In a short file no line is rewritten.
     let short = written(&all[11..]);
     let run = super::case::compact(&short, &policy, ctxpack::plan::Keeping::Nothing);
     assert_eq!(run.outcome.status, Status::Unsupported);
@@ -197,7 +197,7 @@ fn shuffled(a: Vec<Value>, b: Vec<Value>, tape: &mut Tape) -> Vec<Value> {
     all
 }
 
-/// What a run makes of other bytes, with a policy that summarises whatever it can.
+/// The result of a run on other bytes, with a policy that summarises whatever it can.
 fn run(case: &Case, bytes: &[u8]) -> Run {
     let mut policy = case.policy.clone();
     policy.summary.when = SummaryWhen::Always;
@@ -218,7 +218,7 @@ fn untouched(case: &Case, lines: &[Value]) -> TestCaseResult {
     Ok(())
 }
 
-/// Formats of which a line has what no other has.
+/// The formats of lines with a feature that no other format has.
 fn marks(lines: &[Value]) -> Vec<&'static str> {
     let mut marks: Vec<_> = lines.iter().filter_map(mark).collect();
     marks.sort_unstable();
@@ -260,7 +260,7 @@ fn mark(line: &Value) -> Option<&'static str> {
     }
 }
 
-/// Writes the calls and results of a line as nobody here reads them; whether it had any.
+/// Rewrites the calls and results of a line in a form that no reader understands; returns whether it had any.
 fn make_foreign(line: &mut Value, tape: &mut Tape) -> bool {
     if let Some(payload) = line.get_mut("payload") {
         let kind = payload["type"].as_str().unwrap_or_default();

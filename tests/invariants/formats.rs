@@ -1,4 +1,4 @@
-//! The one list of formats that are compacted: every matrix of properties is made of it.
+//! The only list of the formats that are compacted: every matrix of properties is built from it.
 
 use ctxpack::format::Format;
 

@@ -1,6 +1,6 @@
-//! What is kept of a session when dead history is dropped, and what a model sees of it then.
+//! What is kept of a session when dead history is dropped, and what a model then sees of it.
 //!
-//! The generator knows which lines are live; the program is asked for what it reads, and compared with that.
+//! The generator knows which lines are live; the program's results are compared with that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ fn windows(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// With the layer, what leaves is what the generator knows as dead.
+/// With the layer, the dropped lines are those that the generator knows to be dead.
 fn leaving(case: &Case) -> TestCaseResult {
     let run = case.compact();
     prop_assert!(run.outcome.status != Status::Rejected);
@@ -103,13 +103,13 @@ fn staying(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// A link of a line that stays leads to another one that stays, to none, or where it led before: nowhere.
+/// A link of a kept line leads to a kept line, to none, or to a line that did not exist before either.
 fn links(case: &Case) -> TestCaseResult {
     let run = case.compact();
     if run.detected.is_none_or(|(format, _)| format != case.format) || !has_links(case) {
         return Ok(());
     }
-    // As they stand: nobody writes an id in escapes.
+    // As written: ids have no escapes.
     fn ids(format: Format, bytes: &[u8]) -> BTreeSet<&[u8]> {
         let lines = split(bytes).1.into_iter();
         let id = |(line, _)| Some(view(format, line)?.id?.of(line));
@@ -149,10 +149,10 @@ fn has_links(case: &Case) -> bool {
     case.format != Format::Pi || version.is_none_or(|version| version > 1)
 }
 
-/// Who speaks, and each block of what is said.
+/// The role of a message, and the text of each of its blocks.
 type Said = (&'static str, Vec<Vec<u8>>);
 
-/// What each conversation says, message by message.
+/// The texts of each conversation, message by message.
 fn said(format: Format, bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
     let transcript = read(format, bytes);
     let value = |b: &u32| {
@@ -167,7 +167,7 @@ fn said(format: Format, bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
     conversations.collect()
 }
 
-/// Whether dead lines stay makes no difference to a model.
+/// It makes no difference to a model whether dead lines are kept.
 fn same_text(case: &Case) -> TestCaseResult {
     let run = |history| -> Run {
         let policy = policies::with_history(&case.policy, history);
@@ -176,13 +176,13 @@ fn same_text(case: &Case) -> TestCaseResult {
     let (dropped, kept) = (run(History::Drop), run(History::Keep));
     let mut with_dead = said(case.format, &kept.bytes);
     let without = said(case.format, &dropped.bytes);
-    // The conversations of dead tasks have left.
+    // The conversations of dead tasks were removed.
     with_dead.retain(|id, _| without.contains_key(id));
     prop_assert_eq!(with_dead, without);
     Ok(())
 }
 
-/// Every line of the last answer says less by the share of the window that has left; no other line does.
+/// The figures on every line of the last answer are lowered by the share of the window that was removed, and on no other line.
 fn usage(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let conversations = run.outcome.conversations.iter();
@@ -212,7 +212,7 @@ fn usage(case: &Case) -> TestCaseResult {
             prop_assert!(is == was || window.is_some() && counts_strings(case));
             continue;
         };
-        // Where a policy counts only a part of what a model reads, the share is another one.
+        // Where a policy counts only a part of what a model reads, the share differs.
         if counts_strings(case) {
             prop_assert!(is <= was);
             continue;

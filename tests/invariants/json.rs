@@ -1,14 +1,14 @@
-//! A second reader of JSON, so that what the program's own reader gets wrong is not taken for right here.
+//! A second reader of JSON, so that errors of the program's own reader are not repeated here.
 //!
-//! Plain recursion over bytes into a tree of spans. Reads what `serde_json` cannot hold (lone surrogates, duplicate
-//! keys, bytes that are not UTF-8); a caller asks `serde_json` first whether a line is JSON at all.
+//! Simple recursion over bytes, which builds a tree of spans. Reads what `serde_json` cannot represent (lone surrogates,
+//! duplicate keys, bytes that are not UTF-8); a caller first asks `serde_json` whether a line is JSON at all.
 
 use std::ops::Range;
 
-/// A value and where it stands in its line.
+/// A value and where it is in its line.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
-    /// From its first byte to behind its last one.
+    /// From its first byte to the byte after its last one.
     pub span: Range<usize>,
     /// What it is.
     pub kind: Kind,
@@ -17,19 +17,19 @@ pub(super) struct Node {
 /// What a value is.
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
-    /// Keys as they read, in the order in which they stand.
+    /// Unescaped keys, in their order on the line.
     Object(Vec<(String, Node)>),
     List(Vec<Node>),
     Text,
     /// A number, `true`, `false` or `null`.
     Plain,
-    /// A value that a model reads as it is written.
+    /// A value that a model reads as written.
     Json,
 }
 
 /// The object on a line; `None` where there is none.
 pub(super) fn object(line: &[u8]) -> Option<Node> {
-    // What `serde_json` skips it checks like everything else, but for the meaning of surrogates.
+    // `serde_json` checks what it skips like everything else, except the meaning of surrogates.
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
     let mut at = 0;
     let node = is_json.then(|| value(line, &mut at))?;
@@ -75,7 +75,7 @@ fn value(line: &[u8], at: &mut usize) -> Node {
     }
 }
 
-/// Reads from an opening bracket to behind its closing one.
+/// Reads from an opening bracket to the byte after its closing one.
 fn items(line: &[u8], at: &mut usize, mut item: impl FnMut(&mut usize)) {
     *at += 1;
     loop {
@@ -96,7 +96,7 @@ fn white(line: &[u8], at: &mut usize) {
 }
 
 impl Node {
-    /// The value under a key; of two the last one counts.
+    /// The value under a key; of a duplicate key the last one counts.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         let Kind::Object(entries) = &self.kind else {
             return None;
@@ -105,7 +105,7 @@ impl Node {
         Some(&entry.1)
     }
 
-    /// The elements of a list; none where it is something else.
+    /// The elements of a list; none if it is not a list.
     pub(super) fn list(&self) -> &[Node] {
         match &self.kind {
             Kind::List(list) => list,
@@ -113,7 +113,7 @@ impl Node {
         }
     }
 
-    /// Whether it is a value that a model reads as it is written.
+    /// Whether it is a value that a model reads as written.
     pub(super) fn is_json(&self) -> bool {
         matches!(self.kind, Kind::Json)
     }
@@ -138,7 +138,7 @@ impl Node {
         &line[self.span.clone()]
     }
 
-    /// The number that it is, if it is a whole one.
+    /// The number, if it is an integer.
     pub(super) fn number(&self, line: &[u8]) -> Option<u64> {
         let is_plain = matches!(self.kind, Kind::Plain);
         let digits = std::str::from_utf8(self.of(line))
@@ -147,12 +147,12 @@ impl Node {
         digits.parse().ok()
     }
 
-    /// What a string says; nothing where it is none. A lone surrogate says U+FFFD, as an invalid byte does.
+    /// The unescaped text of a string; empty if it is not a string. A lone surrogate becomes U+FFFD, like an invalid byte.
     pub(super) fn said(&self, line: &[u8]) -> String {
         String::from_utf8_lossy(&self.said_bytes(line)).into_owned()
     }
 
-    /// What a string says, invalid bytes as they stand.
+    /// The unescaped bytes of a string; invalid bytes stay as they are.
     pub(super) fn said_bytes(&self, line: &[u8]) -> Vec<u8> {
         if !self.is_text() {
             return Vec::new();
@@ -186,7 +186,7 @@ impl Node {
     }
 }
 
-/// The character of a `\u` escape, and how many bytes it takes.
+/// The character of a `\u` escape, and its length in bytes.
 fn unit(raw: &[u8], at: usize) -> (char, usize) {
     let hex = |at: usize| {
         let digits = raw.get(at..at + 6)?.strip_prefix(b"\\u")?;

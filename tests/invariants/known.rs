@@ -1,15 +1,15 @@
-//! What a generator knows of the transcript that it wrote.
+//! What a generator knows about the transcript that it wrote.
 
 use std::collections::BTreeSet;
 
-/// What the program has to find out again.
+/// What the program has to find out by itself.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     /// The conversations, in their order.
     pub windows: Vec<Window>,
-    /// The lines that leave when dead history does.
+    /// The lines that are dropped with dead history.
     pub dead: BTreeSet<usize>,
-    /// How the lines hang together.
+    /// How the lines are linked.
     pub chain: Chain,
 }
 
@@ -18,27 +18,27 @@ pub(super) struct Known {
 pub(super) struct Window {
     /// The live lines, in the order in which they are sent.
     pub lines: Vec<usize>,
-    /// Those of them whose calls and results are on other live lines too.
+    /// Those of them whose calls and results are also on other live lines.
     pub copies: BTreeSet<usize>,
-    /// The lines of the last answer that a provider counted.
+    /// The lines of the last answer with figures of a provider.
     pub counted: BTreeSet<usize>,
-    /// Whether anybody will ask for it again.
+    /// Whether it may be needed again.
     pub fate: Fate,
 }
 
-/// Whether a conversation stays when dead history leaves.
+/// Whether a conversation is kept when dead history is dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Fate {
     #[default]
     Stays,
-    /// It is that of a dead task.
+    /// It belongs to a dead task.
     Leaves,
 }
 
-/// How the lines of a transcript hang together.
+/// How the lines of a transcript are linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Chain {
-    /// In the one way that keeps all rules.
+    /// In the only way that follows all rules.
     #[default]
     Whole,
     /// Parents are missing, or a pointer leads away from the last compaction.

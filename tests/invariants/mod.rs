@@ -1,10 +1,9 @@
 //! The promises that hold for every transcript under every policy.
 //!
-//! Generators write transcripts of all formats, the odd things of real files included; policies have limits so low that
-//! small transcripts are changed by them. Outputs are read by a second reader ([`view`]), which shares no code
-//! with the program. The same 100 cases for each property and format are looked at every time, so that a change makes a test
-//! fail and never chance; `PROPTEST_CASES=20000` looks at as many others. What is promised of summaries is in
-//! [`summarised`].
+//! Generators write transcripts of all formats, including the oddities of real files; policies have limits so low that they
+//! change small transcripts. Outputs are read by a second reader ([`view`]), which shares no code with the program. The same 100
+//! cases for each property and format are checked every time, so that a test fails because of a change, never by chance;
+//! `PROPTEST_CASES=20000` checks that number of other cases. The promises about summaries are in [`summarised`].
 
 #[macro_use]
 mod formats;
@@ -56,7 +55,7 @@ fn config() -> ProptestConfig {
     config_of(100)
 }
 
-/// So many cases, unless the environment says otherwise: then as many others as it says.
+/// This number of cases, unless the environment sets another: then that number of other cases.
 fn config_of(default: u32) -> ProptestConfig {
     let asked = std::env::var("PROPTEST_CASES").ok();
     let asked: Option<u32> = asked.and_then(|n| n.parse().ok());
@@ -64,14 +63,14 @@ fn config_of(default: u32) -> ProptestConfig {
     ProptestConfig {
         cases: asked.unwrap_or(default),
         rng_seed: match (asked, own.rng_seed) {
-            // A change makes a test fail, never chance.
+            // A test fails because of a change, never by chance.
             (None, RngSeed::Random) => RngSeed::Fixed(1),
             (_, seed) => seed,
         },
-        // A failure is shown whole; it becomes a test of its own where it is mended.
+        // A failure is shown in full; when it is fixed, it becomes a test of its own.
         failure_persistence: None,
         max_shrink_iters: 20_000,
-        // In milliseconds: a failure of CI is said while somebody waits.
+        // In milliseconds: a failure in CI is reported while somebody waits for it.
         max_shrink_time: 60_000,
         ..own
     }
@@ -113,7 +112,7 @@ proptest! {
     }
 }
 
-/// The generators write what they say they do: else the other properties would prove little.
+/// The generators write what they claim to: otherwise the other properties would prove little.
 fn generators_keep_the_rules(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let mut errors = findings(case.format, case.layout, &case.bytes);
@@ -122,7 +121,7 @@ fn generators_keep_the_rules(case: &Case) -> TestCaseResult {
         errors.retain(|f| !CHAIN.contains(&f.rule));
     }
     prop_assert_eq!(errors, []);
-    // A conversation of nothing but plain words could be of either message format.
+    // A conversation of only plain texts could be of either message format.
     if run.detected != Some((case.format, case.layout)) {
         let views = views(case.format, &case.bytes).into_iter().flatten();
         prop_assert_eq!(views.map(|v| v.results.len()).sum::<usize>(), 0);
@@ -130,14 +129,14 @@ fn generators_keep_the_rules(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// The rules that a session breaks whose lines do not hang together.
+/// The rules that a session with broken links breaks.
 const CHAIN: [Rule; 3] = [
     Rule::ChainParentMissing,
     Rule::ChainBroken,
     Rule::SummaryNotSent,
 ];
 
-/// Invariant 1, on transcripts; on any bytes at all below.
+/// Invariant 1, for transcripts; for arbitrary bytes below.
 fn without_layers_nothing_changes(case: &Case) -> TestCaseResult {
     let run = compact(&case.bytes, &policies::none(&case.policy), case.keeping);
     prop_assert!(run.bytes == case.bytes);
@@ -145,8 +144,8 @@ fn without_layers_nothing_changes(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariant 2: line by line, all bytes are the same but those of results' contents and of what repeats these, of links to
-/// lines that left, and of recorded figures.
+/// Invariant 2: line by line, all bytes are the same, except those of results' contents and their copies, of links to removed
+/// lines, and of recorded figures.
 fn only_results_change(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let Some((format, _)) = run.detected else {
@@ -163,7 +162,7 @@ fn only_results_change(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// A replaced content is the placeholder with the tool's name, or the preview with the name of what it was.
+/// A replaced content is the placeholder with the tool's name, or the preview with the name of the stored content.
 fn replacements_are_what_the_policy_says(case: &Case) -> TestCaseResult {
     for result in changed_results(case, &case.compact()) {
         match result.replaced {
@@ -179,7 +178,7 @@ fn replacements_are_what_the_policy_says(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariant 7, as far as it does not need a disk: what is named by its hash is given to the store.
+/// Invariant 7, as far as it does not need a disk: content that is named by its hash is given to the store.
 fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let Some((format, layout)) = run.detected else {
@@ -207,7 +206,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             (name.to_owned(), bytes)
         }));
     }
-    // What an agent wrote twice is kept once.
+    // Content that an agent wrote twice is stored once.
     wanted.sort_unstable();
     wanted.dedup();
     kept.sort_unstable();
@@ -216,7 +215,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// What repeats a result outside of the messages is shortened when the result is, and only then.
+/// The copy of a result outside of the messages is shortened if and only if the result is.
 fn mirrors(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let changed = changed_results(case, &run);
@@ -241,7 +240,7 @@ fn mirrors(case: &Case) -> TestCaseResult {
         for (mirror, new) in old.mirrors.iter().zip(&new.mirrors) {
             let goes = match &mirror.of {
                 None => here > 0 && here == old.results.len(),
-                // Where history was written again, the same id has a dead copy with progress lines of its own.
+                // Where history was written again, there is a dead copy with the same id and with its own progress lines.
                 Some(of) if case.format == Format::Codex => changed.iter().any(|c| c.id == *of),
                 Some(of) => hangs_on(&lines, line).is_some_and(|owner| {
                     let mut windows = case.known.windows.iter();
@@ -262,7 +261,7 @@ fn mirrors(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// The line that a progress line hangs on, past other progress lines.
+/// The line that a progress line is attached to, across other progress lines.
 fn hangs_on(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
     // Not by `serde_json`, which refuses half of a surrogate pair.
     let member = |line: usize, wanted: &[u8]| {
@@ -282,7 +281,7 @@ fn hangs_on(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
     let mut at = line;
     for _ in 0..lines.len() {
         let parent = member(at, b"parentUuid");
-        // A line written twice counts where it was written last.
+        // Of a line that was written twice, the last one counts.
         at = (0..lines.len())
             .rev()
             .find(|l| parent.is_some() && member(*l, b"uuid") == parent)?;
@@ -293,7 +292,7 @@ fn hangs_on(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
     None
 }
 
-/// Invariants 3 and 11: no message but results changes, so the last answer and the system's words do not.
+/// Invariants 3 and 11: only results change, so the last answer and the system's messages do not.
 fn what_was_said_stays(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let format = run.detected.map_or(case.format, |(format, _)| format);
@@ -309,8 +308,8 @@ fn what_was_said_stays(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// The newest results of the policy's kinds are not cleared, nor are those of other kinds; what no model sees is not
-/// touched at all.
+/// The newest results of the policy's kinds are not cleared, nor are results of other kinds; what no model sees does not change
+/// at all.
 fn the_newest_and_the_dead_stay(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let changed = changed_results(case, &run);
@@ -342,12 +341,12 @@ fn the_newest_and_the_dead_stay(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// What a superseded read showed is shown by a later result of the same conversation, which is there still.
+/// What a superseded read showed is shown by a later result of the same conversation, which is kept.
 fn superseded_reads_are_shown_later(case: &Case) -> TestCaseResult {
     reread::check(case, &case.compact())
 }
 
-/// Invariant 3: every call and every result on a line that stays has the id that it had.
+/// Invariant 3: every call and every result on a kept line has the same id as before.
 fn pairs_stay_pairs(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let format = run.detected.map_or(case.format, |(format, _)| format);
@@ -364,7 +363,7 @@ fn pairs_stay_pairs(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariant 3: nothing is found that the input lacks, and no result has to be thrown away for it.
+/// Invariant 3: there are no findings that the input does not have, and no result has to be discarded because of one.
 fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     let run = case.compact();
     prop_assert!(
@@ -380,24 +379,24 @@ fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Where the chain is noise, a compaction that no model sees can come to be the last one when a later one leaves, and a
-/// new one can stand where nothing leads to it.
+/// Where the chain is noise, a compaction that no model sees can become the last one when a later one is removed, and a new one
+/// can be where no link leads to it.
 fn may_be_rejected(case: &Case) -> bool {
     let summarises = case.policy.has(Layer::Summarize);
     let is_noise = case.known.windows.is_empty();
-    // A break that was found above what a model sees is found below what it does not see then: what stays of history, or of
-    // a newer branch that a pointer leads away from.
+    // A break that was reported above the window is then reported below lines that a model does not see: those kept of
+    // history, or of a newer branch that a pointer leads away from.
     let breaks = case.known.chain == Chain::Broken;
     is_noise && (case.drops() || summarises) || breaks && summarises
 }
 
-/// Invariant 4, for each conversation; and who counts the output afresh comes to the same figures.
+/// Invariant 4, for each conversation; and a fresh count of the output gives the same figures.
 fn never_more_tokens(case: &Case) -> TestCaseResult {
     let Run { outcome, bytes, .. } = case.compact();
     for conversation in &outcome.conversations {
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
         actions_add_up(conversation)?;
-        // A conversation leaves with the task that it belonged to; then it has nothing any more.
+        // A conversation is removed with the task that it belonged to; then its size is 0.
         if conversation.messages_after > 0 || !case.drops() {
             prop_assert_eq!(conversation.messages_after, conversation.messages_before);
         }
@@ -419,7 +418,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// What the actions say they saved is what the conversation has lost.
+/// The savings that the actions report add up to the difference of the conversation's sizes.
 fn actions_add_up(conversation: &ConversationOutcome) -> TestCaseResult {
     let saved = |action: &Action| action.tokens_before as i64 - action.tokens_after as i64;
     let all: i64 = conversation.actions.iter().map(saved).sum();
@@ -442,7 +441,7 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariant 6, as far as one process can tell; and a conversation does not depend on its neighbours.
+/// Invariant 6, as far as one process can check it; and a conversation does not depend on its neighbours.
 fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
     let run = case.compact();
     prop_assert!(run == case.compact());
@@ -456,7 +455,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
             let input = Input {
                 format,
                 bytes,
-                // A summary says which lines it is of.
+                // A summary names the lines that it is about.
                 first_line,
                 part: Part::Line,
                 stored: Stored {
@@ -479,13 +478,13 @@ fn is_unchanged(run: &Run) -> bool {
     matches!(run.outcome.status, Status::Unchanged | Status::Unsupported)
 }
 
-/// What is on each line.
+/// The content of each line.
 fn views(format: Format, bytes: &[u8]) -> Vec<Option<LineView>> {
     let lines = split(bytes).1.into_iter();
     lines.map(|(line, _)| view(format, line)).collect()
 }
 
-/// The transcripts of a file, as a run takes them apart.
+/// The transcripts of a file, as a run separates them.
 fn transcripts(layout: Layout, bytes: &[u8]) -> Vec<(&[u8], u64, Part)> {
     match layout {
         Layout::File => vec![(bytes, 1, Part::File)],
@@ -507,7 +506,7 @@ fn findings(format: Format, layout: Layout, bytes: &[u8]) -> Vec<Finding> {
     findings
 }
 
-/// The generators and the policies make every layer change something: else the properties would prove little.
+/// The generators and the policies make every layer change something: otherwise the properties would prove little.
 #[test]
 fn every_layer_is_exercised() {
     use proptest::strategy::ValueTree;
@@ -533,7 +532,7 @@ fn every_layer_is_exercised() {
 mod isolated {
     use super::*;
 
-    /// The same lines with rubbish between them and without.
+    /// The same lines, with and without rubbish between them.
     fn both(format: Format) -> impl Strategy<Value = (Case, Framed)> {
         let lines = Tape::of_up_to(600).prop_map(move |mut tape| {
             let written = Written::new(&mut tape, format, Mode::Clean);

@@ -1,6 +1,6 @@
-//! Only the last content shown of a file is restored, whatever the text of files and however reads fail.
+//! Only the last shown content of a file is restored, whatever the text of files and however reads fail.
 //!
-//! Each state of a file has a mark of its own in it, so that the mark tells which state a text is from.
+//! Each state of a file contains its own mark, which shows from which state a text is.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use super::dialect::Script;
 use super::tape::Tape;
 use super::{config, policies};
 
-/// First lines of files, as they are found in source.
+/// First lines of files, as found in source code.
 const FIRST: [&str; 8] = [
     "fn main() {",
     "from app.errors import AppError",
@@ -31,7 +31,7 @@ const FIRST: [&str; 8] = [
     "# Error: an introduction",
 ];
 
-/// What says why there is no content, where no flag does.
+/// Messages that state why there is no content, for results without a flag.
 const WHY_NOT: [&str; 5] = [
     "Error: ENOENT: no such file or directory, open 'a'",
     "cat: a: No such file or directory",
@@ -42,11 +42,11 @@ const WHY_NOT: [&str; 5] = [
 
 /// What happened to a file.
 enum Event {
-    /// It is read, and has that content.
+    /// It is read, and has this content.
     Read(String),
-    /// Its second and third lines are.
+    /// Its second and third lines are read.
     Part(String),
-    /// A read of it fails, and its format says so or not.
+    /// A read of it fails, with or without a flag.
     Failed(&'static str, Outcome),
     /// Its mark is replaced by another.
     Edit(String, String),
@@ -69,10 +69,10 @@ impl Event {
     }
 }
 
-/// Whether something came back; all of it is the newest.
+/// Whether something was restored; all of it must be the newest content.
 fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
     let mut script = Script::new(format);
-    // The mark of the last state that was shown, or none where nobody can tell.
+    // The mark of the last shown state, or none where it is not known.
     let mut shown: BTreeMap<&str, Option<String>> = BTreeMap::new();
     script.user("Look at these files.");
     for n in 0..tape.between(4, 14) {
@@ -82,7 +82,7 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
         let old = shown.get(path).cloned().flatten();
         let event = match (tape.below(5), old) {
             (1, _) => {
-                // What a part shows is current, and of the rest nothing is told.
+                // What a part shows is current; nothing is known about the rest.
                 shown.insert(path, Some(mark.clone()));
                 Event::Part(format!("    {mark}\n    more of it"))
             }
@@ -122,7 +122,7 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
         Status::Compacted | Status::Unchanged
     ));
     let text = String::from_utf8_lossy(&run.bytes).into_owned();
-    // A section ends with the string that it stands in.
+    // A section ends with the string that contains it.
     let sections = text.split("[File restored: ").skip(1);
     let sections = sections.map(|rest| rest.split("\",\"").next().unwrap_or(rest));
     for section in sections.clone() {
@@ -150,7 +150,7 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
     Ok(sections.count() > 0)
 }
 
-/// In every format something does come back: else the property would prove little.
+/// In every format something is restored: otherwise the property would prove little.
 #[test]
 fn files_come_back() {
     let mut runner = TestRunner::deterministic();

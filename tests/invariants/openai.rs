@@ -1,10 +1,10 @@
-//! OpenAI chat completions: one message a line, and one conversation a line.
+//! OpenAI chat completions: one message or one conversation per line.
 
 use super::anthropic::{READS, TOOLS, block};
 use super::tape::Tape;
 use super::text::{Json, Mode, Style, object, output, text_of, unknown_fields, words};
 
-/// The lines of a transcript of 1 to 40 messages, one a line.
+/// The lines of a transcript of 1 to 40 messages, one per line.
 pub(super) fn lines(tape: &mut Tape, mode: Mode) -> Vec<Vec<u8>> {
     let mut style = Style::any(tape, mode);
     let messages = messages(tape, mode, 40);
@@ -17,7 +17,7 @@ pub(super) fn lines(tape: &mut Tape, mode: Mode) -> Vec<Vec<u8>> {
     messages.into_iter().map(write).collect()
 }
 
-/// The lines of 1 to 6 conversations, one a line.
+/// The lines of 1 to 6 conversations, one per line.
 pub(super) fn conversations(tape: &mut Tape, mode: Mode) -> Vec<Vec<u8>> {
     let style = Style::any(tape, mode);
     let count = tape.between(1, 6);
@@ -83,7 +83,7 @@ impl Writer<'_> {
         let mut all = vec![("role", text_of(role))];
         all.extend(entries);
         if self.tape.one_in(10) {
-            // A key twice: the last one counts, and is the same in whatever order they are written.
+            // A duplicate key: the last one counts, and it is the same in whatever order they are written.
             let at = self.tape.below(all.len());
             let twice = all[at].clone();
             all.push(twice);
@@ -116,7 +116,7 @@ impl Writer<'_> {
     fn round(&mut self) {
         let mut ids = Vec::new();
         for _ in 0..self.tape.between(1, 3) {
-            // Noise has ids twice.
+            // Noise contains duplicate ids.
             if self.mode == Mode::Clean || !self.tape.one_in(10) {
                 self.ids += 1;
             }
@@ -150,9 +150,9 @@ impl Writer<'_> {
         }
     }
 
-    /// The older form: one call a message, without ids.
+    /// The older form: one call per message, without ids.
     fn older_round(&mut self) {
-        // The name ties the result to its call here, so it is one that the provider takes.
+        // Here the name links the result to its call, so it is a valid one.
         let (name, arguments) = if self.tape.one_in(2) {
             self.tape.pick(&READS)
         } else {

@@ -1,6 +1,6 @@
-//! pi session files: a header and entries, of which the way to the last one is live.
+//! pi session files: a header and entries, of which those on the path to the last one are live.
 //!
-//! The writer notes which entry each one hangs on and tells from that what is live.
+//! The writer records the parent of each entry and derives from that which ones are live.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ const READS: [(&str, &str); 8] = [
 /// A session of 1 to 40 messages.
 pub(super) fn session(tape: &mut Tape, mode: Mode) -> Session {
     let mut writer = Writer {
-        // A type in escapes is a type to nobody but us.
+        // Only this program recognises a type that is written with escapes.
         style: Style::any(tape, Mode::Clean),
         // The header comes first, and is not counted among the entries here.
         version: tape.pick(&["3", "", "3", "1", "2"]),
@@ -56,7 +56,7 @@ struct Entry {
     style: Style,
     what: What,
     parent: Option<usize>,
-    /// What is written in its place, in noise.
+    /// The bytes that are written instead of it, in noise.
     written: Option<String>,
     fields: Vec<(&'static str, Json)>,
 }
@@ -68,9 +68,9 @@ enum What {
     Said,
     /// An answer.
     Answer,
-    /// An answer that broke off.
+    /// An aborted answer.
     Broken,
-    /// Says nothing.
+    /// Has no content.
     Note,
     /// A compaction, and the first entry before it that it keeps.
     Compaction { kept: usize },
@@ -83,7 +83,7 @@ struct Writer<'t> {
     version: &'static str,
     entries: Vec<Entry>,
     leaf: Option<usize>,
-    /// Where the turns begin that a model sees.
+    /// Where the turns that a model sees begin.
     turns: Vec<usize>,
     ids: usize,
     messages: usize,
@@ -140,7 +140,7 @@ impl Writer<'_> {
         let mut asks = thoughts(self.tape, self.mode);
         let mut called = Vec::new();
         for _ in 0..self.tape.between(1, 3) {
-            // Noise has ids twice.
+            // Noise contains duplicate ids.
             if self.mode == Mode::Clean || !self.tape.one_in(10) {
                 self.ids += 1;
             }
@@ -211,7 +211,7 @@ impl Writer<'_> {
         self.message("assistant", What::Answer, entries);
     }
 
-    /// An answer that broke off, with a call that nobody did.
+    /// An aborted answer, with a call that was not carried out.
     fn broken(&mut self) {
         let call = Json::Raw(
             "{\"type\":\"toolCall\",\"id\":\"toolu_broken\",\"name\":\"bash\",\"arguments\":{},\"partialJson\":\"{\"}",
@@ -226,7 +226,7 @@ impl Writer<'_> {
         self.message("assistant", What::Broken, entries);
     }
 
-    /// What the agent or the user puts beside the conversation, and is sent.
+    /// Entries beside the conversation, by the agent or the user, that are sent.
     fn aside(&mut self) {
         let said = words(self.tape, self.mode);
         match self.tape.below(4) {
@@ -264,7 +264,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An entry that says nothing.
+    /// An entry without content.
     fn note(&mut self) {
         let fields = match self.tape.below(6) {
             0 => vec![
@@ -299,7 +299,7 @@ impl Writer<'_> {
         let at = self.tape.below(turns + 1);
         self.leaf = self.entries[self.turns[at]].parent;
         self.turns.truncate(at);
-        // Nothing but another root would be left of it.
+        // It would only become another root.
         if self.leaf.is_none() {
             self.turns.clear();
         }
@@ -336,7 +336,7 @@ impl Writer<'_> {
         message.extend(more);
         message.push(("timestamp", Json::Number(1_765_233_665_294)));
         if self.tape.one_in(12) {
-            // A key twice: the last one counts, and is the same in whatever order they are written.
+            // A duplicate key: the last one counts, and it is the same in whatever order they are written.
             let at = self.tape.below(message.len());
             let twice = message[at].clone();
             message.push(twice);
@@ -404,7 +404,7 @@ impl Writer<'_> {
         Session { lines, known }
     }
 
-    /// What is live and what is dead, by the entries as they were meant.
+    /// Which entries are live and which are dead, by what the writer intended.
     fn known(&self) -> Known {
         let mut path = Vec::new();
         let mut at = self.entries.len().checked_sub(1);
@@ -439,7 +439,7 @@ impl Writer<'_> {
         let mut dead = BTreeSet::new();
         for number in 0..self.entries.len() {
             let mut at = number;
-            // What a note hangs on decides, where it is not on the way.
+            // The entry that a note is attached to decides, if the note is not on the path.
             while what(at) == What::Note && !path.contains(&at) {
                 let Some(parent) = self.entries[at].parent else {
                     break;
@@ -447,7 +447,7 @@ impl Writer<'_> {
                 at = parent;
             }
             if what(at) != What::Note && !window.contains(&at) {
-                // A live note on the way keeps what hangs on it.
+                // A live note on the path keeps the entries attached to it.
                 dead.insert(number + 1);
             }
         }
@@ -475,7 +475,7 @@ fn picture() -> Json {
     )
 }
 
-/// What a person says: a string, or a list with pictures.
+/// The content of a person's message: a string, or a list with pictures.
 fn user_content(tape: &mut Tape, mode: Mode) -> Json {
     let said = words(tape, mode);
     match tape.below(6) {
@@ -485,7 +485,7 @@ fn user_content(tape: &mut Tape, mode: Mode) -> Json {
     }
 }
 
-/// What may stand before calls: thinking, a text.
+/// Parts that may precede calls: thinking, a text.
 fn thoughts(tape: &mut Tape, mode: Mode) -> Vec<Json> {
     let mut blocks = Vec::new();
     if tape.one_in(3) {
@@ -507,7 +507,7 @@ fn thoughts(tape: &mut Tape, mode: Mode) -> Vec<Json> {
     blocks
 }
 
-/// What a provider counted, with what it cost.
+/// The figures of a provider, with the costs.
 fn usage(tape: &mut Tape) -> Json {
     let counts = [
         ("input", tape.pick(&[3, 0, 40, 1_200])),

@@ -23,7 +23,7 @@ const PLACEHOLDERS: [&str; 6] = [
      It goes on for more than the 256 bytes that a mirror of a result may keep.",
 ];
 
-/// None of them can be taken for one of the others.
+/// Texts of which none can be mistaken for another.
 const SUPERSEDED: [&str; 4] = [
     "[Superseded: this file was read again later]",
     "=",
@@ -41,7 +41,7 @@ const DEMOTED: [&str; 5] = [
     "{name} {tool}\t{preview}\u{1}\\",
 ];
 
-/// The words around a summary besides those of the shipped policies: of other published systems, and some of nobody.
+/// Templates of summaries besides those of the presets: of other published systems, and some invented ones.
 const SUMMARIES: [&str; 5] = [
     "[Earlier conversation, summarised by ctxpack]\n{summary}",
     "[Compressed History]\n\n{summary}",
@@ -67,7 +67,7 @@ const KINDS: [ToolKind; 7] = [
     ToolKind::Other,
 ];
 
-/// The same policy with other dead lines.
+/// The same policy with another treatment of dead lines.
 pub(super) fn with_history(policy: &Policy, history: History) -> Policy {
     Policy {
         history,
@@ -231,7 +231,7 @@ pub(super) fn system(tape: &mut Tape) -> Policy {
     policy.trigger.on = TriggerOn::Tokens;
     policy.trigger.tokens = limit;
     policy.trigger.min_savings = policy.trigger.min_savings.min(tape.pick(&[0, 50]));
-    // What is too large is so by a share of this.
+    // Limits that are shares of the window refer to this.
     policy.window.context = limit * tape.pick(&[1, 2, 4]);
     policy.offload.tokens = tape.pick(&[1, limit, 2 * limit]);
     policy.demote.min_tokens = tape.pick(&[60, 200]);
@@ -249,7 +249,7 @@ pub(super) fn system(tape: &mut Tape) -> Policy {
     policy
 }
 
-/// What a scripted summariser says: answers and failures.
+/// The script of a scripted summariser: answers and failures.
 pub(super) fn replies(tape: &mut Tape) -> String {
     const LINES: [&str; 6] = [
         "{\"text\":\"All of it was about tabs.\"}",

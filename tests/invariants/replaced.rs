@@ -13,19 +13,19 @@ use super::case::{Case, Kept, Run, split};
 use super::json::Node;
 use super::view::{LineView, ResultView, is_all_text, said, view};
 
-/// A result whose content is another one now.
+/// A result whose content was replaced.
 #[derive(Debug)]
 pub(super) struct Changed {
     /// Its line, from 0.
     pub line: usize,
-    /// Which of its line's results it is, from 0.
+    /// Its number among the results of its line, from 0.
     pub at: usize,
     pub id: String,
-    /// What it said.
+    /// Its old text.
     pub before: Vec<u8>,
-    /// What the first line of what it says now takes as a JSON string, in bytes.
+    /// The size of the first line of its new text as a JSON string, in bytes.
     pub first_line: usize,
-    /// Which of the policy's texts it says now, if it is one of them.
+    /// Which of the policy's texts it now has, if it is one of them.
     pub replaced: Option<Replaced>,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn changed_results(case: &Case, run: &Run) -> Vec<Changed> {
     changed
 }
 
-/// Which of the policy's texts stands for the result of that tool.
+/// Which of the policy's texts replaced the result of this tool.
 fn replaced(case: &Case, tool: &str, before: &[u8], after: &[u8]) -> Option<Replaced> {
     let policy = &case.policy;
     let text = String::from_utf8_lossy(before);
@@ -116,7 +116,7 @@ fn replaced(case: &Case, tool: &str, before: &[u8], after: &[u8]) -> Option<Repl
 /// The tools of a file's calls, by the calls' ids.
 pub(super) struct Tools {
     layout: Layout,
-    /// One map for a file; one for each line that is a conversation.
+    /// One map per file, or one per line that is a conversation.
     names: BTreeMap<(usize, String), Vec<String>>,
 }
 
@@ -147,14 +147,14 @@ impl Tools {
         }
     }
 
-    /// The names that the tool of a result may have: several only where an id is there twice.
+    /// The names that the tool of a result may have: several only where an id occurs twice.
     pub(super) fn names(&self, line: usize, result: &ResultView) -> Vec<String> {
         let called = self.names.get(&(self.scope(line), result.id.clone()));
         let mut names = match called {
             Some(names) if !result.id.is_empty() => names.clone(),
             Some(_) | None => Vec::new(),
         };
-        // A call in another conversation of the file, or on a dead line, is none of this result's.
+        // A call in another conversation of the file, or on a dead line, does not belong to this result.
         names.push(result.tool.clone());
         for name in &mut names {
             if name.is_empty() {
@@ -172,8 +172,8 @@ impl Tools {
     }
 }
 
-/// Two lines that differ: only in the contents of results, which keep their shape, in strings and lists that repeat a
-/// result, in links to other lines and in what a provider counted.
+/// Two lines differ only in the contents of results, which keep their shape, in strings and lists that repeat a result, in
+/// links to other lines and in the figures that a provider counted.
 pub(super) fn same_but_for_results(format: Format, before: &[u8], after: &[u8]) -> TestCaseResult {
     let (Some(old), Some(new)) = (view(format, before), view(format, after)) else {
         return Err(TestCaseError::fail("a line without an object was edited"));

@@ -1,6 +1,6 @@
-//! A second implementation of superseded reads: what each read shows, by its line numbers or its parameters.
+//! A second implementation of superseded reads: the lines that each read shows, by its line numbers or its parameters.
 //!
-//! Knows the tools of the generator only, and takes line numbers one by one.
+//! Supports only the tools of the generator, and compares line numbers one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use super::dialect;
 use super::replaced::{Replaced, changed_results};
 use super::view::{AskView, is_all_text, said, view};
 
-/// A path in one spelling, and what else was asked for.
+/// A normalised path, and the other parameters.
 type File = (PathBuf, Option<Value>);
 
-/// Stands for the end of a file, as a line of it.
+/// The line number that represents the end of a file.
 const END: u64 = 1_000_000;
 
 /// A read of the input.
@@ -29,20 +29,20 @@ struct Seen {
     at: usize,
     file: File,
     text: String,
-    /// The lines that the result numbers, and the end where there is no more; none: it has no numbers.
+    /// The lines that the result numbers, and the end where there is no more; `None` if it has no numbers.
     numbered: Option<BTreeSet<u64>>,
-    /// The first line and the last one that the call asks for.
+    /// The first and the last line that the call asks for.
     asked: (u64, u64),
     is_changed: bool,
     replaced: Option<Replaced>,
 }
 
 impl Seen {
-    /// Whether all that `earlier` shows is here, too.
+    /// Whether this shows everything that `earlier` shows.
     fn shows(&self, earlier: &Seen) -> bool {
         let holds = |asked: (u64, u64)| self.asked.0 <= asked.0 && self.asked.1 >= asked.1;
         match (&self.numbered, &earlier.numbered) {
-            // A file that ends earlier now is whole all the same.
+            // A file that has become shorter is still complete.
             (Some(now), Some(before)) => {
                 before.is_subset(now) || now.contains(&END) && now.first() <= before.first()
             }
@@ -53,10 +53,10 @@ impl Seen {
     }
 }
 
-/// Every superseded read has a later one of the same conversation that shows it and stays.
+/// Every superseded read has a later one in the same conversation that shows the same lines and is kept.
 pub(super) fn check(case: &Case, run: &Run) -> TestCaseResult {
     for window in &case.known.windows {
-        // What is sent once stands for its copies.
+        // Of several copies, only the one that is sent counts.
         let is_sent = |line: &&usize| !window.copies.contains(line);
         let lines: Vec<usize> = window.lines.iter().filter(is_sent).copied().collect();
         let seen = seen(case, run, &lines);
@@ -120,7 +120,7 @@ fn seen(case: &Case, run: &Run, conversation: &[usize]) -> Vec<Seen> {
     seen
 }
 
-/// The file that a call reads, and from which line to which.
+/// The file that a call reads, and the first and last line.
 fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     let input: Value = serde_json::from_str(&ask.input).ok()?;
     let is_read = match kind_of(&ask.tool, &case.policy.tools) {
@@ -150,7 +150,7 @@ fn asked(case: &Case, ask: &AskView) -> Option<(File, (u64, u64))> {
     is_read.then_some((file, (first, last.unwrap_or(END))))
 }
 
-/// The lines that a result has numbers for.
+/// The lines for which a result has numbers.
 fn numbered(text: &str, asked: (u64, u64)) -> Option<BTreeSet<u64>> {
     let number = |line: &str| -> Option<u64> {
         let (number, _) = line.split_once(['→', '\t'])?;

@@ -1,5 +1,5 @@
-//! The promises that hold for the published systems, with windows that small transcripts fill: what leaves for the store,
-//! what a call of the agent asks for, and what is done where no summary can be had.
+//! The promises that hold for the published systems, with windows that small transcripts fill: what is moved to the store, what
+//! a call of the agent asks for, and what happens where no summary can be written.
 //!
 //! There are 75 cases for each property and format, or `PROPTEST_CASES`.
 
@@ -30,7 +30,7 @@ every_format! { super::super::config_of(75), of_system;
 
 /// Invariant 3.
 fn no_rule_is_broken(case: &Case) -> TestCaseResult {
-    // What is pruned may come to break a rule; the input stands then.
+    // A pruned result may break a rule; then the input is kept unchanged.
     if case.policy.summary.on_failure == OnFailure::Prune
         && case.compact().outcome.status == Status::Rejected
     {
@@ -39,7 +39,7 @@ fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     super::no_rule_is_broken(case)
 }
 
-/// Invariant 4, and who counts the output afresh comes to the same figures.
+/// Invariant 4; and a fresh count of the output gives the same figures.
 fn never_more_tokens(case: &Case) -> TestCaseResult {
     let run = case.compact();
     for conversation in &run.outcome.conversations {
@@ -55,15 +55,15 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     let said = said.map(|c| (c.tokens_after, c.messages_after));
     let counted = again.outcome.conversations.iter();
     let counted = counted.map(|c| (c.tokens_before, c.messages_before));
-    // Plain words could be of either message format; and in noise, whose a line is depends on what else is there.
+    // Plain texts could be of either message format; and in noise, the conversation of a line depends on the other lines.
     if again.detected == run.detected && !case.known.windows.is_empty() {
         prop_assert_eq!(sorted(&mut { said }), sorted(&mut { counted }));
     }
     Ok(())
 }
 
-/// Invariant 5. A summariser that failed for one conversation may have an answer for it when it is not asked for the others
-/// any more, or when a message less stands before what is kept.
+/// Invariant 5. A summariser that failed for one conversation may have an answer for it when it is no longer asked for the
+/// others, or when there is one message less before the kept ones.
 fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     let once = case.compact();
     let twice = case.compact_bytes(&once.bytes);
@@ -73,18 +73,18 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     let is_asked_again = case.policy.summary.source == Source::Scripted
         && conversations.len() > 1
         && !(0..conversations.len()).all(is_done);
-    // Plain words could be of either message format.
+    // Plain texts could be of either message format.
     if once.detected != twice.detected || is_asked_again {
         return Ok(());
     }
-    // A summary names lines, and their numbers have fewer digits where lines have left.
+    // A summary names lines, and their numbers have fewer digits where lines were removed.
     let mut again = twice.outcome.conversations.iter();
     let was_close =
         |c: &ctxpack::outcome::ConversationOutcome| c.reason.contains("would not be smaller");
     if conversations.iter().any(was_close) && again.all(|c| c.tokens_before - c.tokens_after <= 3) {
         return Ok(());
     }
-    // There is no store here: what the first run has offloaded cannot be read by the second, whose summary says so.
+    // There is no store here: the second run cannot read what the first one offloaded, and its summary states that.
     let was_empty = |c: &ctxpack::outcome::ConversationOutcome| {
         let is_offloaded = c.actions.iter().any(|a| a.kind == ActionKind::Offload);
         is_offloaded && c.reason.contains("a summary would be empty")
@@ -104,7 +104,7 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
             .to_string()
             .replace("\\n{", "\n{")
     );
-    // What is pruned may come to break a rule; the input stands then.
+    // A pruned result may break a rule; then the input is kept unchanged.
     let may_be = super::may_be_rejected(case) || case.policy.summary.on_failure == OnFailure::Prune;
     let again = once.outcome.status == Status::Rejected && may_be;
     prop_assert!(super::is_unchanged(&twice) || again);
@@ -117,10 +117,10 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariant 11: the system's and the developer's messages stand in the output as often as in the input.
+/// Invariant 11: the system's and the developer's messages occur in the output as often as in the input.
 fn what_the_system_says_stays(case: &Case) -> TestCaseResult {
     let count = |bytes: &[u8]| {
-        // What an agent's own compaction holds leaves with it.
+        // The content of an agent's own compaction is removed with it.
         let is_own = |line: &&[u8]| memchr::memmem::find(line, b"replacement_history").is_none();
         let times = |word: &str| {
             let lines = bytes.split(|byte| *byte == b'\n').filter(is_own);
@@ -141,7 +141,7 @@ fn the_last_words_of_the_user_stay(case: &Case) -> TestCaseResult {
     super::summarised::the_words_of_the_user_stay(case)
 }
 
-/// Invariant 7: every name that is new in a result stands for what is given to the store.
+/// Invariant 7: every new name in a result is that of content given to the store.
 fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let Some((format, layout)) = run.detected else {
@@ -192,7 +192,7 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// The generators and the policies make all of it happen: else the properties would prove little.
+/// The generators and the policies make all of these cases occur: otherwise the properties would prove little.
 #[test]
 fn the_systems_are_exercised() {
     use proptest::strategy::ValueTree;

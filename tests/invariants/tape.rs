@@ -1,13 +1,13 @@
 //! The decisions of a generator, read from random words.
 //!
-//! A transcript is a function of its tape. The word 0 is always the plainest choice, and so is the end of the tape:
-//! proptest, which only knows how to shorten the tape and to lower its words, makes a failing transcript smaller and
-//! plainer that way. A tape is a hundred times cheaper than a tree of strategies.
+//! A transcript is a function of its tape. The word 0 is always the simplest choice, and so is the end of the tape: proptest,
+//! which can only shorten the tape and lower its words, makes a failing transcript smaller and simpler in this way. A tape is a
+//! hundred times cheaper than a tree of strategies.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Words that decide.
+/// The words that decide.
 #[derive(Debug, Clone)]
 pub(super) struct Tape {
     words: Vec<u16>,
@@ -36,17 +36,17 @@ impl Tape {
         least + self.below(most - least + 1)
     }
 
-    /// One of `choices`; the first is the plainest.
+    /// One of `choices`; the first is the simplest.
     pub(super) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
-    /// Whether something happens that happens once in `n` times.
+    /// `true` once in `n` times.
     pub(super) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
-    /// A subset of `choices`; the plainest is empty.
+    /// A subset of `choices`; the simplest is empty.
     pub(super) fn subset<T: Copy>(&mut self, choices: &[T]) -> Vec<T> {
         choices.iter().copied().filter(|_| self.one_in(2)).collect()
     }

@@ -1,13 +1,13 @@
-//! Texts as in real transcripts, and a JSON writer with the habits of all other writers.
+//! Texts as in real transcripts, and a JSON writer with the styles of all other writers.
 //!
-//! Never writes through `serde_json`: spacing, order, escapes, duplicates and long numbers are what matters here.
+//! Never writes with `serde_json`: spacing, order, escapes, duplicates and long numbers are what matters here.
 
 use super::tape::Tape;
 
-/// Stands for half of a surrogate pair, which no `str` can hold; written as an escape.
+/// Represents half of a surrogate pair, which no `str` can contain; written as an escape.
 const HALF: char = '\u{e000}';
 
-/// Beginnings of texts: languages, terminals, JSON in JSON, and what compactors and agents leave behind.
+/// Beginnings of texts: languages, terminals, JSON in JSON, and texts that compactors and agents write.
 const TEXTS: [&str; 20] = [
     "plain words of a tool",
     "fn main() {\n\tlet path = \"C:\\\\x\\u0041\";\n}\n",
@@ -31,10 +31,10 @@ const TEXTS: [&str; 20] = [
     "\u{e000} half of a pair \u{e000}\u{e000}",
 ];
 
-/// Whether a transcript keeps all rules.
+/// Whether a transcript follows all rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Every rule that has errors; what is only odd may be there.
+    /// All rules whose violation is an error; warnings are possible.
     Clean,
     /// Anything.
     Noisy,
@@ -56,7 +56,7 @@ pub(super) fn output(tape: &mut Tape, mode: Mode) -> String {
     text(tape, mode, length)
 }
 
-/// A file, mostly with its line numbers, whole or in part, and what agents put behind it.
+/// A file, mostly with line numbers, whole or in part, and text that agents add after it.
 fn file(tape: &mut Tape) -> String {
     let first = tape.pick(&[1, 1, 1, 3, 2]);
     let lines = first..=first + tape.below(40);
@@ -77,7 +77,7 @@ fn file(tape: &mut Tape) -> String {
     lines.join("\n") + after
 }
 
-/// What somebody says: never empty.
+/// The text of a message: never empty.
 pub(super) fn words(tape: &mut Tape, mode: Mode) -> String {
     let length = tape.between(1, 120);
     text(tape, mode, length)
@@ -102,7 +102,7 @@ fn text(tape: &mut Tape, mode: Mode, length: usize) -> String {
 /// A JSON value to be written.
 #[derive(Debug, Clone)]
 pub(super) enum Json {
-    /// As it stands.
+    /// As it is.
     Raw(&'static str),
     Number(u64),
     Text(String),
@@ -115,12 +115,12 @@ pub(super) fn text_of(text: impl Into<String>) -> Json {
     Json::Text(text.into())
 }
 
-/// An object with its keys in this order, unless a [`Style`] says otherwise.
+/// An object with its keys in this order, unless a [`Style`] changes it.
 pub(super) fn object<const N: usize>(entries: [(&'static str, Json); N]) -> Json {
     Json::Object(entries.into())
 }
 
-/// Fields that nobody here knows: duplicate keys, numbers that no machine holds, what other programs would rewrite.
+/// Unknown fields: duplicate keys, numbers too large for any machine type, values that other programs would rewrite.
 const UNKNOWN: [(&str, &str); 10] = [
     ("weight", "1.0"),
     ("cost", "0.013875000000000002"),
@@ -143,7 +143,7 @@ pub(super) fn unknown_fields(tape: &mut Tape, entries: &mut Vec<(&'static str, J
     }
 }
 
-/// How a writer writes.
+/// The style of a writer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     comma: &'static str,
@@ -167,7 +167,7 @@ enum Escapes {
     Ascii,
     AsciiUpper,
     Slashes,
-    /// The first character of every string too, keys and all.
+    /// The first character of every string too, including keys.
     More,
 }
 
@@ -188,7 +188,7 @@ impl Style {
             Escapes::Slashes,
             Escapes::More,
         ];
-        // A role in escapes is a role to nobody but us: not a history that keeps all rules.
+        // Only this program recognises a role that is written with escapes, so such a history does not follow all rules.
         let known = escapes.len() - usize::from(mode == Mode::Clean);
         Style {
             comma,
@@ -199,7 +199,7 @@ impl Style {
         }
     }
 
-    /// The value as this writer writes it.
+    /// The value in this style.
     pub(super) fn write(&self, value: &Json) -> Vec<u8> {
         let mut out = Vec::new();
         self.push(value, &mut out);

@@ -1,6 +1,6 @@
 //! A second reader of lines: results, calls, roles, mirrors, links.
 //!
-//! Knows the formats by their documents, not by the program's readers; what each writes on a line is in its dialect.
+//! Written from the formats' documentation, not from the program's readers; how each format writes a line is in its dialect.
 
 use std::ops::Range;
 
@@ -16,31 +16,31 @@ use super::json::{self, Kind, Node};
 pub(super) struct ResultView {
     /// The id of the call that it answers; empty in the older form of OpenAI.
     pub id: String,
-    /// The tool, where the result says it itself.
+    /// The tool, where the result itself names it.
     pub tool: String,
     /// Its content, if it has one.
     pub content: Option<Node>,
-    /// Whether it says that its call failed.
+    /// Whether it is flagged as failed.
     pub outcome: Outcome,
 }
 
 /// A string or a list outside of the messages that repeats a result.
 #[derive(Debug, Clone)]
 pub(super) struct MirrorView {
-    /// Where it stands.
+    /// Where it is.
     pub node: Node,
-    /// The id of its call; none: the results on the same line.
+    /// The id of its call; `None` for the results on the same line.
     pub of: Option<String>,
 }
 
-/// What a call asks its tool for.
+/// The input of a call.
 #[derive(Debug)]
 pub(super) struct AskView {
     pub id: String,
     pub tool: String,
     /// The input as JSON.
     pub input: String,
-    /// How many results stand before it on its line.
+    /// How many results are before it on its line.
     pub results_before: usize,
 }
 
@@ -51,22 +51,22 @@ pub(super) struct LineView {
     pub results: Vec<ResultView>,
     /// Ids and names of its calls, in order.
     pub calls: Vec<(String, String)>,
-    /// The same calls with what they ask for.
+    /// The same calls with their inputs.
     pub asks: Vec<AskView>,
-    /// Messages without any result: nothing in them may ever change.
+    /// Messages without results: nothing in them may ever change.
     pub said: Vec<Range<usize>>,
     pub mirrors: Vec<MirrorView>,
-    /// What it hangs on, or points to.
+    /// Its parent, or what it points to.
     pub link: Option<Node>,
-    /// What a provider counted, in the order in which it is lowered.
+    /// The figures that a provider counted, in the order in which they are lowered.
     pub figures: Vec<Node>,
     /// Its own id.
     pub id: Option<Node>,
-    /// What depends on these and on the lines that stay: the sum of the figures, and what a compaction keeps.
+    /// Values that depend on these and on the kept lines: the sum of the figures, and what a compaction keeps.
     pub sums: Vec<Node>,
 }
 
-/// What is on a line; `None` where there is no object on it.
+/// The content of a line; `None` where there is no object on it.
 pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
     let root = json::object(line)?;
     let mut view = LineView::default();
@@ -74,13 +74,13 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
     Some(view)
 }
 
-/// What the string under a key says.
+/// The text of the string under a key.
 pub(super) fn say(line: &[u8], node: &Node, key: &str) -> String {
     node.get(key).map(|n| n.said(line)).unwrap_or_default()
 }
 
 impl LineView {
-    /// A call, named and with its input in `called`.
+    /// Adds a call, with its name and input in `called`.
     pub(super) fn call(&mut self, line: &[u8], id: String, called: &Node, inputs: &[&str]) {
         let tool = say(line, called, "name");
         self.calls.push((id.clone(), tool.clone()));
@@ -100,7 +100,7 @@ impl LineView {
         });
     }
 
-    /// Takes the figures out of what was said.
+    /// Removes the figures from the messages.
     pub(super) fn forget_figures(&mut self) {
         for figure in self.figures.iter().chain(&self.sums) {
             let holds = |said: &Range<usize>| said.contains(&figure.span.start);
@@ -128,7 +128,7 @@ impl LineView {
     }
 }
 
-/// What a result says: its texts, a line each where there are several.
+/// The text of a result: its texts, one per line where there are several.
 pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
     if content.is_text() {
         return content.said_bytes(line);

@@ -7,7 +7,7 @@ use super::{Chain, What, Writer, kind, raw};
 const REQUESTS: [&str; 3] = ["api-request", "api-request-shape", "api-request-blob"];
 
 impl Writer<'_> {
-    /// What stands between turns and is no message.
+    /// Lines between turns that are not messages.
     pub(super) fn around(&mut self, chain: &mut Chain) {
         while self.tape.one_in(3) {
             self.at_seam = true;
@@ -16,7 +16,7 @@ impl Writer<'_> {
                 0..2 => {
                     let mut fields = vec![kind(self.tape.pick(&SESSION)), ("summary", words)];
                     if self.tape.one_in(3) {
-                        // Nothing hangs on it, whatever it says.
+                        // It has no children, whatever its content.
                         fields.push(raw("uuid", "\"no-place\""));
                         fields.push(("parentUuid", self.leaf_id(chain)));
                         fields.push(("timestamp", text_of(super::timestamp(self.clock))));
@@ -78,7 +78,7 @@ impl Writer<'_> {
         self.note(chain, What::Note, fields);
     }
 
-    /// A line that says nothing by itself, in the chain or beside it.
+    /// A line without content of its own, in the chain or beside it.
     fn note(&mut self, chain: &mut Chain, what: What, fields: Vec<(&'static str, Json)>) {
         if self.tape.one_in(3) {
             self.hang(chain.aside, chain.leaf, what, fields);
@@ -87,10 +87,10 @@ impl Writer<'_> {
         }
     }
 
-    /// A pointer to a leaf; to none that is there unless `to` says which, or noise does.
+    /// A pointer to a leaf; to a line that does not exist, unless `to` or noise names one.
     pub(super) fn pointer(&mut self, to: Option<usize>) {
         let any = self.tape.below(self.lines.len() + 1);
-        // Where nobody has spoken there is nothing to go on with.
+        // Where there are no messages there is nothing to continue.
         let speaks = |line: &usize| {
             let above = self.span(Some(*line).filter(|l| *l < self.lines.len()), None);
             let words = |line: &usize| matches!(self.lines[*line].what, What::Words { .. });

@@ -1,7 +1,7 @@
 //! Claude Code session files: a tree of lines, of which one path is live.
 //!
-//! The writer notes which line each one really hangs on, whatever its ids and dates say; `tree` tells from that what is
-//! live. `rounds` writes calls and results, `around` what is no message, `turns` what becomes of older history.
+//! The writer records the true parent of each line, whatever its ids and dates are; `tree` derives from that which lines are
+//! live. `rounds` writes calls and results, `around` lines that are not messages, `turns` changes of older history.
 
 mod around;
 mod rounds;
@@ -20,10 +20,10 @@ pub(super) struct Session {
     pub known: Known,
 }
 
-/// A session of 1 to 40 messages in its main conversation, and what else stands in such files.
+/// A session of 1 to 40 messages in its main conversation, with the other lines of such files.
 pub(super) fn session(tape: &mut Tape, mode: Mode) -> Session {
     let mut writer = Writer {
-        // A type in escapes is a type to nobody but us.
+        // Only this program recognises a type that is written with escapes.
         style: Style::any(tape, Mode::Clean),
         mode,
         lines: Vec::new(),
@@ -77,9 +77,9 @@ struct Line {
 /// What a line is.
 #[derive(Debug, Clone)]
 enum What {
-    /// Somebody's words, and what they are where they may be a task's prompt.
+    /// A text message, with its text where it may be a task's prompt.
     Words { said: Option<String> },
-    /// A part of an answer: its message, the prompts of its tasks, and whether a provider counted it.
+    /// A part of an answer: its message, the prompts of its tasks, and whether it has figures of a provider.
     Answer {
         message: String,
         tasks: Vec<String>,
@@ -89,15 +89,15 @@ enum What {
     Results { ids: Vec<String> },
     /// A compaction, and the lines before it that it kept.
     Boundary { kept: Vec<usize> },
-    /// Says nothing, but a conversation can go on here.
+    /// Has no content, but a conversation can continue here.
     Note,
-    /// Says nothing, and a conversation goes on at the line above it.
+    /// Has no content, and a conversation continues at the line above it.
     Passed,
-    /// Describes the session, or nobody knows what it does.
+    /// Describes the session, or is of an unknown type.
     Session,
     /// A copy of a request.
     Request,
-    /// The line at which the session is to go on, if there is one.
+    /// The line at which the session is to continue, if there is one.
     Pointer { to: Option<usize> },
 }
 
@@ -106,9 +106,9 @@ enum What {
 struct Chained {
     id: String,
     parent: Option<String>,
-    /// The line that it really hangs on.
+    /// Its true parent.
     above: Option<usize>,
-    /// The line of the answer that it is, or that its results hang on.
+    /// The line of the answer that it is, or that its results belong to.
     asked: Option<usize>,
     aside: Aside,
     /// Milliseconds.
@@ -162,7 +162,7 @@ fn timestamp(time: u64) -> String {
     )
 }
 
-/// What a provider counted: as good as nothing, or a window that is nearly full.
+/// The figures of a provider: almost nothing, or a window that is nearly full.
 fn usage(tape: &mut Tape) -> Json {
     let mut entries = Vec::new();
     for (key, counts) in [
@@ -184,9 +184,9 @@ fn usage(tape: &mut Tape) -> Json {
 #[derive(Debug, Clone)]
 struct Chain {
     aside: Aside,
-    /// The line that the next one hangs on.
+    /// The parent of the next line.
     leaf: Option<usize>,
-    /// The turns since the last compaction: what each began on.
+    /// The turns since the last compaction: the parent of each one's first line.
     turns: Vec<Option<usize>>,
 }
 
@@ -238,7 +238,7 @@ impl Writer<'_> {
         self.last_prompt(&mut chain);
     }
 
-    /// A turn, which begins with `prompt` or with whatever a person says.
+    /// A turn, which begins with `prompt` or with any typed message.
     fn turn(&mut self, chain: &mut Chain, most: usize, prompt: Option<String>) {
         chain.turns.push(chain.leaf);
         self.at_seam = true;
@@ -273,14 +273,14 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds a line that the next one hangs on.
+    /// Adds a line that is the parent of the next one.
     fn line(&mut self, chain: &mut Chain, what: What, fields: Vec<(&'static str, Json)>) -> usize {
         let line = self.hang(chain.aside, chain.leaf, what, fields);
         chain.leaf = Some(line);
         line
     }
 
-    /// Adds a line below `above` on which nothing has to hang.
+    /// Adds a child of `above` that need not have children itself.
     fn hang(
         &mut self,
         aside: Aside,
@@ -330,7 +330,7 @@ impl Writer<'_> {
         line
     }
 
-    /// The line before, where it is near enough to take the place of a parent that is not there.
+    /// The line before, where it is close enough in time to replace a missing parent.
     fn bridged(&self, aside: Aside) -> Option<usize> {
         let is_near = |line: &usize| {
             let chained = self.lines[*line].chained.as_ref();
@@ -385,7 +385,7 @@ impl Writer<'_> {
             }
         }
         if self.tape.one_in(12) {
-            // A key twice: the last one counts, and is the same in whatever order they are written.
+            // A duplicate key: the last one counts, and it is the same in whatever order they are written.
             let at = self.tape.below(message.len());
             let twice = message[at].clone();
             message.push(twice);
@@ -424,7 +424,7 @@ impl Writer<'_> {
         self.message(chain, what, content, Vec::new())
     }
 
-    /// The id of the next answer, which gets a usage of its own.
+    /// The id of the next answer, which has its own usage.
     fn message_id(&mut self) -> String {
         self.ids += 1;
         if self.tape.one_in(2) {
@@ -434,7 +434,7 @@ impl Writer<'_> {
     }
 }
 
-/// A field that says what a line is.
+/// The field with the type of a line.
 fn kind(kind: &str) -> (&'static str, Json) {
     ("type", text_of(kind))
 }
@@ -444,7 +444,7 @@ fn raw(key: &'static str, value: &'static str) -> (&'static str, Json) {
     (key, Json::Raw(value))
 }
 
-/// A task's call, with the prompt that its sidechain begins with.
+/// A call of a task, with the prompt with which its sidechain begins.
 fn task(id: &str, name: &str, prompt: &str) -> Json {
     let input = object([
         ("description", text_of("look")),

@@ -1,4 +1,4 @@
-//! Calls and their results, in each of the layouts in which agents write them.
+//! Calls and their results, in each of the layouts that agents write.
 
 use super::super::anthropic::{answers, block, call, image, thoughts};
 use super::super::text::{Json, Mode, object, output, text_of, words};
@@ -8,12 +8,12 @@ use super::{Aside, Chain, What, Writer, kind, task};
 struct Called {
     id: String,
     call: Json,
-    /// The prompt, where it is a task's.
+    /// The prompt, if it is the call of a task.
     prompt: Option<String>,
 }
 
 impl Writer<'_> {
-    /// An answer with calls, spread over lines in one of the ways in which it is.
+    /// An answer with calls, spread over lines in one of these layouts.
     pub(super) fn round(&mut self, chain: &mut Chain) {
         let message = self.message_id();
         let before = thoughts(self.tape, self.mode);
@@ -28,7 +28,7 @@ impl Writer<'_> {
     }
 
     fn called(&mut self, chain: &Chain) -> Called {
-        // Noise has ids twice.
+        // Noise contains duplicate ids.
         if self.mode == Mode::Clean || !self.tape.one_in(10) {
             self.ids += 1;
         }
@@ -79,7 +79,7 @@ impl Writer<'_> {
             self.assistant(chain, message, Json::List(vec![block]), Vec::new());
         }
         match layout {
-            // A line a block, then the results, one on the other.
+            // One line per block, then the results, each the parent of the next.
             2 => {
                 for called in calls {
                     self.call_line(chain, message, called);
@@ -97,7 +97,7 @@ impl Writer<'_> {
                     self.result(chain, &called.id);
                 }
             }
-            // Each result hangs on its own call; only the last one is on the path.
+            // The parent of each result is its call; only the last result is on the path.
             _ => {
                 let callers: Vec<usize> = calls
                     .iter()
@@ -117,7 +117,7 @@ impl Writer<'_> {
         self.assistant(chain, message, Json::List(vec![called.call.clone()]), tasks)
     }
 
-    /// A call's result on a line of its own, with the mirror that its tool leaves.
+    /// A call's result on a line of its own, with the mirror that its tool writes.
     fn result(&mut self, chain: &mut Chain, id: &str) {
         let output = output(self.tape, self.mode);
         for result in answers(self.tape, self.mode, id, &output) {

@@ -1,6 +1,6 @@
-//! What of a written session is live, told from what its writer knows of each line.
+//! Which lines of a written session are live, derived from what its writer recorded about each line.
 //!
-//! The writer noted which line each one really hangs on, so nothing here reads ids, types or dates.
+//! The writer recorded the true parent of each line, so nothing here reads ids, types or dates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(super) struct Tree<'w> {
 }
 
 impl Tree<'_> {
-    /// What is live, by places in the file.
+    /// The live lines, by their places in the file.
     pub(super) fn known(&self) -> Known {
         let mut branches: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
         branches.insert(None, Vec::new());
@@ -51,7 +51,7 @@ impl Tree<'_> {
         known
     }
 
-    /// Lines with a place in the chain, in the order of the file.
+    /// Lines in the chain, in the order of the file.
     fn chained(&self) -> Vec<usize> {
         let all = 0..self.lines.len();
         let mut chained: Vec<usize> = all.filter(|l| self.lines[*l].chained.is_some()).collect();
@@ -74,7 +74,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The first line of the sidechain that a line is on; none for the main conversation.
+    /// The first line of the sidechain that a line is on; `None` for the main conversation.
     fn root(&self, line: usize) -> Option<usize> {
         let aside = |line: &usize| {
             let chained = self.lines[*line].chained.as_ref();
@@ -89,7 +89,7 @@ impl Tree<'_> {
         std::iter::successors(Some(line), |line| self.above(*line))
     }
 
-    /// What leads to a leaf since the last compaction.
+    /// The path to a leaf since the last compaction.
     fn path(&self, leaf: usize) -> Vec<usize> {
         let mut path = Vec::new();
         for line in self.ancestry(leaf) {
@@ -113,7 +113,7 @@ impl Tree<'_> {
         )
     }
 
-    /// The line at which the main conversation goes on for those that follow no pointers.
+    /// The line at which the main conversation continues in versions that do not follow pointers.
     fn last(&self, branch: &[usize]) -> usize {
         let nodes = || branch.iter().rev().copied().filter(|l| self.is_node(*l));
         let mut last = nodes().next().unwrap();
@@ -130,9 +130,9 @@ impl Tree<'_> {
         leaf
     }
 
-    /// The line at which the main conversation goes on because a pointer leads there.
+    /// The line at which the main conversation continues because a pointer leads there.
     fn pointed(&self, branch: &[usize]) -> Option<usize> {
-        // A compaction overrules the pointers before it.
+        // A compaction cancels the pointers before it.
         let mut boundary = None;
         let mut rules: Vec<(usize, Option<usize>)> = Vec::new();
         for (line, written) in self.lines.iter().enumerate() {
@@ -155,13 +155,13 @@ impl Tree<'_> {
         let Some((place, kept)) = boundary.filter(|(_, kept)| !kept.is_empty()) else {
             return Some(to);
         };
-        // What was kept at a compaction is all that is left of what stands before it.
+        // Of the lines before a compaction, only those that it kept remain.
         let is_there = self.places[to] > place || kept.contains(&to);
         let goes_on = |l: &usize| self.above(*l) == Some(to) && self.speaks(*l);
         (is_there && self.speaks(to) && !branch.iter().any(goes_on)).then_some(to)
     }
 
-    /// What those send that follow no pointers, if one leads elsewhere.
+    /// The lines that versions without pointers send, if a pointer leads elsewhere.
     fn beside(&self, branch: &[usize]) -> Vec<usize> {
         match self.pointed(branch) {
             Some(_) => {
@@ -175,7 +175,7 @@ impl Tree<'_> {
     fn main_path(&self, leaf: usize) -> Vec<usize> {
         let mut path = self.path(leaf);
         if let What::Boundary { kept } = &self.lines[path[0]].what {
-            // The summary is behind the boundary, and what was kept behind the summary.
+            // The summary comes after the boundary, and the kept lines after the summary.
             path.splice(2..2, kept.iter().copied());
         }
         path
@@ -195,7 +195,7 @@ impl Tree<'_> {
         self.window_to(branch, path)
     }
 
-    /// What is sent of a branch with that path.
+    /// The lines of a branch with this path that are sent.
     fn window_to(&self, branch: &[usize], path: Vec<usize>) -> Window {
         let mut lines = Vec::new();
         let off_path = || branch.iter().copied().filter(|line| !path.contains(line));
@@ -246,10 +246,10 @@ impl Tree<'_> {
         }
     }
 
-    /// Which conversations stay: a sidechain whose task was called leaves unless something that stays called it.
+    /// Which conversations are kept: the sidechain of a task is removed unless a kept line called it.
     fn fates(&self, windows: &[Window], beside: &[usize]) -> Vec<Fate> {
         let prompts: Vec<Option<&String>> = windows.iter().map(|w| self.prompt(w)).collect();
-        // The calls that each sidechain may come from: none where it stays in any case.
+        // The calls that each sidechain may belong to: none where it is kept in any case.
         let callers: Vec<Vec<usize>> = (0..windows.len())
             .map(|number| {
                 let Some(prompt) = prompts[number].filter(|_| number > 0) else {
@@ -288,7 +288,7 @@ impl Tree<'_> {
         fates
     }
 
-    /// What a window begins with.
+    /// The prompt with which a window begins.
     fn prompt(&self, window: &Window) -> Option<&String> {
         let first = window.lines.iter().find(|l| self.speaks(**l))?;
         match &self.lines[*first].what {
@@ -315,7 +315,7 @@ impl Tree<'_> {
         calls.into_iter().map(|(_, lines)| lines).collect()
     }
 
-    /// Whether the main conversation begins below a line that is not there, and somebody spoke before.
+    /// Whether the main conversation begins below a missing line, and there are messages before it.
     fn breaks_off(&self, main: &Window) -> bool {
         let Some((first, chained)) = main.lines.first().and_then(|first| {
             let chained = self.lines[*first].chained.as_ref()?;
@@ -334,7 +334,7 @@ impl Tree<'_> {
         is_top && !is_boundary && self.chained().iter().any(spoke)
     }
 
-    /// The places of what leaves with dead history.
+    /// The places of the lines that are dropped with dead history.
     fn dead(&self, windows: &[Window], beside: &[usize]) -> BTreeSet<usize> {
         let follows = |line: &usize| self.above(*line).is_some();
         if !(0..self.lines.len()).any(|line| follows(&line)) || self.breaks_off(&windows[0]) {
@@ -351,7 +351,7 @@ impl Tree<'_> {
             let what = &self.lines[*line].what;
             !live.contains(line) && (self.speaks(*line) || matches!(what, What::Boundary { .. }))
         };
-        // Where a line ends up that says nothing: at one that is live or dead, or at a top of its own.
+        // The ancestor that decides about a line without content: a live or dead line, or a root of its own.
         let stop = |line: usize| {
             let mut above = self.ancestry(line).skip(1);
             above.find(|line| live.contains(line) || is_dead(line))
@@ -390,7 +390,7 @@ impl Tree<'_> {
         leave
     }
 
-    /// The answers on which live compactions hang, where no live answer says which model the session is held with.
+    /// The answers that are parents of live compactions, where no live answer records the session's model.
     fn model_lines(&self, main: &Window, live: &BTreeSet<usize>) -> Vec<usize> {
         let is_given = |line: &usize| {
             let is_aside = self.lines[*line].chained.as_ref().map(|c| c.aside) != Some(Aside::No);

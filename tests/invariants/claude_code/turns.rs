@@ -1,4 +1,4 @@
-//! Changes of history: abandoned, compacted, rewritten, done by a subagent.
+//! Changes of history: abandoned, compacted or rewritten turns, and work of subagents.
 
 use super::super::anthropic::user_content;
 use super::super::text::{Json, Mode, object, text_of};
@@ -15,7 +15,7 @@ impl Writer<'_> {
         chain.turns.truncate(to);
     }
 
-    /// The lines behind `from` up to `leaf`, in order.
+    /// The lines after `from` up to `leaf`, in order.
     pub(super) fn span(&self, leaf: Option<usize>, from: Option<usize>) -> Vec<usize> {
         let above = |line: &usize| self.lines[*line].chained.as_ref()?.above;
         let up = std::iter::successors(leaf, above);
@@ -24,7 +24,7 @@ impl Writer<'_> {
         span
     }
 
-    /// These lines and the results that hang on their answers, in the order in which they were written.
+    /// These lines and the results of their answers' calls, in the order in which they were written.
     fn with_results(&self, mut span: Vec<usize>) -> Vec<usize> {
         let is_result = |line: &usize| matches!(self.lines[*line].what, What::Results { .. });
         let hangs_here = |line: &usize| {
@@ -106,7 +106,7 @@ impl Writer<'_> {
         let again = |line: usize| old.binary_search(&line).ok().map(|at| first + at);
         let mark = format!("-again{}", self.ids);
         for line in &old {
-            // What it hung on may have been for a viewer, and is not written again.
+            // Its parent may have been a line for a viewer, which is not written again.
             let above = self.span(Some(*line), None).into_iter().rev().skip(1);
             let above = above.into_iter().find_map(again);
             let mut copy = self.lines[*line].clone();
@@ -144,7 +144,7 @@ impl Writer<'_> {
             0 => {}
             1 => self.pointer(left),
             2 => self.pointer(None),
-            // Back to a turn that was left, by a pointer alone.
+            // Back to an abandoned turn, only by a pointer.
             _ => {
                 self.rewind(chain);
                 let said = user_content(self.tape, self.mode);
@@ -154,12 +154,12 @@ impl Writer<'_> {
         }
     }
 
-    /// The order of the file; the place of each line in it; places of lines that come again:
-    /// sometimes a parent comes after its child, or a line twice.
+    /// The order of the file; the place of each line in it; places of lines that come again. Sometimes a parent comes after its
+    /// child, or a line occurs twice.
     pub(super) fn shuffled(&mut self) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
         let count = self.lines.len();
         let mut order: Vec<usize> = (0..count).collect();
-        // What comes last decides which line is the leaf, and what comes before which one takes a missing parent's place.
+        // The last line decides which line is the leaf, and the line before decides which one replaces a missing parent.
         let is_node = |line: &Line| line.chained.is_some() && !matches!(line.what, What::Passed);
         let nodes: Vec<bool> = self.lines.iter().map(is_node).collect();
         let last = order.iter().rposition(|line| nodes[*line]);
@@ -181,7 +181,7 @@ impl Writer<'_> {
                 overridden.push(doubled.len());
                 doubled.push(line);
             }
-            // Of two lines with one uuid the last one counts.
+            // Of two lines with the same uuid the last one counts.
             places[line] = doubled.len();
             doubled.push(line);
         }

@@ -1,4 +1,4 @@
-//! Model messages of the AI SDK, one a line.
+//! Model messages of the AI SDK, one per line.
 
 use ctxpack::format::{Format, Layout};
 use ctxpack::transcript::Outcome;
@@ -109,7 +109,7 @@ impl Dialect for AiSdk {
     }
 }
 
-/// A value of an output of a type, or of the older form: parts, a string, or JSON.
+/// The value of an output of this type, or of the older form: parts, a string, or JSON.
 fn as_read(kind: Option<&str>, value: &Node) -> Node {
     let is_json = match (kind, &value.kind) {
         (_, Kind::Text) => false,

@@ -1,4 +1,4 @@
-//! Messages of the Anthropic API, one a line.
+//! Messages of the Anthropic API, one per line.
 
 use ctxpack::format::{Format, Layout};
 use ctxpack::transcript::Outcome;

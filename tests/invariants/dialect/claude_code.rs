@@ -24,7 +24,7 @@ const FIGURES: [&str; 3] = [
     "input_tokens",
 ];
 
-/// Lines that describe a session: nothing hangs on them and they hang on nothing, whatever ids they carry.
+/// Lines that describe a session: they have neither parents nor children, even if they have ids.
 pub(in super::super) const SESSION: [&str; 7] = [
     "file-history-snapshot",
     "queue-operation",

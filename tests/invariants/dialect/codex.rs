@@ -73,7 +73,7 @@ impl Dialect for Codex {
     fn messages<'n>(&self, line: &[u8], root: &'n Node) -> Vec<&'n Node> {
         let payload = root.get("payload").unwrap_or(root);
         let items = match payload.get("replacement_history").map(Node::list) {
-            // An only message is what a compaction tells.
+            // A single message is the summary of a compaction.
             Some([_]) => &[],
             Some(items) => items,
             None => std::slice::from_ref(payload),
@@ -195,7 +195,7 @@ impl LineView {
     }
 }
 
-/// An output without what the agent tells of it first. The last letter of that stands for the quote before the output.
+/// An output without the agent's header. The last character of the header replaces the quote before the output.
 fn body(line: &[u8], output: &Node) -> (Node, Outcome) {
     let mut node = output.clone();
     let raw = String::from_utf8_lossy(output.of(line)).into_owned();
@@ -222,7 +222,7 @@ fn body(line: &[u8], output: &Node) -> (Node, Outcome) {
     (node, outcome)
 }
 
-/// Whether a line says in which folder a rollout's agent works.
+/// Whether a line names the folder in which a rollout's agent works.
 fn is_header(line: &[u8]) -> bool {
     line.windows(12).any(|word| word == b"session_meta")
 }

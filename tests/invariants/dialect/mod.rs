@@ -1,6 +1,7 @@
-//! What the properties know of each format: how a transcript of it looks, what is on a line, how its agent writes a conversation.
+//! What the properties know about each format: what a transcript looks like, what is on a line, how its agent writes a
+//! conversation.
 //!
-//! A file a format; knows them by their documents, not by the program's readers.
+//! One file per format; written from the formats' documentation, not from the program's readers.
 
 use ctxpack::format::{Format, Layout};
 use ctxpack::transcript::Outcome;
@@ -28,23 +29,23 @@ pub(super) use script::Script;
 /// When every line of a script was written.
 const TIME: &str = "2026-01-02T00:00:00.000Z";
 
-/// What is known of a format that is compacted.
+/// What is known about a format that is compacted.
 pub(super) trait Dialect: Sync {
     /// Any transcript.
     fn written(&self, tape: &mut Tape, mode: Mode) -> Written;
 
-    /// Adds what is on a line.
+    /// Adds the content of a line.
     fn view(&self, view: &mut LineView, line: &[u8], root: &Node);
 
-    /// The messages of a line that a model reads; what the user typed is in them.
+    /// The messages of a line that a model reads, including typed ones.
     fn messages<'n>(&self, line: &[u8], root: &'n Node) -> Vec<&'n Node>;
 
-    /// Where a line of an output may say something that the input did not.
+    /// The value of a line of an output that may contain text that is not in the input.
     fn texts<'n>(&self, root: &'n Node) -> Option<&'n Node> {
         Some(root)
     }
 
-    /// Whether it is a session, of which some lines are live and a summary is a record of its own.
+    /// Whether it is a session, in which only some lines are live and a summary is a record of its own.
     fn is_session(&self) -> bool;
 
     /// The folder that the paths of a transcript are in.
@@ -52,7 +53,7 @@ pub(super) trait Dialect: Sync {
         ""
     }
 
-    /// Whether a summary is where it belongs, and all else stays: `free` is the run without one.
+    /// Checks that a summary is where it belongs, and that everything else is unchanged: `free` is the run without summaries.
     fn summary_stays_within(
         &self,
         case: &Case,
@@ -61,7 +62,7 @@ pub(super) trait Dialect: Sync {
         layout: Layout,
     ) -> TestCaseResult;
 
-    /// The first line of a script, if there is one that is no message.
+    /// The first line of a script, if it is not a message.
     fn header(&self) -> Option<Value> {
         None
     }
@@ -71,7 +72,7 @@ pub(super) trait Dialect: Sync {
         message
     }
 
-    /// What stands for the system, if it keeps that.
+    /// The system message, if the format has one.
     fn system(&self, text: &str) -> Option<Value> {
         Some(json!({"role": "system", "content": text}))
     }
@@ -81,7 +82,7 @@ pub(super) trait Dialect: Sync {
         json!({"role": "user", "content": text})
     }
 
-    /// What the agent said.
+    /// An answer of the agent.
     fn answer(&self, text: &str) -> Value {
         json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
     }
@@ -89,7 +90,7 @@ pub(super) trait Dialect: Sync {
     /// A call.
     fn call(&self, id: &str, tool: &str, input: &Value) -> Value;
 
-    /// What it brought.
+    /// Its result.
     fn result(&self, id: &str, tool: &str, text: &str, outcome: Outcome) -> Value;
 
     /// The tool that runs a command, and its input.
@@ -106,7 +107,7 @@ pub(super) trait Dialect: Sync {
         ("read_file", input)
     }
 
-    /// Whether a result can say that its call failed otherwise than in words.
+    /// Whether a result can be flagged as failed.
     fn flags_failures(&self) -> bool {
         true
     }
@@ -125,7 +126,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
     }
 }
 
-/// Of a plain list of messages.
+/// The same for a plain list of messages.
 fn list_stays(
     case: &Case,
     (format, layout): (Format, Layout),

@@ -1,4 +1,4 @@
-//! Messages of the chat completions API, one a line, or conversations, one a line.
+//! Messages or conversations of the chat completions API, one per line.
 
 use ctxpack::format::{Format, Layout};
 use ctxpack::transcript::Outcome;

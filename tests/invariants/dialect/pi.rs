@@ -119,7 +119,7 @@ impl Dialect for Pi {
     }
 
     fn line(&self, lines: usize, mut message: Value) -> Value {
-        // The first line is the header, which nothing hangs on.
+        // The first line is the header, which has no children.
         let parent = lines.checked_sub(2).map(|n| format!("e{}", n + 1));
         if message["role"] == "assistant" {
             message["model"] = json!("claude-test-1");

@@ -1,6 +1,6 @@
 //! A conversation as its agent writes it, message by message.
 //!
-//! Written through `serde_json`: how a line is written is for other generators.
+//! Written with `serde_json`: other generators vary how a line is written.
 
 use ctxpack::format::Format;
 use ctxpack::transcript::Outcome;
@@ -30,7 +30,7 @@ impl Script {
         script
     }
 
-    /// Appends a line; gives its number.
+    /// Appends a line; returns its number.
     fn push(&mut self, line: Value) -> u64 {
         self.bytes.extend(line.to_string().bytes());
         self.bytes.push(b'\n');
@@ -56,7 +56,7 @@ impl Script {
         self.message(self.dialect.answer(text))
     }
 
-    /// A call and what it brought, each on a line; gives their numbers.
+    /// A call and its result, each on its own line; returns their numbers.
     pub(in super::super) fn call(
         &mut self,
         (tool, input): (&str, Value),

@@ -1,4 +1,4 @@
-//! A second implementation of placing a summary that is an entry on the path to a session's last one.
+//! A second implementation of placing a summary that is an entry on the path to a session's last entry.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,7 @@ use super::super::json;
 use super::is_summarised;
 use super::spliced::same_but_for_links;
 
-/// What is live is the new entry and the end of what was live; every other line that is still there says what the free
-/// layers left.
+/// The live entries are the new entry and the end of what was live; every other kept line is as the free layers wrote it.
 pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let [outcome] = run.outcome.conversations.as_slice() else {
         return Err(TestCaseError::fail("one conversation"));
@@ -23,7 +22,7 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
         return Ok(());
     }
     let (before, after) = (split(&free.bytes).1, split(&run.bytes).1);
-    // Line by line: each is the next one of those before that stay, by their numbers in the input.
+    // Line by line: each is the next kept line of the input, by their numbers there.
     let numbers: Vec<usize> = free
         .kept(&case.bytes)
         .iter()
@@ -71,7 +70,7 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     let text = say("summary").unwrap_or_default();
     let begins = text.starts_with(case.policy.summary.text.prefix());
     prop_assert!(begins, "{text:?}");
-    // An answer that stays is no younger than it.
+    // A kept answer is not newer than the summary.
     let original = split(&case.bytes).1;
     let last = tail.last().or(case.known.windows[0].lines.last());
     let last = original[*last.unwrap()].0;
@@ -82,7 +81,7 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     prop_assert_eq!(new.get("id").is_some(), has_ids);
     prop_assert_eq!(new.get("parentId").is_some(), has_ids);
     if has_ids {
-        // An earlier compaction counts first, wherever it stands.
+        // An earlier compaction counts first, wherever it is.
         let leaf = case.known.windows[0].lines.iter().max().unwrap();
         let leaf = said(original[*leaf].0, "id").unwrap();
         hangs_on(&after, leaf, &say("id").unwrap_or_default())?;
@@ -90,9 +89,10 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     Ok(())
 }
 
-/// What an agent appends that has had the session open hangs on its last entry, `leaf`: from there, the way up leads to `new`.
+/// The parent of what an agent appends, which had the session open, is its last entry, `leaf`: from there, the path to the root
+/// must lead to `new`.
 fn hangs_on(lines: &[(&[u8], &[u8])], leaf: String, new: &str) -> TestCaseResult {
-    // Of two entries with one id, the later one counts.
+    // Of two entries with the same id, the later one counts.
     let parents: BTreeMap<String, Option<String>> = lines
         .iter()
         .filter_map(|(line, _)| Some((said(line, "id")?, said(line, "parentId"))))

@@ -1,7 +1,7 @@
 //! The promises that hold for every transcript under every policy that writes summaries and puts files back.
 //!
-//! What a run does besides its summaries is known from a run of the same policy without them; the rest is put together
-//! here a second time ([`spliced`]) and compared. There are 100 cases for each property and
+//! What a run does besides its summaries is known from a run of the same policy without them; the placing of summaries is
+//! implemented here a second time ([`spliced`]), and the results are compared. There are 100 cases for each property and
 //! format, or `PROPTEST_CASES`.
 
 pub(super) mod appended;
@@ -36,17 +36,17 @@ every_format! { super::super::config_of(100), summarised;
     a_skipped_line_stays_skipped: Valid
 }
 
-/// Invariant 3, as far as a result has to be thrown away or has new findings.
+/// Invariant 3: no result has to be discarded or has new findings.
 fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     super::no_rule_is_broken(case)
 }
 
-/// A line with a byte order mark is skipped wherever it stands: that all before it leaves does not make it the first one,
-/// where the mark would be the file's.
+/// A line with a byte order mark is skipped wherever it is: if everything before it is removed, it does not become the first
+/// line, where the mark would be the file's.
 fn a_skipped_line_stays_skipped(case: &Case) -> TestCaseResult {
     let (mark, lines) = split(&case.bytes);
     prop_assume!(mark.is_empty() && case.layout == Layout::File && lines.len() > 1);
-    // Early ones are first soonest.
+    // Lines near the start are the most likely to become the first one.
     let chosen = 1 + case.bytes.len() % (lines.len() - 1).min(4);
     let before: usize = lines[..chosen]
         .iter()
@@ -55,7 +55,7 @@ fn a_skipped_line_stays_skipped(case: &Case) -> TestCaseResult {
     let skipped = [BOM, lines[chosen].0].concat();
     let mut case = case.clone();
     drop(case.bytes.splice(before..before, BOM.iter().copied()));
-    // Nothing is known of a window that lacks a line.
+    // Nothing is known about a window that lacks a line.
     case.known = Known::default();
     let run = case.compact();
     let is_there = split(&run.bytes).1.iter().any(|(line, _)| *line == skipped);
@@ -78,8 +78,8 @@ fn is_summarised(outcome: &ConversationOutcome) -> bool {
     actions.any(|action| action.kind == ActionKind::Summarize)
 }
 
-/// Invariant 4; who counts the output afresh comes to the same figures; and the messages are those that were kept, the
-/// summary and the answer to it.
+/// Invariant 4; a fresh count of the output gives the same figures; and the messages are the kept ones, the summary and its
+/// acknowledgement.
 fn never_more_tokens(case: &Case) -> TestCaseResult {
     let run = case.compact();
     for conversation in &run.outcome.conversations {
@@ -87,7 +87,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
         super::actions_add_up(conversation)?;
         let (before, after) = (conversation.messages_before, conversation.messages_after);
         let summary = conversation.summary.as_ref();
-        // What hangs on what in noise, nobody knows before the lines that are dead have left.
+        // In noise, it is not known how lines are linked before the dead lines are removed.
         let is_noise = case.known.windows.is_empty();
         match summary.filter(|_| is_summarised(conversation)) {
             Some(summary) if is_noise => prop_assert!(summary.messages > 0),
@@ -105,7 +105,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
                 prop_assert!(summary.preserved_messages <= kept);
                 prop_assert!(summary.messages > 0);
             }
-            // A conversation leaves with the task that it belonged to.
+            // A conversation is removed with the task that it belonged to.
             None => prop_assert!(after == before || after == 0 || is_noise),
         }
         let restored = conversation.restored.len();
@@ -119,13 +119,13 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     let said = said.map(|c| (c.tokens_after, c.messages_after));
     let counted = again.outcome.conversations.iter();
     let counted = counted.map(|c| (c.tokens_before, c.messages_before));
-    // A sidechain is called by its first line, which may be another one now.
+    // A sidechain is named by its first line, which may have changed.
     let sorted = |sizes: &mut dyn Iterator<Item = (u64, u64)>| {
         let mut sizes: Vec<_> = sizes.filter(|(_, messages)| *messages > 0).collect();
         sizes.sort_unstable();
         sizes
     };
-    // Plain words could be of either message format; and in noise, whose a line is depends on what else is there.
+    // Plain texts could be of either message format; and in noise, the conversation of a line depends on the other lines.
     let is_noise = case.known.windows.is_empty();
     if again.detected == run.detected && !is_noise {
         prop_assert_eq!(sorted(&mut { said }), sorted(&mut { counted }));
@@ -135,9 +135,9 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariant 5. A summariser that failed for one conversation may have an answer for it when it is not asked for the others
-/// any more. What a target in percent is a share of, is in the summary, or else in the record of a store, which is for
-/// `cli::shares` to test.
+/// Invariant 5. A summariser that failed for one conversation may have an answer for it when it is no longer asked for the
+/// others. The original size for a target in percent is in the summary, or else in the record of a store, which `cli::shares`
+/// tests.
 fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     let once = case.compact();
     let is_noted = |c: &ConversationOutcome| c.actions.is_empty() || is_summarised(c);
@@ -145,7 +145,7 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
         return Ok(());
     }
     let twice = case.compact_bytes(&once.bytes);
-    // Plain words could be of either message format.
+    // Plain texts could be of either message format.
     if once.detected != twice.detected {
         return Ok(());
     }
@@ -156,8 +156,8 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     if is_asked_again && matches!(once.detected, Some((_, Layout::File))) {
         return Ok(());
     }
-    // A summary names lines, and their numbers have fewer digits where lines have left: what was just not smaller then can
-    // be, by a hair.
+    // A summary names lines, and their numbers have fewer digits where lines were removed: a result that was just not smaller
+    // before may now be smaller.
     let was_close = |c: &ConversationOutcome| c.reason.contains("would not be smaller");
     let mut again = twice.outcome.conversations.iter();
     if once.outcome.conversations.iter().any(was_close)
@@ -186,8 +186,8 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Invariants 3 and 11, and what becomes of history: the output is what the free layers leave, with a summary in the place
-/// of the oldest messages.
+/// Invariants 3 and 11, and what happens to history: the output is that of the free layers, with a summary in the place of the
+/// oldest messages.
 fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
     let run = case.compact();
     if outputs::are_fitted(&run) {
@@ -228,7 +228,7 @@ pub(super) fn the_words_of_the_user_stay(case: &Case) -> TestCaseResult {
     }
     wanted.retain(|words| !words.trim().is_empty() && counter.fits(words));
     for words in &wanted {
-        // Two messages of the same words stand there twice.
+        // Two messages with the same text occur twice.
         let times = wanted.iter().filter(|other| other.contains(*words)).count();
         let there: usize = live.iter().map(|text| text.matches(*words).count()).sum();
         prop_assert!(
@@ -239,7 +239,7 @@ pub(super) fn the_words_of_the_user_stay(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// What is said of a target is so, and one that was not reached is below the smallest result that there is.
+/// What is reported about a target is true, and a target that was not reached is below the smallest possible result.
 fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
     let run = case.compact();
     for conversation in &run.outcome.conversations {
@@ -251,7 +251,7 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
         let reached = conversation.tokens_after <= target.tokens;
         let is_gone = conversation.messages_after == 0;
         if target.kind == TargetKind::Aim {
-            // System lines do not count in it.
+            // It does not include system lines.
             prop_assert!(target.reached >= reached);
             prop_assert_eq!(target.reason.is_some(), !target.reached);
             continue;
@@ -266,7 +266,7 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
             && !is_kept
             && !case.is_session()
         {
-            // Where the policy keeps less, a message that had to be told can be smaller than its summary.
+            // Where the policy keeps less, a message that must be quoted can be smaller than its summary.
             let kept = |summary: &SummaryOutcome| summary.preserved_messages;
             let kept = conversation.summary.as_ref().map_or(u64::MAX, kept);
             let smallest = spliced::smallest(case, format).filter(|(_, stays)| kept >= *stays);
@@ -280,12 +280,12 @@ fn a_target_is_reached_or_out_of_reach(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// Outputs that a target leaves no room for keep their beginnings and their ends, or say where they are.
+/// Outputs for which a target has no room keep their beginnings and their ends, or name where they are.
 fn outputs_give_way_to_a_target(case: &Case) -> TestCaseResult {
     outputs::check(case)
 }
 
-/// Every name in what was written comes from the transcript or from the policy, or is one of a few words of ours.
+/// Every name in the written text comes from the transcript or from the policy, or is one of a few words of the program.
 fn nothing_is_invented(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
@@ -298,7 +298,7 @@ fn nothing_is_invented(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// The generators and the policies make all of it happen: else the properties would prove little.
+/// The generators and the policies make all of these cases occur: otherwise the properties would prove little.
 #[test]
 fn summaries_are_exercised() {
     use proptest::strategy::ValueTree;
@@ -343,7 +343,7 @@ fn summaries_are_exercised() {
                 }
             }
         }
-        // An output that alone is too large is rare: fixtures show each form of it.
+        // A single output that is too large is rare: fixtures show each form of it.
         fitted += times.remove("fitted").unwrap_or_default();
         for (what, times) in times {
             let has_others = matches!(format, Format::ClaudeCode | Format::OpenAi);

@@ -12,13 +12,13 @@ use super::super::policies;
 use super::super::replaced::same_but_for_results;
 use super::super::view::{said, view};
 
-/// Whether an output of a conversation gave way.
+/// Whether an output of a conversation was shortened.
 pub(super) fn are_fitted_in(conversation: &ConversationOutcome) -> bool {
     let mut actions = conversation.actions.iter();
     actions.any(|action| action.reason.contains("leaves room for"))
 }
 
-/// Whether any output did.
+/// Whether any output was shortened.
 pub(super) fn are_fitted(run: &Run) -> bool {
     run.outcome.conversations.iter().any(are_fitted_in)
 }
@@ -30,8 +30,8 @@ pub(super) fn without_target(case: &Case) -> Case {
     case
 }
 
-/// Every output says what the free layers have left, or its beginning and its end, or where it is; all else on its line is
-/// as it was.
+/// Every output is as the free layers wrote it, or is reduced to its beginning and its end, or names where it is; everything
+/// else on its line is unchanged.
 pub(super) fn check(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
@@ -62,7 +62,7 @@ pub(super) fn check(case: &Case) -> TestCaseResult {
             );
         }
         is_fitted |= is_edited;
-        // What a compaction keeps is on its line, which is a new one.
+        // Items that a compaction keeps are on its line, which is new.
         if is_edited && layout == Layout::File && format != Format::Codex {
             let mut before = before.iter();
             prop_assert!(
@@ -77,7 +77,7 @@ pub(super) fn check(case: &Case) -> TestCaseResult {
     Ok(())
 }
 
-/// What the results on a line say, by their ids.
+/// The texts of the results on a line, by their ids.
 fn contents(format: Format, line: &[u8]) -> Vec<(String, Vec<u8>)> {
     let results = view(format, line).map(|view| view.results);
     let results = results.unwrap_or_default().into_iter();
@@ -88,7 +88,7 @@ fn contents(format: Format, line: &[u8]) -> Vec<(String, Vec<u8>)> {
 
 fn is_smaller(policy: &Policy, was: &[u8], is: &[u8]) -> bool {
     let (was, is) = (String::from_utf8_lossy(was), String::from_utf8_lossy(is));
-    // A name, that of what was there or the one that stood there.
+    // A name: that of the earlier text, or the name that the earlier text contained.
     let name = offload_name(was.as_bytes());
     let named = policy.demote.text.matches(&was).map(|values| values.name);
     let name = named.filter(|name| is_offload_name(name)).unwrap_or(&name);

@@ -11,7 +11,7 @@ use super::super::case::{Case, Run, split};
 use super::super::view::view;
 use super::is_summarised;
 
-/// Who speaks, and each block of what is said.
+/// The role of a message, and the text of each of its blocks.
 type Said = (Role, Vec<Vec<u8>>);
 
 /// The messages of the live window.
@@ -28,8 +28,8 @@ fn said(bytes: &[u8]) -> Vec<Said> {
         .collect()
 }
 
-/// The live messages are what only the provider can read, the summary, and the end of what was live; every line that is
-/// still there says what the free layers left, but for what a provider counted.
+/// The live messages are the encrypted items, the summary, and the end of what was live; every kept line is as the free
+/// layers wrote it, except for the figures that a provider counted.
 pub(in super::super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let [outcome] = run.outcome.conversations.as_slice() else {
         return Err(TestCaseError::fail("one conversation"));
@@ -60,7 +60,7 @@ pub(in super::super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseRes
     lines(case, free, run)
 }
 
-/// Lines that stay are those of before; new is a compaction, or the bare message.
+/// Kept lines are lines of the input; the only new line is a compaction or, without envelopes, the message.
 pub(in super::super) fn lines(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let (before, after) = (split(&free.bytes).1, split(&run.bytes).1);
     let mut next = 0;
@@ -76,21 +76,21 @@ pub(in super::super) fn lines(case: &Case, free: &Run, run: &Run) -> TestCaseRes
     let key = b"\"payload\"";
     let is_bare = |line: &&[u8]| !line.windows(key.len()).any(|bytes| bytes == key);
     if case.policy.history == History::Keep && !new.iter().any(is_bare) {
-        // What an earlier compaction kept may be a part of its line.
+        // An item that an earlier compaction kept may be a part of its line.
         prop_assert!(after.len() + 1 >= before.len() + new.len());
     } else {
         let transcript = Format::Codex.read(&run.bytes, 1, &mut Warnings::default());
         prop_assert_eq!(Format::Codex.dead(&transcript).drop, Default::default());
     }
     for line in new.iter().filter(|line| !is_bare(line)) {
-        // An earlier compaction that was pruned; what an agent wrote may end with an item of any kind.
+        // An earlier compaction that was pruned; one that an agent wrote may end with an item of any kind.
         let is_earlier = |was: &&[u8]| words(was).is_some() && words(was) == words(line);
         if before.iter().any(|(was, _)| is_earlier(was)) {
             continue;
         }
         let value: Value = match serde_json::from_slice(line) {
             Ok(value) => value,
-            // What an earlier compaction kept is copied with its numbers, and serde_json reads some of them only.
+            // Items that an earlier compaction kept are copied with their numbers, of which serde_json can read only some.
             Err(error) if error.to_string().contains("number out of range") => continue,
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
@@ -111,7 +111,7 @@ fn words(line: &[u8]) -> Option<String> {
     words.filter(|_| is_compaction).map(str::to_owned)
 }
 
-/// Whether two lines differ in what a provider counted at most.
+/// Whether two lines differ at most in the figures that a provider counted.
 fn is_same(before: &[u8], after: &[u8]) -> bool {
     if before == after {
         return true;

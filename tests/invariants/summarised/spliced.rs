@@ -1,5 +1,5 @@
-//! A second implementation of placing summaries: from the result of the free layers and the number of replaced messages in the
-//! report.
+//! A second implementation of placing summaries: computed from the result of the free layers and the number of replaced
+//! messages in the report.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use super::super::view::view;
 use super::is_summarised;
 use super::words::{self, Counter};
 
-/// A message, by the second reader.
+/// A message as the second reader reads it.
 struct Message {
     bytes: Vec<u8>,
     /// Its line, from 0.
@@ -91,7 +91,7 @@ fn messages(bytes: &[u8]) -> Vec<Message> {
     lines.filter_map(message).collect()
 }
 
-/// Holds the new messages against the policy; `next` is what follows them.
+/// Checks the new messages against the policy; `next` is the message after them.
 fn check_new(case: &Case, format: Format, new: &[&[u8]], next: Option<&Message>) -> TestCaseResult {
     let new: Vec<Value> = new
         .iter()
@@ -124,7 +124,7 @@ fn check_new(case: &Case, format: Format, new: &[&[u8]], next: Option<&Message>)
     Ok(())
 }
 
-/// How many of these messages a conversation's summary replaces, and the number of the first one that stays.
+/// How many of these messages a conversation's summary replaces, and the number of the first kept one.
 fn replaced(
     outcome: &ConversationOutcome,
     messages: &[Message],
@@ -147,8 +147,8 @@ fn replaced(
     Ok((goes, first.unwrap_or(messages.len())))
 }
 
-/// A file with a message a line: the replaced lines have left, the new ones stand before the first that stays, or where
-/// the last one stood; every other line is what the free layers left.
+/// A file with one message per line: the replaced lines are removed, the new ones are before the first kept line, or where the
+/// last one was; every other line is as the free layers wrote it.
 pub(in super::super) fn file(case: &Case, format: Format, free: &Run, run: &Run) -> TestCaseResult {
     let [outcome] = run.outcome.conversations.as_slice() else {
         return Err(TestCaseError::fail("one conversation"));
@@ -184,7 +184,7 @@ pub(in super::super) fn file(case: &Case, format: Format, free: &Run, run: &Run)
     prop_assert_eq!(at, after.len());
     let new: Vec<&[u8]> = new.iter().map(|(line, _)| *line).collect();
     check_new(case, format, &new, messages.get(first))?;
-    // No two lines run into one another, and the file's own habit is kept.
+    // No two lines are joined, and the line endings of the file are kept.
     let ends: Vec<&[u8]> = before.iter().map(|(_, end)| *end).collect();
     for (number, (_, end)) in after.iter().enumerate() {
         prop_assert!(!end.is_empty() || number + 1 == after.len());
@@ -193,7 +193,7 @@ pub(in super::super) fn file(case: &Case, format: Format, free: &Run, run: &Run)
     Ok(())
 }
 
-/// A file with a conversation a line: the same in each list, and nothing around the lists has changed.
+/// A file with one conversation per line: the same in each list, and nothing around the lists has changed.
 pub(in super::super) fn lines(
     case: &Case,
     format: Format,
@@ -219,7 +219,7 @@ pub(in super::super) fn lines(
         let was: Vec<Message> = was.list().iter().map(|n| message(before.0, n)).collect();
         let is: Vec<Message> = is.list().iter().map(|n| message(after.0, n)).collect();
         let (goes, first) = replaced(outcome, &was)?;
-        // It stands before what stays, or in the place of the last one.
+        // It is before the kept messages, or in the place of the last one.
         let last = goes.iter().rposition(|goes| *goes).unwrap_or(0);
         let place = if first < was.len() { first } else { last };
         let count = is.len() + goes.iter().filter(|goes| **goes).count() - was.len();
@@ -242,8 +242,8 @@ pub(in super::super) fn lines(
     Ok(())
 }
 
-/// A session: what is live is a boundary, the summary that hangs on it, and the end of what was live; every line that is
-/// still there says what the free layers left.
+/// A session: the live lines are a boundary, the summary, which is its child, and the end of what was live; every kept line
+/// is as the free layers wrote it.
 pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
     let summarised: Vec<bool> = run
         .outcome
@@ -267,13 +267,13 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
         .filter(has_new_id)
         .map(|n| said(n)["uuid"].clone())
         .collect();
-    // A summary may have the id of the last line, where that leaves.
+    // A summary may have the id of the last line, if that is removed.
     let is_summary = |n: usize| {
         let line = said(n);
         line["isCompactSummary"] == true && boundaries.contains(&line["parentUuid"])
     };
     let is_new = |n: &usize| has_new_id(n) || is_summary(*n);
-    // Line by line: each is new, or it is the next one of those before that stay.
+    // Line by line: each is new, or it is the next kept line of the input.
     let mut stays = Vec::new();
     let mut next = 0;
     for n in (0..after.len()).filter(|n| !is_new(n)) {
@@ -352,7 +352,7 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
             continue;
         }
         let line = |id: &Vec<u8>| -> Value {
-            // Of two lines of one id the later one counts.
+            // Of two lines with one id the later one counts.
             let mut ids = ids_after.iter();
             said(ids.rposition(|other| other.as_ref() == Some(id)).unwrap())
         };
@@ -361,9 +361,9 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
         prop_assert_eq!(&summary["isCompactSummary"], true);
         prop_assert_eq!(&summary["parentUuid"], &boundary["uuid"]);
         prop_assert_eq!(&summary["message"]["role"], "user");
-        // What is pruned afterwards may have been the only answers.
+        // The lines that are pruned afterwards may have been the only answers.
         let is_pruned = case.policy.summary.on_failure == OnFailure::Prune;
-        // Where links are broken, nobody can have it open.
+        // Where links are broken, no agent can have it open.
         let is_whole = case.known.chain == Chain::Whole;
         if outcome.id == "main" && is_whole && !is_pruned {
             check_open_end(&was, &path, &line, &free_line, &is_followed)?;
@@ -380,8 +380,8 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     Ok(())
 }
 
-/// An agent that has the session open goes on behind the last line that it knows; and where no answer stays, the boundary
-/// hangs on an empty one of the same model.
+/// An agent that has the session open continues after the last line that it knows; and where no answer is kept, the parent of
+/// the boundary is an empty answer with the same model.
 fn check_open_end(
     was: &[Vec<u8>],
     path: &[Vec<u8>],
@@ -396,12 +396,12 @@ fn check_open_end(
             && line["message"]["model"] != "<synthetic>"
     };
     let is_aside = |id: &Vec<u8>| before(id)["isSidechain"] == true;
-    // What other lines hang on stays where it is.
+    // The parent of other lines stays where it is.
     let is_free = was.last().is_some_and(|last| !is_followed(last));
     if path.len() == 2 && is_free && !was.iter().any(is_aside) {
         prop_assert!(was.contains(&path[1]), "{:?} is no end of {was:?}", path[1]);
     }
-    // A line with a number that serde_json cannot hold may be one, too.
+    // A line with a number that serde_json cannot represent may be one, too.
     let may_be_answer = |line: Value| line.is_null() || is_answer(&line);
     if path[2..].iter().any(|id| may_be_answer(after(id))) {
         return Ok(());
@@ -413,7 +413,7 @@ fn check_open_end(
     prop_assert!(above.is_string(), "{above}");
     let above = after(&above.to_string().into_bytes());
     if above.is_null() {
-        // It is there, with a number that serde_json cannot hold.
+        // It exists, with a number that serde_json cannot represent.
         return Ok(());
     }
     prop_assert_eq!(&above["message"]["model"], &last["message"]["model"]);
@@ -422,7 +422,7 @@ fn check_open_end(
     Ok(())
 }
 
-/// Two lines that differ in the line that they hang on, or in what a provider counted, and in nothing else.
+/// Two lines differ only in their parents and in the figures that a provider counted.
 pub(super) fn same_but_for_links(format: Format, before: &[u8], after: &[u8]) -> TestCaseResult {
     let (Some(was), Some(is)) = (view(format, before), view(format, after)) else {
         prop_assert_eq!(before, after);
@@ -441,15 +441,16 @@ pub(super) fn same_but_for_links(format: Format, before: &[u8], after: &[u8]) ->
         prop_assert_eq!(&before[at..was.span.start], &after[at_after..is.span.start]);
         (at, at_after) = (was.span.end, is.span.end);
         let (old, new) = (was.number(before), is.number(after));
-        // A summary can tell more of the outputs than their clearing left: the figure follows the whole.
+        // A summary can contain more of the outputs than was left after clearing them: the figure follows the whole.
         prop_assert_eq!(old.is_none(), new.is_none());
     }
     prop_assert_eq!(&before[at..], &after[at_after..]);
     Ok(())
 }
 
-/// The tokens of the smallest result that there is, and the messages that stay in it: the system's words, the last typed
-/// message, and what stands from the last answer on. None where it is the conversation as it stands, or where the words would have to be clipped.
+/// The tokens of the smallest possible result, and the number of messages that it keeps: the system's messages, the last typed
+/// message, and everything from the last answer on. `None` where it is the unchanged conversation, or where a message would have
+/// to be clipped.
 pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
     let all = messages(&free.bytes);
@@ -504,7 +505,7 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
     Some((counted, (said.len() - first) as u64))
 }
 
-/// Whether nothing is parted where the conversation begins with this message.
+/// Whether no call is separated from its results where the conversation begins with this message.
 fn is_whole(said: &[&Message], first: usize) -> bool {
     let of_earlier = |n: usize, id: &String| {
         let call = said[..=n].iter().rposition(|m| m.calls.contains(id));
@@ -518,7 +519,7 @@ fn is_whole(said: &[&Message], first: usize) -> bool {
     !is_parted && !goes_on
 }
 
-/// A summary of nothing but a user's words.
+/// A summary that consists only of a user's message.
 fn row(line: usize, words: &str) -> String {
     if words.trim().is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! What a person typed, and which words a summary may use.
+//! What a person typed, and which words a summary may contain.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::super::dialect;
 use super::super::json::{self, Kind, Node};
 use super::super::policies;
 
-/// What a person wrote in a message, if nobody else did.
+/// The text of a message, if only a person wrote it.
 pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     let say = |node: &Node, key: &str| node.get(key).map(|n| n.said(line)).unwrap_or_default();
     if say(message, "role") != "user" {
@@ -27,12 +27,12 @@ pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     for block in content.list() {
         match say(block, "type").as_str() {
             "text" | "input_text" => texts.push(say(block, "text")),
-            // A picture, which says nothing.
+            // A picture, which has no text.
             "image" | "image_url" | "input_image" => texts.push(String::new()),
             _ => return None,
         }
     }
-    // An agent puts reminders beside what a person says.
+    // An agent adds reminders to a person's message.
     texts.retain(|text| !text.trim_start().starts_with("<system-reminder>"));
     if texts.first().is_none_or(|first| is_echo(first)) {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// Whether an agent wrote it; of all such beginnings these are generated.
+/// Whether an agent wrote it, by the beginnings that the generators use.
 fn is_echo(text: &str) -> bool {
     let begins = [
         "<system-reminder>",
@@ -73,7 +73,7 @@ pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// All that a model would read of an output, as it reads.
+/// All texts of an output that a model would read, unescaped.
 pub(super) fn live(case: &Case, run: &Run) -> Vec<String> {
     let (_, lines) = split(&run.bytes);
     let numbers: Vec<usize> = if case.is_session() {
@@ -94,7 +94,7 @@ pub(super) fn live(case: &Case, run: &Run) -> Vec<String> {
     strings
 }
 
-/// The strings in a value; of two under one key the last one counts.
+/// The strings in a value; of a duplicate key the last one counts.
 fn collect(line: &[u8], node: &Node, strings: &mut Vec<String>) {
     match &node.kind {
         Kind::Object(entries) => {
@@ -110,7 +110,7 @@ fn collect(line: &[u8], node: &Node, strings: &mut Vec<String>) {
     }
 }
 
-/// Counts as the policy does.
+/// Counts tokens as the policy does.
 pub(super) struct Counter {
     estimator: Estimator,
     most: u64,
@@ -124,7 +124,7 @@ impl Counter {
         }
     }
 
-    /// Whether a message of these words is told whole.
+    /// Whether a message with this text is quoted in full.
     pub(super) fn fits(&self, words: &str) -> bool {
         self.estimator.tokens(self.estimator.text(words)) <= self.most
     }
@@ -149,7 +149,7 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
         .sum()
 }
 
-/// The words that stand around those of a transcript.
+/// The program's own words around the text of a transcript.
 const OURS: [&str; 37] = [
     "picture",
     "document",
@@ -190,7 +190,7 @@ const OURS: [&str; 37] = [
     "restored",
 ];
 
-/// The words of the entries of files, of states, and of what says how much was left out of an output.
+/// The program's words in entries of files, in states, and in notes of how much of an output was omitted.
 const MORE: [&str; 25] = [
     "under",
     "over",
@@ -219,7 +219,7 @@ const MORE: [&str; 25] = [
     "done",
 ];
 
-/// What a summary may say.
+/// What a summary may contain.
 pub(super) struct Known {
     text: String,
     strings: BTreeSet<String>,
@@ -237,7 +237,7 @@ impl Known {
         }
         let mut text = all.join("\n");
         for string in &all {
-            // A string may hold JSON, and that strings of its own.
+            // A string may contain JSON, which in turn contains strings.
             if string.contains('\\') {
                 text.push('\n');
                 text.push_str(&String::from_utf8_lossy(&unescape(string.as_bytes())));
@@ -246,11 +246,11 @@ impl Known {
         text.push_str(&String::from_utf8_lossy(&case.bytes));
         text.push_str(case.policy.summary.text.as_str());
         text.push_str(&case.policy.summary.ack);
-        // A target may demote what nothing else would.
+        // A target may demote results that nothing else would.
         text.push_str(case.policy.demote.text.as_str());
         text.push_str(&case.replies);
         text.push_str(&case.archives().join("\n"));
-        // A share of the original names its tokens.
+        // If the target is a share of the original, the summary contains the original's tokens.
         for conversation in &free.outcome.conversations {
             text.push_str(&format!("\n{}\n", conversation.tokens_before));
         }
@@ -284,7 +284,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// The strings in a value, keys and all.
+/// The strings in a value, including keys.
 fn collect_all(line: &[u8], node: &Node, strings: &mut Vec<String>) {
     match &node.kind {
         Kind::Object(entries) => {
@@ -321,7 +321,7 @@ pub(super) fn new_texts(run: &Run, known: &Known) -> Vec<String> {
     texts
 }
 
-/// What looks like a name in a text.
+/// The parts of a text that look like names.
 pub(super) fn names(text: &str) -> BTreeSet<&str> {
     let is_in = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
     let words = text.split(|c| !is_in(c));

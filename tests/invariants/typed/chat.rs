@@ -1,7 +1,6 @@
-//! Conversations of any length, as each agent writes them; what the user typed is known word for word.
+//! Conversations of any length, as each agent writes them, with known typed messages.
 //!
-//! Texts are parts of two that are made once,
-//! so that a conversation of a million characters costs little.
+//! Texts are parts of two long texts that are generated once, so that a conversation of a million characters costs little.
 
 use std::sync::LazyLock;
 
@@ -15,9 +14,9 @@ use super::super::tape::Tape;
 #[derive(Debug)]
 pub(super) struct Chat {
     pub(super) format: Format,
-    /// What stands for the system, where the format has a place for it.
+    /// The system message, where the format has one.
     pub(super) system: String,
-    /// What was typed, in order, and what followed.
+    /// The typed messages, in order, each with what followed.
     pub(super) turns: Vec<Turn>,
 }
 
@@ -25,9 +24,9 @@ pub(super) struct Chat {
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) typed: String,
-    /// What calls brought.
+    /// The results of calls.
     outputs: Vec<String>,
-    /// What the agent said in the end; none where it has not answered yet.
+    /// The agent's final answer; `None` where it has not answered yet.
     answer: Option<String>,
 }
 
@@ -37,11 +36,11 @@ pub(super) struct Written {
     pub(super) bytes: Vec<u8>,
     /// The line (from 1) of each typed message.
     pub(super) typed: Vec<u64>,
-    /// The line of each message that is no system message.
+    /// The line of each message that is not a system message.
     pub(super) messages: Vec<u64>,
 }
 
-/// Letters that agents, people and logs write, without a line that is worth a name twice.
+/// Text as agents, people and logs write it; a name in it rarely occurs twice.
 static PLAIN: LazyLock<String> = LazyLock::new(|| {
     const WORDS: [&str; 24] = [
         "the",
@@ -103,7 +102,7 @@ fn within((least, end): (usize, usize), seed: &mut u64) -> usize {
     least + dice(seed, end - least)
 }
 
-/// About so many tokens.
+/// A text of about this number of tokens.
 fn plain(tokens: usize, seed: &mut u64) -> &'static str {
     let length = (tokens * 4).min(PLAIN.len() / 2);
     let from = dice(seed, PLAIN.len() - length);
@@ -120,7 +119,7 @@ impl Chat {
     pub(super) fn of(tape: &mut Tape) -> Chat {
         let format = tape.pick(&Format::compacted());
         let mut seed = tape.below(1 << 16) as u64;
-        // Most are small, and the ends of what there is are there.
+        // Most are small, and the smallest and largest ones occur.
         let system = tape.pick(&[0, 0, 10, 200, 200, 3_000, 9_900, 30_000, 100_000]);
         let count = match tape.below(40) {
             0..20 => 1 + tape.below(8),
@@ -210,7 +209,7 @@ impl Chat {
     }
 }
 
-/// A message of about so many tokens: plain words, lines, what looks like a part of a summary, letters of others.
+/// A message of about this number of tokens: plain words, lines, text that looks like a part of a summary, other scripts.
 fn typed(number: usize, tokens: usize, seed: &mut u64) -> String {
     let text = match dice(seed, 8) {
         0 => wide(tokens, seed).to_owned(),

@@ -1,8 +1,8 @@
 //! Typed messages survive every policy, in conversations of any size: system prompts of up to 100 000 tokens, up to 500
 //! messages of up to 5 000 tokens, long and short turns, in every format.
 //!
-//! What was typed is looked for in the output by a plain search; of a message that is too long, its start and its end. What
-//! the report says of it is counted here again. There are few cases, or `PROPTEST_CASES`.
+//! What was typed is searched for in the output as plain text; of a message that is too long, its start and its end. The counts
+//! in the report are computed again here. There are few cases, or `PROPTEST_CASES`.
 
 mod chat;
 
@@ -31,7 +31,7 @@ proptest! {
     }
 }
 
-/// The generator makes all of it happen: else the property would prove little.
+/// The generator makes all of these cases occur: otherwise the property would prove little.
 #[test]
 fn every_loss_is_exercised() {
     use proptest::strategy::ValueTree;
@@ -87,7 +87,7 @@ struct Case {
 
 impl Case {
     fn of(tape: &mut Tape) -> Self {
-        // The default's promise is the largest.
+        // The default policy promises the most.
         let names = [
             "auto",
             "auto",
@@ -106,7 +106,7 @@ impl Case {
             .find(|preset| preset.name == name)
             .unwrap()
             .clone();
-        // Their triggers are far away for most.
+        // Most transcripts do not reach the triggers of the others.
         if tape.one_in(if name == "auto" { 4 } else { 2 }) {
             policy.summary.when = SummaryWhen::Always;
         }
@@ -142,7 +142,7 @@ impl Case {
         let texts = texts(&self.run.bytes);
         let typed = self.chat.turns.iter().map(|turn| turn.typed.as_str());
         let found: Vec<Found> = typed.map(|typed| self.find(typed, &texts)).collect();
-        // Under every policy the last message is there, and what the policy keeps as it is.
+        // Every policy keeps the last message, and the messages that it keeps unchanged.
         let stays = found.len() - self.kept(conversation).max(1);
         for (number, found) in found.iter().enumerate() {
             let typed = &self.chat.turns[number].typed;
@@ -158,8 +158,8 @@ impl Case {
         self.check_count(conversation, &found, &texts)
     }
 
-    /// How many of the last typed messages a policy keeps as they are, by its document: those among its last messages, or
-    /// those of its last turns.
+    /// How many of the last typed messages a policy keeps unchanged, by its documentation: those among its last messages, or those
+    /// of its last turns.
     fn kept(&self, conversation: &ConversationOutcome) -> usize {
         let keep = &self.policy.summary;
         if !is_summarised(conversation) {
@@ -174,7 +174,7 @@ impl Case {
             .iter()
             .filter(|line| **line >= first)
             .count();
-        // Where there is one turn in all, the summary tells what began it.
+        // If there is only one turn, the summary contains the message that began it.
         let turns = self.written.typed.len();
         let by_turns = if turns > 1 {
             keep.keep_turns as usize
@@ -184,7 +184,7 @@ impl Case {
         by_messages.max(by_turns.min(turns))
     }
 
-    /// What the report says of the words that a summary replaced, counted again, and that every loss is told with its line.
+    /// Checks the report's counts of the typed messages that a summary replaced, and that every loss is reported with its line.
     fn check_count(
         &self,
         conversation: &ConversationOutcome,
@@ -246,7 +246,7 @@ impl Case {
         if texts.iter().any(|text| text.contains(typed.trim())) {
             return Found::Whole;
         }
-        // Each message says at both ends which one it is.
+        // Each message contains its number at both ends.
         let (start, end) = (
             &typed[..typed.find(": ").unwrap() + 2],
             &typed[typed.rfind("(end of").unwrap()..],
@@ -267,7 +267,7 @@ impl Case {
     }
 }
 
-/// How much of a message is there.
+/// How much of a message is in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Whole,
