@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(Call::read("Edit", input), expected);
         let many = br#"{"path":"/w/a.rs","edits":[{"oldText":"one","newText":"two"}]}"#;
         assert_eq!(Call::read("edit", many), expected);
-        // What a search looks for is no body, whatever the key.
+        // The pattern of a search is not a body, whatever its key.
         let search = Call::read("Grep", br#"{"pattern":"x","content":"y"}"#);
         assert_eq!((&search.refers[..], &search.body[..]), ("x\ny\n", ""));
     }

@@ -293,7 +293,7 @@ mod tests {
     use super::*;
     use crate::format::{Format, Warnings};
 
-    /// Who says what.
+    /// The kind and the text of each event.
     fn described(format: Format, text: &str) -> Vec<String> {
         let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
         let events = events(&transcript, &transcript.conversations[0], Queued::Counted);

@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn needed_is_what_is_used_before_it_is_shown_again() {
         let index = index();
-        // get_three is shown first; get_five did not stand before the cut.
+        // get_three is shown first; get_five did not occur before the cut.
         assert_eq!(
             spelled(&index, index.needed(2)),
             ["get_four", "get_one", "get_two"]

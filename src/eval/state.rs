@@ -398,7 +398,7 @@ mod tests {
         lines.extend(step(1, "Edit", r#"{"file_path":"a.rs"}"#, "ok"));
         let index = Index::new(read(&lines), Folders::default());
         let kept_events = read(&[line(&format!("{earlier}[L3] read: y.rs\n"))]);
-        // x.rs was not touched; a.rs was edited since; of y.rs nobody knows.
+        // x.rs was not touched; a.rs was edited since; of y.rs nothing is known.
         let expected = [
             Truth {
                 statements: 2,

@@ -4,7 +4,7 @@ use super::*;
 use crate::format::{Format, Warnings};
 use crate::policy::preset;
 
-/// What a result says.
+/// The text of a result.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ResultText<'s> {
     Fine(&'s str),

@@ -1,4 +1,4 @@
-//! Detection and reading, on lines written for the purpose.
+//! Tests of detection and reading, with hand-written lines.
 
 use super::*;
 use crate::transcript::{BlockKind, Role, Typed};

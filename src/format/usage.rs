@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn what_was_counted_goes_down_by_the_share_that_has_left() {
         let saved = |before, after, recorded| Share { before, after }.saved(recorded);
-        // A count that calls are left out of, and what the provider had counted for all.
+        // A count without calls, and the provider's count of everything.
         assert_eq!(saved(9_030, 2_210, 296_601), 296_601 - 72_590);
         assert_eq!(saved(10, 0, 7), 7);
         assert_eq!(saved(0, 0, 7), 0);

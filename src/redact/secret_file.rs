@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn files_that_hold_secrets_are_known_by_their_names() {
         let mut paths = listed(include_str!("tests/secret_paths.txt"));
-        // As file systems may read them that take such letters for others, or pass over them.
+        // Names that file systems may treat as equal, since they map such letters to others, or ignore them.
         paths.extend([".e\u{200c}nv", ".\u{17f}\u{17f}h/config", "ID_R\u{17f}A"]);
         let missed: Vec<&str> = paths
             .into_iter()

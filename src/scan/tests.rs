@@ -10,7 +10,7 @@ fn read(line: &str) -> Parse<(Span, Oddities)> {
     Ok((span, cursor.oddities))
 }
 
-/// `serde_json`'s verdict. `RawValue` has no depth limit and keeps lone surrogates, as we do.
+/// `serde_json`'s verdict. `RawValue` has no depth limit and keeps lone surrogates, like this parser.
 fn is_json(line: &str) -> bool {
     serde_json::from_str::<&RawValue>(line).is_ok()
 }
@@ -305,7 +305,7 @@ proptest! {
     ) {
         let members = members.iter().map(|(key, value)| format!("\"{key}\": {value}"));
         let line = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
-        // What it cannot hold (a lone surrogate) or does not take is not compared.
+        // What it cannot represent (a lone surrogate) or does not accept is not compared.
         if let Ok(expected) = serde_json::from_str::<serde_json::Value>(&line) {
             let json = |value: Value<'_>| serde_json::from_slice::<serde_json::Value>(value.raw()).ok();
             let value = Value::of(line.as_bytes());

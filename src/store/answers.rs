@@ -41,7 +41,7 @@ impl Store {
     /// Stores an answer that only its owner can read, and replaces an earlier one.
     ///
     /// # Errors
-    /// [`ErrorKind::Store`] for a name that [`answer_name`] does not give; [`ErrorKind::Io`] when the system refuses.
+    /// [`ErrorKind::Store`] for a name that [`answer_name`] cannot return; [`ErrorKind::Io`] when the system refuses.
     pub fn put_answer(&self, name: &str, bytes: &[u8]) -> Result<()> {
         if !is_content_name(name, CACHE, ENDING) {
             return Err(Error::new(ErrorKind::Store, "no name of an answer").at(name));

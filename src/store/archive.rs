@@ -76,11 +76,11 @@ impl Store {
         archive.finish()
     }
 
-    /// Writes an archived original of at most so many bytes to `to`, and says what it wrote.
+    /// Writes an archived original of at most `most` bytes to `to`, and returns what it wrote.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Store`] when the name is none of ours, or the archive is missing or damaged;
+    /// [`ErrorKind::Store`] when the name is not that of an archive, or the archive is missing or damaged;
     /// [`ErrorKind::Io`] (without a path) when `to` refuses. A damaged archive can have been written in part.
     pub fn read_archive(&self, name: &str, most: u64, to: &mut dyn Write) -> Result<Written> {
         if !is_archive_name(name) {
@@ -97,7 +97,7 @@ impl Store {
             ..Error::io(&path, READING, e).hint(OTHER_COPY)
         };
         let file = self.open_content(name, READING, OTHER_COPY)?;
-        // Whatever else it unpacks to, it is not the content that it is named after.
+        // An archive that unpacks to more than `most` bytes is not that of this content: reading can stop there.
         let mut decoder = zstd::Decoder::new(file)
             .map(|decoder| BufReader::new(decoder).take(most.saturating_add(1)))
             .map_err(unreadable)?;

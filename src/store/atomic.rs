@@ -1,7 +1,7 @@
 //! Writes a file atomically: its name has the old bytes or the new bytes, whatever happens in between.
 //!
 //! The bytes go to a temporary file in the same folder, which is then renamed. Never leaves an incomplete file under the name,
-//! never replaces a file that it was told to leave, and never follows a link: the folder stays open from beginning to end, and
+//! never replaces a file that must be kept, and never follows a link: the folder stays open from beginning to end, and
 //! the name in it is a plain one.
 
 use std::ffi::OsStr;
@@ -36,7 +36,7 @@ const TEMP_RANDOM: usize = 6;
 /// What to do if the name is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave the file, even one that appears while we write.
+    /// Keep the file, even one that appears during the write.
     Refuse,
     /// Replace it.
     Overwrite,
@@ -48,7 +48,7 @@ pub enum Existing {
 /// Who may read a file that did not exist before. A file that is replaced keeps its own mode, owner and attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mode {
-    /// As the user's umask says.
+    /// By the user's umask.
     Default,
     /// Only the owner.
     Private,
@@ -206,7 +206,7 @@ impl Replace {
     ///
     /// [`ErrorKind::Exists`] when a file appeared under a name that was free, [`ErrorKind::Changed`] when
     /// [`Existing::IfUnchanged`] no longer holds, [`ErrorKind::Io`] when the system refuses. In every case the
-    /// temporary file is gone and the name has the old bytes.
+    /// temporary file is removed and the name has the old bytes.
     pub fn commit(self) -> Result<Committed> {
         let Replace {
             temp,

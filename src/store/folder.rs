@@ -1,6 +1,6 @@
 //! An open folder, and the files in it by plain names.
 //!
-//! Whoever can write to a folder can put a link where ctxpack expects a file of its own: a cloned repository can contain a
+//! Anyone who can write to a folder can put a link where ctxpack expects a file of its own: a cloned repository can contain a
 //! whole store. So nothing below a folder is reached by a path. Each step is one name in a folder that is already open, no link
 //! is followed, only regular files are opened, and new files are created exclusively. Only the path of the folder that a user
 //! named may contain links; they are followed once, when the folder is opened.
@@ -47,7 +47,7 @@ pub enum Durability {
 /// Who may use a new folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// As the user's umask says.
+    /// By the user's umask.
     Default,
     /// Only the owner.
     Private,
@@ -122,7 +122,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] when the system refuses, or when something there is no folder.
+    /// [`ErrorKind::Io`] when the system refuses, or when something there is not a folder.
     pub fn open_or_make(path: &Path, durability: Durability) -> Result<Self> {
         match (Folder::open(path), path.file_name()) {
             (Err(e), Some(name)) if e.kind() == io::ErrorKind::NotFound => {
@@ -218,7 +218,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// The system's; also for a link or anything else that is no regular file.
+    /// The system's; also for a link or anything else that is not a regular file.
     pub fn read(&self, name: &OsStr) -> io::Result<File> {
         system::read(&self.handle, name)
     }
@@ -289,7 +289,7 @@ impl fmt::Debug for Folder {
     }
 }
 
-/// The error for a link, or another kind of file, in the place of one of ours; other errors are the system's.
+/// The error for a link, or another kind of file, in the place of a file of this program; other errors are the system's.
 pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
     let Some(why) = NotPlain::of(&error) else {
         return Error::io(path, doing, error);
@@ -308,7 +308,7 @@ pub(super) fn not_plain(path: &Path, doing: &str, error: io::Error) -> Error {
     }
 }
 
-/// The folder that contains `path`; the current one for a bare name.
+/// The folder that contains `path`; the current one for a name without a folder.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),

@@ -28,7 +28,7 @@ const ALWAYS_READ: u64 = 64 << 20;
 pub enum Sweep {
     /// Contents without references are deleted.
     Delete,
-    /// Nothing is deleted; the report says what would be.
+    /// Nothing is deleted; the report lists what would be.
     Tell,
 }
 
@@ -41,7 +41,7 @@ pub struct Swept {
     pub bytes: u64,
 }
 
-/// What a record needs of the store.
+/// The files in the store that a record needs.
 fn named(record: &Record) -> impl Iterator<Item = &str> {
     let cleaned = record.cleaned.iter().map(|cleaned| &cleaned.archive);
     let archive = record.archive.iter().chain(cleaned);

@@ -168,7 +168,7 @@ impl Store {
     /// Ends the run: moves its records from the journal to a manifest, and returns the manifest's name. A run without records
     /// leaves nothing.
     ///
-    /// The manifest depends on the records alone, not on their order, the clock or the number of threads. An interrupted run
+    /// The manifest depends only on the records, not on their order, the clock or the number of threads. An interrupted run
     /// that can still do so ends like any other.
     ///
     /// # Errors
@@ -209,7 +209,7 @@ impl Store {
     /// # Errors
     ///
     /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] for a link or anything else that no run of ours can
-    /// have made. A line that is no record (a killed run's last) is no error.
+    /// have made. A line that is not a record (a killed run's last) is not an error.
     pub fn ledger(&self) -> Result<Ledger> {
         // Journals first: a run that ends meanwhile writes its manifest before it removes its journal, so its records are
         // seen once or twice, but never missed.
@@ -532,7 +532,7 @@ fn is_hash(hash: &str) -> bool {
 /// Whether this can be a [`Store::name_of`]: a path straight down from the store's folder or from the root.
 fn is_file_name(text: &str) -> bool {
     let path = name::to_path(text);
-    // An escape never stands for `.` or `/`.
+    // An escape never represents `.` or `/`.
     let is_ours = !path.as_os_str().as_encoded_bytes().contains(&0)
         && name::to_text(&path).is_some_and(|again| again == text);
     let is_plain = |part: Component<'_>| !matches!(part, Component::ParentDir | Component::CurDir);

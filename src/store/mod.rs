@@ -7,7 +7,8 @@
 //! exactly our own form (see [`Store::read_offload`]).
 //!
 //! A store is not trusted, even if the user owns it: it may have come with somebody else's repository. Its folder and everything
-//! below is opened as [`folder`] says, and a link, pipe or device in the place of one of our files is an error that names it.
+//! below is opened by the rules of [`folder`], and a link, pipe or device in the place of a file of this program is an error that
+//! names it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -371,7 +372,7 @@ fn is_content_name(name: &str, folder: &str, ending: &str) -> bool {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`] for anything that is no regular file; what [`Error::io`] makes of the system's refusal.
+/// [`ErrorKind::Io`] for anything that is not a regular file; for the system's refusal, the kind that [`Error::io`] chooses.
 pub fn open_transcript(path: &Path) -> Result<(File, Metadata)> {
     let unreadable = |e| Error::io(path, "open", e);
     // Opening some devices has an effect.
@@ -414,7 +415,7 @@ fn check_regular(path: &Path, metadata: &Metadata) -> Result<()> {
     Err(error.at(path).hint(hint))
 }
 
-/// Copies, hashes and counts everything; says which side failed, because the remedies differ.
+/// Copies, hashes and counts everything; reports which side failed, because the remedies differ.
 fn pour(
     from: &mut dyn Read,
     to: &mut dyn Write,

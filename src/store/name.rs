@@ -1,7 +1,7 @@
 //! Paths as text for records, and back.
 //!
 //! Paths are bytes on Unix, and JSON is Unicode. A byte that is not part of a character becomes U+0000 and two hexadecimal
-//! digits. No path contains U+0000, so every text stands for one path. Reads no disk.
+//! digits. No path contains U+0000, so every text represents one path. Reads no disk.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub(super) fn to_text(path: &Path) -> Option<Cow<'_, str>> {
     raw::to_text(path).map(Cow::Owned)
 }
 
-/// The path of a text. A text that is no result of [`to_text`] is taken as it is.
+/// The path of a text. A text that [`to_text`] cannot have written is used as it is.
 pub(super) fn to_path(text: &str) -> PathBuf {
     if text.contains(RAW) {
         raw::to_path(text)

@@ -124,7 +124,7 @@ impl Store {
     /// # Errors
     ///
     /// [`ErrorKind::Store`] when the name has any other form, when no such content is kept, when what is there
-    /// is a link or not a regular file, or when its bytes are not those that the name stands for.
+    /// is a link or not a regular file, or when its bytes do not match the name.
     pub fn read_offload(&self, name: &str) -> Result<Vec<u8>> {
         let mut content = Vec::new();
         self.copy_offload(name, &mut content)?;

@@ -152,7 +152,7 @@ impl Spot {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Exists`] for a link; [`ErrorKind::Io`] for anything else that is no regular file, and when the system
+    /// [`ErrorKind::Exists`] for a link; [`ErrorKind::Io`] for anything else that is not a regular file, and when the system
     /// refuses.
     pub fn read(&self) -> Result<File> {
         self.folder

@@ -1,4 +1,4 @@
-//! What gets into the store, what comes out, and who may hold it.
+//! What is written to the store, what is read from it, and who may lock it.
 
 use std::process::Command;
 

@@ -1,6 +1,6 @@
-//! Finds what an output was made from, or says exactly what is missing.
+//! Finds what an output was made from, or reports exactly what is missing.
 //!
-//! Relies on the stores' records alone. Writes nothing; `restore` does.
+//! Relies only on the stores' records. Writes nothing; `restore` does.
 
 mod original;
 mod restore;
@@ -34,7 +34,7 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Searches `store` alone; without one, each `.ctxpack` from the file's folder upward.
+    /// Searches only `store`; without one, each `.ctxpack` from the file's folder upward.
     pub fn new(store: Option<PathBuf>) -> Self {
         Undo {
             store,
@@ -61,18 +61,19 @@ impl Undo {
         }
     }
 
-    /// Finds what `file`, which was found below the folder `base`, was made from; `None` if it is no output: no record knows it,
-    /// or it is a recorded original to which something was appended.
+    /// Finds what `file`, which was found below the folder `base`, was made from; `None` if it is not an output: no record knows
+    /// it, or it is a recorded original to which something was appended.
     ///
-    /// As [`Undo::find`], but a file with something appended is known only by its path. So the work is proportional to the number
-    /// of files, whatever the number of records.
+    /// As [`Undo::find`], but a file with something appended is recognised only by its path. So the work is proportional to the
+    /// number of files, whatever the number of records.
     ///
-    /// Nobody named the file, so more is asked of the records: an empty file is no output; a store above `base` is searched only if
-    /// it belongs to this user, to the owner of the file or to root, and knows only files at the paths that it recorded.
+    /// Since the user did not name the file, more is required of the records: an empty file is not an output; a store above
+    /// `base` is searched only if it belongs to this user, to the owner of the file or to root, and knows only files at the paths
+    /// that it recorded.
     ///
     /// # Errors
     ///
-    /// Those of [`Undo::find`], but for a file that no store knows.
+    /// Those of [`Undo::find`], except for a file that no store knows.
     pub fn find_below(&mut self, file: &Path, base: &Path) -> Result<Option<Found>> {
         match self.search(file, Reach::Below(base))? {
             Sought::Found(found) => Ok(Some(*found)),
@@ -201,7 +202,7 @@ impl Undo {
         }
     }
 
-    /// Reads the records of the stores that may know `file`: gives the stores, and why the next one cannot be read. The search
+    /// Reads the records of the stores that may know `file`: returns the stores, and why the next one cannot be read. The search
     /// ends there, because it may know the file.
     fn load(&mut self, file: &Path, reach: Reach<'_>) -> (Vec<PathBuf>, Option<Error>) {
         let mut roots = self.roots(file);
@@ -282,7 +283,7 @@ enum Reach<'r> {
     Below(&'r Path),
 }
 
-/// What a search gave.
+/// The result of a search.
 enum Sought {
     Found(Box<Found>),
     /// No record knows the file, or there is nothing to undo; as an error for a file that was named.
@@ -379,7 +380,7 @@ fn check_transcript(path: &Path) -> Result<()> {
     super::check_regular(path, &seen)
 }
 
-/// Whether the file is what was recorded as the original of its path, with something appended: its agent went on after an undo.
+/// Whether the file is what was recorded as the original of its path, with something appended: its agent continued after an undo.
 fn is_continued(file: &Spot, now: &Written, stores: &[Known<'_>]) -> Result<bool> {
     let records = || stores.iter().flat_map(Known::records);
     let lengths = records().map(|record| record.input_bytes);

@@ -1,6 +1,6 @@
 //! Reads a file as text: what is compressed is unpacked, piece by piece.
 //!
-//! By its first bytes, never by its name. Limits nothing: whoever reads says how much.
+//! Compression is recognised by the first bytes, never by the name. Has no limits: the caller decides how much it reads.
 
 use std::io::{self, BufRead, BufReader, Read};
 

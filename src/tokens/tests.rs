@@ -1,4 +1,4 @@
-//! Estimates against figures worked out by hand.
+//! Estimates, compared with figures computed by hand.
 
 use super::*;
 use crate::format::{Format, Warnings};
@@ -147,7 +147,7 @@ fn classes_are_near_the_exact_count() {
     for text in texts {
         let exact = tokens(O200K, text);
         let estimate = tokens("method = \"classes\"", text);
-        // Of texts that the weights were not fitted to nine of ten are within this.
+        // Of texts to which the weights were not fitted, nine of ten are within this.
         assert!(
             estimate.abs_diff(exact) * 10 <= exact,
             "{estimate} for {exact}: {}",

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(fitted(&[(1, 10), (2, 20), (2, 21), (1, 11)]), None);
         // The count falls where more was sent: a line through these points has no meaning.
         assert_eq!(fitted(&[(1, 30), (2, 20), (3, 10)]), None);
-        // Less than nothing is not in the file: nothing is.
+        // A negative constant makes no sense: it becomes 0.
         assert_eq!(fitted(&[(10, 0), (20, 20), (30, 40)]), Some((40, 0, 2.0)));
     }
 

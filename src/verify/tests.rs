@@ -1,4 +1,4 @@
-//! Small histories, good and bad, a table for each format; and the comparison.
+//! Small valid and invalid histories, in one table per format; and the comparison of findings.
 
 mod ai_sdk;
 mod anthropic;
@@ -9,7 +9,7 @@ mod pi;
 use super::*;
 use crate::format::{Format, Warnings};
 
-/// What is found in a file of these lines: severity, rule, line and id of each finding, in order.
+/// The findings in a file of these lines: severity, rule, line and id of each, in order.
 fn found(format: Format, lines: &[String]) -> Vec<String> {
     let text = lines.join("\n");
     let transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
@@ -26,7 +26,7 @@ fn found(format: Format, lines: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// A claim, a history, and exactly what is found in it.
+/// A claim, a history, and its exact findings.
 type Case<'a> = (&'a str, Vec<String>, &'a [&'a str]);
 
 fn check(format: Format, cases: &[Case<'_>]) {
@@ -143,7 +143,7 @@ fn only_errors_that_were_not_there_before_are_new() {
         finding(EmptyText, Error, 5, ""),
         // One more of a kind than before.
         finding(EmptyText, Error, 6, ""),
-        // A warning is none, and what was one before is no excuse for an error.
+        // A warning does not count, and an earlier warning does not account for an error.
         finding(OrphanResult, Warning, 7, "c"),
         finding(DuplicateCall, Error, 8, "w"),
     ];

@@ -20,7 +20,7 @@ pub(super) fn rollout(tape: &mut Tape, mode: Mode) -> (Vec<Vec<u8>>, Known) {
         lines: Vec::new(),
         seen: Seen::default(),
         turns: Vec::new(),
-        gone: BTreeSet::new(),
+        taken_back: BTreeSet::new(),
         items: 0,
         ids: 0,
         tape,
@@ -92,7 +92,7 @@ struct Writer<'t> {
     /// The lines seen before each turn, and the line that it began on.
     turns: Vec<(usize, Seen)>,
     /// Lines of turns that were taken back.
-    gone: BTreeSet<usize>,
+    taken_back: BTreeSet<usize>,
     items: usize,
     ids: usize,
 }
@@ -461,15 +461,15 @@ impl Writer<'_> {
             before.lines.pop();
         }
         self.seen = before;
-        self.gone.extend(first..=line);
+        self.taken_back.extend(first..=line);
     }
 
     fn known(&self) -> Known {
         let lines: Vec<usize> = self.seen.lines.iter().map(|(line, _)| *line).collect();
         let is_dead = |line: &usize| {
             let is_live = lines.contains(line) || self.seen.compaction == Some(*line);
-            let hangs = self.lines[*line].what != What::Session && !is_live;
-            hangs && (*line < self.seen.begins || self.gone.contains(line))
+            let may_drop = self.lines[*line].what != What::Session && !is_live;
+            may_drop && (*line < self.seen.begins || self.taken_back.contains(line))
         };
         let dead = match lines.is_empty() {
             true => BTreeSet::new(),

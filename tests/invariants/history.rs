@@ -44,7 +44,7 @@ macro_rules! every_session {
 
 every_session! {
     what_a_model_sees_is_what_it_saw: windows Valid
-    dead_lines_leave_and_no_others: leaving Valid
+    dead_lines_leave_and_no_others: dropping Valid
     without_the_layer_every_line_stays: staying Any
     links_lead_to_lines_that_are_there: links Any
     kept_history_changes_nothing_that_is_live: same_text Valid
@@ -85,7 +85,7 @@ fn windows(case: &Case) -> TestCaseResult {
 }
 
 /// With the layer, the dropped lines are those that the generator knows to be dead.
-fn leaving(case: &Case) -> TestCaseResult {
+fn dropping(case: &Case) -> TestCaseResult {
     let run = case.compact();
     prop_assert!(run.outcome.status != Status::Rejected);
     if case.drops() {
@@ -150,10 +150,10 @@ fn has_links(case: &Case) -> bool {
 }
 
 /// The role of a message, and the text of each of its blocks.
-type Said = (&'static str, Vec<Vec<u8>>);
+type MessageTexts = (&'static str, Vec<Vec<u8>>);
 
 /// The texts of each conversation, message by message.
-fn said(format: Format, bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
+fn message_texts(format: Format, bytes: &[u8]) -> BTreeMap<String, Vec<MessageTexts>> {
     let transcript = read(format, bytes);
     let value = |b: &u32| {
         let block = transcript.block(*b);
@@ -161,8 +161,8 @@ fn said(format: Format, bytes: &[u8]) -> BTreeMap<String, Vec<Said>> {
     };
     let conversations = transcript.conversations.iter().map(|c| {
         let messages = c.messages.iter();
-        let said = messages.map(|m| (m.role.name(), c.blocks(m).iter().map(value).collect()));
-        (c.id.to_string(), said.collect())
+        let texts = messages.map(|m| (m.role.name(), c.blocks(m).iter().map(value).collect()));
+        (c.id.to_string(), texts.collect())
     });
     conversations.collect()
 }
@@ -174,8 +174,8 @@ fn same_text(case: &Case) -> TestCaseResult {
         compact(&case.bytes, &policy, case.keeping)
     };
     let (dropped, kept) = (run(History::Drop), run(History::Keep));
-    let mut with_dead = said(case.format, &kept.bytes);
-    let without = said(case.format, &dropped.bytes);
+    let mut with_dead = message_texts(case.format, &kept.bytes);
+    let without = message_texts(case.format, &dropped.bytes);
     // The conversations of dead tasks were removed.
     with_dead.retain(|id, _| without.contains_key(id));
     prop_assert_eq!(with_dead, without);

@@ -46,7 +46,7 @@ fn value(line: &[u8], at: &mut usize) -> Node {
                 let key = value(line, at);
                 white(line, at);
                 *at += 1;
-                entries.push((key.said(line), value(line, at)));
+                entries.push((key.text(line), value(line, at)));
             });
             Kind::Object(entries)
         }
@@ -148,12 +148,12 @@ impl Node {
     }
 
     /// The unescaped text of a string; empty if it is not a string. A lone surrogate becomes U+FFFD, like an invalid byte.
-    pub(super) fn said(&self, line: &[u8]) -> String {
-        String::from_utf8_lossy(&self.said_bytes(line)).into_owned()
+    pub(super) fn text(&self, line: &[u8]) -> String {
+        String::from_utf8_lossy(&self.text_bytes(line)).into_owned()
     }
 
     /// The unescaped bytes of a string; invalid bytes stay as they are.
-    pub(super) fn said_bytes(&self, line: &[u8]) -> Vec<u8> {
+    pub(super) fn text_bytes(&self, line: &[u8]) -> Vec<u8> {
         if !self.is_text() {
             return Vec::new();
         }

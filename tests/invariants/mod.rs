@@ -242,7 +242,7 @@ fn mirrors(case: &Case) -> TestCaseResult {
                 None => here > 0 && here == old.results.len(),
                 // Where history was written again, there is a dead copy with the same id and with its own progress lines.
                 Some(of) if case.format == Format::Codex => changed.iter().any(|c| c.id == *of),
-                Some(of) => hangs_on(&lines, line).is_some_and(|owner| {
+                Some(of) => attached_to(&lines, line).is_some_and(|owner| {
                     let mut windows = case.known.windows.iter();
                     let window = windows.find(|window| window.lines.contains(&owner));
                     let is_in = |c: &Changed| window.is_some_and(|w| w.lines.contains(&c.line));
@@ -262,7 +262,7 @@ fn mirrors(case: &Case) -> TestCaseResult {
 }
 
 /// The line that a progress line is attached to, across other progress lines.
-fn hangs_on(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
+fn attached_to(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
     // Not by `serde_json`, which refuses half of a surrogate pair.
     let member = |line: usize, wanted: &[u8]| {
         let mut value = None;
@@ -296,13 +296,13 @@ fn hangs_on(lines: &[(&[u8], &[u8])], line: usize) -> Option<usize> {
 fn what_was_said_stays(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let format = run.detected.map_or(case.format, |(format, _)| format);
-    let said = |line| -> Vec<&[u8]> {
-        let spans = view(format, line).map(|v| v.said).unwrap_or_default();
+    let messages = |line| -> Vec<&[u8]> {
+        let spans = view(format, line).map(|v| v.messages).unwrap_or_default();
         spans.into_iter().map(|span| &line[span]).collect()
     };
     for Kept { before, after, .. } in run.kept(&case.bytes) {
         if before != after {
-            prop_assert_eq!(said(before.0), said(after.0));
+            prop_assert_eq!(messages(before.0), messages(after.0));
         }
     }
     Ok(())

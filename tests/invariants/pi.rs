@@ -65,7 +65,7 @@ struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     /// Part of what a model sees, or was meant to be.
-    Said,
+    Message,
     /// An answer.
     Answer,
     /// An aborted answer.
@@ -116,7 +116,7 @@ impl Writer<'_> {
 
     fn turn(&mut self, most: usize) {
         let said = user_content(self.tape, self.mode);
-        let entry = self.message("user", What::Said, vec![("content", said)]);
+        let entry = self.message("user", What::Message, vec![("content", said)]);
         self.turns.push(entry);
         while self.messages < most && self.tape.one_in(2) {
             self.round();
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
         let is_error = self.tape.pick(&["false", "false", "false", "true"]);
         entries.push(("isError", Json::Raw(is_error)));
-        self.message("toolResult", What::Said, entries);
+        self.message("toolResult", What::Message, entries);
     }
 
     fn answer(&mut self, content: Vec<Json>, stop: &'static str) {
@@ -238,7 +238,7 @@ impl Writer<'_> {
                     ("exitCode", Json::Raw("0")),
                     ("excludeFromContext", Json::Raw(left_out)),
                 ];
-                self.message("bashExecution", What::Said, entries);
+                self.message("bashExecution", What::Message, entries);
             }
             1 => {
                 let fields = vec![
@@ -247,7 +247,7 @@ impl Writer<'_> {
                     ("content", text_of(said)),
                     ("display", Json::Raw("true")),
                 ];
-                self.entry(What::Said, fields);
+                self.entry(What::Message, fields);
             }
             2 => {
                 let fields = vec![
@@ -255,11 +255,11 @@ impl Writer<'_> {
                     ("summary", text_of(said)),
                     ("fromId", text_of("root")),
                 ];
-                self.entry(What::Said, fields);
+                self.entry(What::Message, fields);
             }
             _ => {
                 let entries = vec![("content", text_of(said)), ("customType", text_of("y"))];
-                self.message("custom", What::Said, entries);
+                self.message("custom", What::Message, entries);
             }
         }
     }
@@ -433,7 +433,7 @@ impl Writer<'_> {
                     counted.insert(number + 1);
                     break;
                 }
-                What::Said | What::Note | What::Compaction { .. } => {}
+                What::Message | What::Note | What::Compaction { .. } => {}
             }
         }
         let mut dead = BTreeSet::new();

@@ -11,7 +11,7 @@ use proptest::test_runner::TestCaseResult;
 
 use super::case::{Case, Kept, Run, split};
 use super::json::Node;
-use super::view::{LineView, ResultView, is_all_text, said, view};
+use super::view::{LineView, ResultView, is_all_text, result_text, view};
 
 /// A result whose content was replaced.
 #[derive(Debug)]
@@ -62,12 +62,12 @@ pub(super) fn changed_results(case: &Case, run: &Run) -> Vec<Changed> {
             if was.of(before.0) == is.of(after.0) {
                 continue;
             }
-            let now = said(after.0, is);
+            let now = result_text(after.0, is);
             let first_line = now.split(|b| *b == b'\n').next().unwrap_or_default();
             let first_line = String::from_utf8_lossy(first_line);
             let first_line = first_line.strip_suffix('\r').unwrap_or(&first_line);
             let is_text = is_all_text(before.0, was);
-            let was = said(before.0, was);
+            let was = result_text(before.0, was);
             changed.push(Changed {
                 line,
                 at,

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::case::{Case, Run, split};
 use super::dialect;
 use super::replaced::{Replaced, changed_results};
-use super::view::{AskView, is_all_text, said, view};
+use super::view::{AskView, is_all_text, result_text, view};
 
 /// A normalised path, and the other parameters.
 type File = (PathBuf, Option<Value>);
@@ -102,7 +102,7 @@ fn seen(case: &Case, run: &Run, conversation: &[usize]) -> Vec<Seen> {
             let Some((file, asked)) = asked(case, ask) else {
                 continue;
             };
-            let text = String::from_utf8_lossy(&said(lines[*line].0, content)).into_owned();
+            let text = String::from_utf8_lossy(&result_text(lines[*line].0, content)).into_owned();
             let changed = changed.iter().find(|c| (c.line, c.at) == (*line, at));
             seen.push(Seen {
                 line: *line,

@@ -16,7 +16,7 @@ use proptest::test_runner::{TestCaseResult, TestRunner};
 
 use super::case::{Case, Kind, split};
 use super::policies;
-use super::view::{said, view};
+use super::view::{result_text, view};
 
 every_format! { super::super::config_of(75), of_system;
     no_rule_is_broken: Any
@@ -172,7 +172,7 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
             let Some(content) = result.content else {
                 continue;
             };
-            let text = String::from_utf8_lossy(&said(line, &content)).into_owned();
+            let text = String::from_utf8_lossy(&result_text(line, &content)).into_owned();
             let found = [&case.policy.offload.text, &case.policy.demote.text];
             let found = found.iter().filter_map(|text_of| text_of.matches(&text));
             named.extend(

@@ -54,7 +54,7 @@ pub(super) struct LineView {
     /// The same calls with their inputs.
     pub asks: Vec<AskView>,
     /// Messages without results: nothing in them may ever change.
-    pub said: Vec<Range<usize>>,
+    pub messages: Vec<Range<usize>>,
     pub mirrors: Vec<MirrorView>,
     /// Its parent, or what it points to.
     pub link: Option<Node>,
@@ -75,18 +75,18 @@ pub(super) fn view(format: Format, line: &[u8]) -> Option<LineView> {
 }
 
 /// The text of the string under a key.
-pub(super) fn say(line: &[u8], node: &Node, key: &str) -> String {
-    node.get(key).map(|n| n.said(line)).unwrap_or_default()
+pub(super) fn string_under(line: &[u8], node: &Node, key: &str) -> String {
+    node.get(key).map(|n| n.text(line)).unwrap_or_default()
 }
 
 impl LineView {
     /// Adds a call, with its name and input in `called`.
     pub(super) fn call(&mut self, line: &[u8], id: String, called: &Node, inputs: &[&str]) {
-        let tool = say(line, called, "name");
+        let tool = string_under(line, called, "name");
         self.calls.push((id.clone(), tool.clone()));
         let input = inputs.iter().find_map(|key| called.get(key));
         let input = input.map(|input| match &input.kind {
-            Kind::Text => input.said(line),
+            Kind::Text => input.text(line),
             Kind::Object(_) | Kind::List(_) | Kind::Plain | Kind::Json => {
                 String::from_utf8_lossy(input.of(line)).into_owned()
             }
@@ -103,11 +103,11 @@ impl LineView {
     /// Removes the figures from the messages.
     pub(super) fn forget_figures(&mut self) {
         for figure in self.figures.iter().chain(&self.sums) {
-            let holds = |said: &Range<usize>| said.contains(&figure.span.start);
-            if let Some(at) = self.said.iter().position(holds) {
-                let Range { start, end } = self.said[at];
+            let holds = |message: &Range<usize>| message.contains(&figure.span.start);
+            if let Some(at) = self.messages.iter().position(holds) {
+                let Range { start, end } = self.messages[at];
                 let parts = [start..figure.span.start, figure.span.end..end];
-                self.said.splice(at..=at, parts);
+                self.messages.splice(at..=at, parts);
             }
         }
     }
@@ -129,9 +129,9 @@ impl LineView {
 }
 
 /// The text of a result: its texts, one per line where there are several.
-pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
+pub(super) fn result_text(line: &[u8], content: &Node) -> Vec<u8> {
     if content.is_text() {
-        return content.said_bytes(line);
+        return content.text_bytes(line);
     }
     if content.is_json() {
         return unescape(content.of(line)).into_owned();
@@ -139,14 +139,14 @@ pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
     let texts: Vec<Vec<u8>> = content
         .list()
         .iter()
-        .filter_map(|part| match say(line, part, "type").as_str() {
+        .filter_map(|part| match string_under(line, part, "type").as_str() {
             _ if part.is_text() => Some(part),
             "text" | "input_text" | "output_text" => part.get("text"),
             "refusal" => part.get("refusal"),
             _ => None,
         })
         .filter(|text| text.is_text())
-        .map(|text| text.said_bytes(line))
+        .map(|text| text.text_bytes(line))
         .collect();
     texts.join(&b'\n')
 }
@@ -154,7 +154,7 @@ pub(super) fn said(line: &[u8], content: &Node) -> Vec<u8> {
 /// Whether all parts of a content are texts.
 pub(super) fn is_all_text(line: &[u8], content: &Node) -> bool {
     let is_text = |part: &Node| {
-        let kind = say(line, part, "type");
+        let kind = string_under(line, part, "type");
         part.is_text()
             || matches!(
                 kind.as_str(),

@@ -1,10 +1,10 @@
-//! A session of nine messages, with every figure thought out.
+//! A session of nine messages, with every figure computed by hand.
 
 use super::*;
 use crate::eval::Metric;
 use crate::policy::{Setting, resolve};
 
-/// What stands before the last two messages is measured.
+/// The part before the last two messages is measured.
 const SESSION: &str = r#"{"role":"user","content":"Please fix get_total in src/cart.rs now. Keep the tests green."}
 {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"Read","input":{"file_path":"src/cart.rs"}}]}
 {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"    1→fn get_total() {\n    2→  now call sum_prices here"}]}
@@ -35,7 +35,7 @@ fn a_cut_says_what_is_looked_for() {
         message: 8,
         line: 8,
         tokens: session.cuts[0].tokens,
-        // get_total, sum_prices, src/cart.rs; not apply_discount, which nobody named before.
+        // get_total, sum_prices, src/cart.rs; not apply_discount, which did not occur before.
         need: 3,
         user: 2,
         modified: 1,
@@ -55,16 +55,16 @@ fn a_window_holds_nothing_that_is_far() {
     assert_eq!(of(0, Metric::Far), Some(0.0));
     assert_eq!(of(0, Metric::Need), Some(0.0));
     assert_eq!(of(0, Metric::Used), Some(0.0));
-    // With everything held nothing is far.
+    // If everything is in the window, nothing is far.
     let session = measured(&baselines(100.0, 100.0), SESSION);
     let of = |method: usize, metric| session.scores[method].scores.share(metric);
     assert_eq!(of(0, Metric::Far), None);
     assert_eq!(of(0, Metric::Need), Some(100.0));
     assert_eq!(of(0, Metric::Grounded), Some(100.0));
     assert_eq!(of(0, Metric::Used), Some(100.0));
-    // Two sentences say nothing as a share.
+    // A share of two sentences is not meaningful.
     assert_eq!(of(0, Metric::User), None);
-    // Masked: sum_prices stood in a result alone.
+    // Masked: sum_prices occurred only in a result.
     assert_eq!(session.scores[3].method, "mask keep 0");
     assert_eq!(of(3, Metric::Need), Some(200.0 / 3.0));
     assert!(session.scores.iter().all(|of| of.scores.invented == 0));
@@ -136,7 +136,7 @@ fn what_is_before_a_cut_reads_as_so_many_messages() {
     assert!(seen > 100, "{seen}");
 }
 
-/// Cuts a fixture at every place that it has; gives how many there are.
+/// Cuts a fixture at every possible place; returns how many there are.
 fn reads_as_so_many(path: &std::path::Path) -> usize {
     use crate::format::{Detected, Detector, Layout};
 

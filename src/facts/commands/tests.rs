@@ -63,7 +63,7 @@ fn a_status_is_what_the_result_says() {
 
 #[test]
 fn a_long_output_says_it_at_its_start_or_its_end() {
-    // Each length puts the cuts elsewhere: before, in and behind an escape.
+    // Each length puts the cuts elsewhere: before, in and after an escape.
     for more in 0..8 {
         let long =
             r#"a \n"b" "#.repeat(700 + more) + &"line\n".repeat(700) + &r"\n".repeat(500 + more);

@@ -3,7 +3,7 @@ use crate::facts::tests::{ResultText, anthropic, in_main};
 
 const DONE: ResultText<'_> = ResultText::Fine("The file has been updated.");
 
-/// What the only file of a transcript holds.
+/// The content of the only file of a transcript.
 fn content(calls: &[(&str, &str, ResultText<'_>)]) -> Option<Content> {
     let transcript = anthropic(calls);
     let files = in_main(&transcript, files);
@@ -11,7 +11,7 @@ fn content(calls: &[(&str, &str, ResultText<'_>)]) -> Option<Content> {
     files[0].content(&transcript)
 }
 
-/// The text of a file that is known whole.
+/// The text of a file that is known completely.
 fn whole(calls: &[(&str, &str, ResultText<'_>)]) -> Option<String> {
     let content = content(calls)?;
     (content.lines == Lines::ALL).then_some(content.text)
@@ -203,7 +203,7 @@ fn after_an_edit_that_does_not_fit_nobody_knows() {
     assert_eq!(content(&[aaa, aa]), None);
 }
 
-/// What was shown before a newer read is current only where that one says so, by a flag of its format or in so many words.
+/// What was shown before a newer read is current only where that read states it, by a flag of its format or literally.
 #[test]
 fn what_is_not_the_newest_that_was_shown_is_not_told() {
     fn read(said: ResultText<'_>) -> (&'static str, &'static str, ResultText<'_>) {
@@ -220,7 +220,7 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
         let new = read(ResultText::Fine(&text));
         assert_eq!(whole(&[old, new]).as_deref(), Some(&*text), "{first}");
     }
-    // Nobody flags these: they say why, or are what the file holds.
+    // These have no flag: they are messages, or the content of the file.
     for said in [
         "Error: ENOENT: no such file or directory",
         "Error: no carrier\n1\n2\n3\n4\n5",
@@ -232,7 +232,7 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
             "{said}"
         );
     }
-    // What this tool shows without numbers, or cut, is no file's text.
+    // What this tool shows without numbers, or cut, is not the text of a file.
     let numbered = |said| ("Read", r#"{"file_path":"/w/a.rs"}"#, ResultText::Fine(said));
     let old = numbered("     1→fn old() {}");
     assert_eq!(content(&[old, numbered("a picture")]), None);
@@ -252,7 +252,7 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
         ResultText::Failed("Exit code 1"),
     );
     assert_eq!(whole(&[old, flagged]).as_deref(), Some("fn old() {}"));
-    // It is a read that was done, all the same, unless it says why not.
+    // It still counts as a successful read, unless it is a message why not.
     let done = |said| {
         let files = in_main(&anthropic(&[read(ResultText::Fine(said))]), files);
         files[0].operations[0].done
@@ -280,7 +280,7 @@ fn a_part_is_known_as_a_part() {
         })
     };
     assert_eq!(content(&[part("     2→x")]), second("x"));
-    // As it was known, or as somebody has changed it since.
+    // As it was known, or as it was changed since.
     assert_eq!(
         content(&[WRITE, part("     2→fn b() {}")]),
         content(&[WRITE])

@@ -20,7 +20,7 @@ fn one(tool: &str, input: &str, result: &str) -> Option<Shown> {
     shown.into_iter().next().and_then(|(_, shown)| shown)
 }
 
-/// So many numbered lines from `first` on.
+/// This number of numbered lines from `first` on.
 fn numbered(first: u64, number: u64) -> String {
     let lines = (first..first + number).map(|n| format!("{n:6}→line {n}"));
     lines.collect::<Vec<_>>().join("\n")
@@ -30,7 +30,7 @@ fn lines(first: u64, last: Option<u64>) -> Lines {
     Lines { first, last }
 }
 
-/// The lines within which a read shows something, and those that it shows whole.
+/// The lines within which a read shows something, and those that it shows completely.
 fn both(shown: Option<Shown>) -> Option<(Lines, Option<Lines>)> {
     shown.map(|shown| (shown.within, shown.whole))
 }
@@ -72,7 +72,7 @@ fn numbers_say_what_is_shown() {
     // Fewer than asked for: the file ends there.
     let end = lines(260, None);
     assert_eq!(read(input, &numbered(260, 13)), Some((end, Some(end))));
-    // Something was left out, and nobody knows where.
+    // Something was omitted, and it is not known where.
     let cut = numbered(1, 50) + "\n... [412 lines truncated] ...";
     assert_eq!(
         read(r#"{"file_path":"/a"}"#, &cut),
@@ -106,7 +106,7 @@ fn without_numbers_it_is_what_was_asked_for() {
         read(r#"{"path":"a","view_range":[11,-1]}"#, text),
         Some((end, Some(end)))
     );
-    // A text that says that it was cut covers nothing.
+    // A text with a note that it was cut covers nothing.
     let cut = "use std::fs;\n[output truncated]";
     assert_eq!(read(r#"{"path":"a"}"#, cut), Some((Lines::ALL, None)));
 }
@@ -196,7 +196,7 @@ fn every_format_has_reads() {
     assert_eq!(both(found[0].1), Some((Lines::ALL, Some(Lines::ALL))));
 }
 
-/// Which of these reads covers which: a row for each as the later one.
+/// Which of these reads covers which: one row for each as the later one.
 fn covered<const N: usize>(calls: [(&str, &str, String); N]) -> [[u8; N]; N] {
     let calls = calls.each_ref();
     let calls = calls.map(|(tool, input, said)| (*tool, *input, ResultText::Fine(said)));
@@ -260,7 +260,7 @@ fn without_numbers_only_the_same_text_covers() {
         read(r#"{"path":"a","offset":2,"limit":1}"#, "\ttwo \u{1f600}\n"),
         // As long as the file, and not in it.
         read(r#"{"path":"a"}"#, "The disk is gone, try it tomorrow."),
-        // In it as the bytes are written, where a backslash stands before an `n`.
+        // In it as the bytes are written, where a backslash is before an `n`.
         read(r#"{"path":"a"}"#, "a\\nx"),
         read(r#"{"path":"a"}"#, "\nx"),
         ("Read", r#"{"file_path":"a"}"#, numbered(1, 3)),
@@ -302,7 +302,7 @@ fn options_keep_reads_apart() {
         options(r#"{"pages":"1-5","path":"a","encoding":"hex"}"#),
         both
     );
-    // What cannot be understood is an option: nobody knows which lines these are.
+    // An unknown key is an option: it is not known which lines these are.
     assert_eq!(
         options(r#"{"path":"a","offset":-5,"limit":0}"#),
         pair("a", "limit:0\noffset:-5")

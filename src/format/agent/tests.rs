@@ -1,4 +1,4 @@
-//! Where sessions are, what they are called, and how they are continued, by agent.
+//! For each agent: where sessions are, how they are named, and how they are continued.
 
 use super::*;
 

@@ -118,7 +118,7 @@ mod tests {
     use crate::apply::apply;
     use crate::format::{Format, Warnings};
 
-    /// What is left of a transcript without its thinking, calls and results.
+    /// A transcript without its thinking, calls and results.
     fn left(format: Format, text: &str) -> String {
         let mut transcript = format.read(text.as_bytes(), 1, &mut Warnings::default());
         let is_removed = [BlockKind::Thinking, BlockKind::Call, BlockKind::Result];

@@ -233,7 +233,7 @@ fn statuses_are_transient_or_not() {
     for status in [408, 409, 500, 502, 503, 504, 529] {
         assert_eq!(kind(status, None), format!("transient: status {status}: x"));
     }
-    // A gateway answers the same for a server that is down; one that names a wait is up.
+    // A gateway gives the same answer for a server that is down; a server that names a wait is up.
     assert_eq!(kind(429, None), "busy: status 429: x");
     let waits = Response {
         retry_after: Some("2".to_owned()),

@@ -189,7 +189,7 @@ fn names_of_kinds_are_distinct_and_in_order() {
     assert!(Kind::ALL.is_sorted());
 }
 
-/// Text made of what the detectors look at, in any order.
+/// Text made of the parts that the detectors look for, in any order.
 fn fragments() -> impl Strategy<Value = String> {
     let drawn = (any::<u64>(), 1usize..70, 0usize..6).prop_map(|(seed, len, alphabet)| {
         Rng(seed).draw([HEX, UPPER, ALNUM, WORD, BASE64, DIGIT][alphabet], len)
@@ -266,7 +266,7 @@ fn fragments() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// `text` as JSON writes it.
+/// `text` as a JSON string.
 fn json(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -284,7 +284,7 @@ fn json(text: &str) -> String {
     out
 }
 
-/// Whether `text` is one JSON string and no more.
+/// Whether `text` is exactly one JSON string.
 fn is_json_string(text: &str) -> bool {
     let Some(inner) = text
         .strip_prefix('"')

@@ -1,8 +1,8 @@
-//! Draws secrets of every kind and plants them into text as agents meet it.
+//! Generates secrets of every kind and plants them into text as agents see it.
 //!
-//! No secret is written out: each is drawn from a seed, so that no scanner takes this file for a leak.
+//! No secret is written out: each is generated from a seed, so that no scanner mistakes this file for a leak.
 
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: small, and the same on every machine.
 pub(super) struct Rng(pub(super) u64);
 
 impl Rng {
@@ -38,7 +38,7 @@ pub(super) const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 pub(super) const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
 pub(super) const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A secret and where it goes.
+/// A secret and where it is planted.
 pub(super) struct Plant {
     pub(super) form: &'static str,
     pub(super) before: String,
@@ -46,7 +46,7 @@ pub(super) struct Plant {
     pub(super) after: String,
 }
 
-/// Tokens that their form tells: prefix, alphabet, length.
+/// Tokens that are recognised by their form: prefix, alphabet, length.
 const TOKENS: &[(&str, &[&str], &str, usize)] = &[
     (
         "age",
@@ -174,7 +174,7 @@ fn composed(rng: &mut Rng) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Where a token stands that its form tells.
+/// Texts around a token that is recognised by its form.
 const AROUND_TOKEN: &[(&str, &str)] = &[
     ("export THE_VALUE=", "\nexport OTHER=1\n"),
     ("PORT=8080\nTHE_VALUE=\"", "\"\nDEBUG=true\n"),
@@ -212,7 +212,7 @@ const AROUND_TOKEN: &[(&str, &str)] = &[
     ("callback?next=%2F&t%3D", "%26page=2"),
 ];
 
-/// Names that tell what they are given, and how they give it.
+/// Names that show what is assigned to them, with ways to assign it.
 const AROUND_SECRET: &[(&str, &str)] = &[
     ("export SERVICE_API_KEY=", "\n"),
     ("PORT=8080\nCLIENT_SECRET=\"", "\"\nDEBUG=1\n"),
@@ -250,7 +250,7 @@ const AROUND_SECRET: &[(&str, &str)] = &[
     ("Set-Cookie: sid=", "; Path=/; HttpOnly\n"),
 ];
 
-/// Names that tell a password.
+/// Names of passwords.
 const AROUND_PASSWORD: &[(&str, &str)] = &[
     ("DB_PASSWORD=", "\n"),
     ("export PGPASSWORD=\"", "\"\n"),
@@ -303,7 +303,7 @@ const AROUND_LOGIN: &[(&str, &str)] = &[
     ),
 ];
 
-/// A password as a person makes one: a word or two, then digits and a mark.
+/// A password as chosen by a person: a word or two, then digits and a punctuation mark.
 fn chosen(rng: &mut Rng) -> String {
     let words = [
         "Summer",

@@ -1,7 +1,7 @@
 //! Keeps other programs from writing to a file, if the system allows it.
 //!
 //! Linux calls this a lease: it is refused while another program has the file open for writing, and while it is held,
-//! an open for writing waits. Advisory locks would not do, because no agent takes them. Never held for longer than it
+//! an open for writing waits. Advisory locks would not work, because no agent uses them. Never held for longer than it
 //! takes to rename a file and copy a few lines.
 
 use std::fs::File;
@@ -76,7 +76,7 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// The number that Linux gives it; `libc` does not name it.
+/// Linux's number for it; `libc` has no name for it.
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
@@ -86,7 +86,7 @@ const F_SETSIG: libc::c_int = 10;
 fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> std::io::Result<libc::c_int> {
     use std::os::fd::AsRawFd;
     // SAFETY: the descriptor is open as long as `file` is borrowed, and the three commands that this file uses take a
-    // number or nothing and touch no memory of ours.
+    // number or nothing and touch no memory of this process.
     match unsafe { libc::fcntl(file.as_raw_fd(), command, argument) } {
         -1 => Err(std::io::Error::last_os_error()),
         answer => Ok(answer),

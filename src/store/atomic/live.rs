@@ -93,7 +93,7 @@ pub(super) fn put(temp: Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<O
     done.map(Result::err)
 }
 
-/// Whether the file of a name in a folder is as `wanted` says.
+/// Whether the file of a name in a folder is as `wanted` requires.
 fn is(folder: &Folder, name: &OsStr, wanted: impl FnOnce(Stamp) -> bool) -> io::Result<bool> {
     let seen = folder.look(name)?;
     Ok(seen.is_some_and(|seen| wanted(Stamp::of(&seen))))

@@ -159,11 +159,11 @@ fn errors_do_not_show_temporary_names() {
     let dir = tempdir().unwrap();
     let error = lazy(&dir.path().join("missing/out"), Existing::Refuse).unwrap_err();
     assert!(!error.message.contains(TEMP_PREFIX), "{error}");
-    // So that a caller sees what the system said.
+    // So that a caller sees the system's message.
     assert!(error.source.unwrap().raw_os_error().is_some());
 }
 
-/// Agents of both manners append numbered lines while the file is replaced by a copy of itself, again and again.
+/// Agents of both kinds append numbered lines while the file is replaced by a copy of itself, again and again.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_line_is_lost_or_moved_while_a_file_is_replaced() {
@@ -251,7 +251,7 @@ fn a_file_that_somebody_has_open_for_writing_is_left_alone() {
     assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
     assert_eq!(names(dir.path()), ["session"]);
     drop(agent);
-    // Readers are no reason.
+    // Readers are not a reason to refuse.
     let _reader = File::open(&path).unwrap();
     replace().unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"compacted\n");

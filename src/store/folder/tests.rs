@@ -1,4 +1,4 @@
-//! What is reached by a name in a folder, and what is not.
+//! What can be reached by a name in a folder, and what cannot.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What is found of a run that ended, and of one that did not.
+//! The records of a run that ended, and of one that did not.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -104,7 +104,7 @@ fn the_manifest_depends_on_its_records_alone() {
         seen.push((fs::read(run.root().join(&name)).unwrap(), name));
     }
     assert_eq!(seen[0].0, seen[1].0);
-    // Its name is anybody's guess.
+    // Its name is not known.
     assert_ne!(seen[0].1, seen[1].1);
     let lines: Vec<Record> = lines(&seen[0].0)
         .map(|line| serde_json::from_slice(line).unwrap())
@@ -263,7 +263,7 @@ fn a_run_is_after_those_that_were_over_when_it_began() {
         assert!(run(1).is_before(run(later)), "1 and {later}");
         assert!(!run(later).is_before(run(1)), "{later} and 1");
     }
-    // The second one went on until after the fourth had begun, which went on as the fifth began.
+    // The second run continued until after the fourth had begun, which was still running when the fifth began.
     for (a, b) in [(2, 3), (2, 4), (3, 4), (4, 5)] {
         assert!(!run(a).is_before(run(b)), "{a} and {b}");
         assert!(!run(b).is_before(run(a)), "{b} and {a}");
@@ -348,7 +348,7 @@ fn a_record_that_no_run_writes_is_damaged() {
             archive: Some("archive/../../x".to_owned()),
             ..archived.clone()
         },
-        // Another content's.
+        // Of another content.
         Record {
             archive: Some(archive_name(&super::super::hash(b"y"))),
             ..archived.clone()

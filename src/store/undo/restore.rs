@@ -20,7 +20,7 @@ use crate::text::count;
 /// No tool output is larger. (The unpacked size of a cleaned-up offload is not recorded.)
 const MOST_CLEANED: u64 = 1 << 30;
 
-/// The folders in which nothing that a killed run has left is any more: each is listed once, however many files it has.
+/// The folders that contain no leftovers of a killed run any more: each is listed only once, however many files it has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Swept(Arc<Mutex<BTreeSet<PathBuf>>>);
 
@@ -137,7 +137,7 @@ impl Found {
     ///
     /// [`ErrorKind::Changed`] when bytes were appended and are not to be discarded, when the file changed
     /// since it was found, or when the original is no longer what was recorded; [`ErrorKind::NotFound`] when
-    /// the original is gone; [`ErrorKind::Store`] when its archive is missing or damaged;
+    /// the original no longer exists; [`ErrorKind::Store`] when its archive is missing or damaged;
     /// [`ErrorKind::Exists`] for a `Dest::Path` that is taken; [`ErrorKind::Io`] when the system refuses.
     pub fn restore(&self, dest: Dest<'_>, appended: Appended) -> Result<Undone> {
         if let Some(fork) = self.fork() {
@@ -173,7 +173,7 @@ impl Found {
         let mode = Mode::Like(self.rights.clone());
         let mut file = match dest {
             Dest::InPlace => {
-                // A run that was killed may have left its file where there is nothing to undo any more.
+                // A killed run may have left its file where there is nothing to undo any more.
                 self.swept.sweep_beside(&self.spot);
                 if matches!(self.state, State::AlreadyOriginal(_)) {
                     return Ok(done);

@@ -10,7 +10,7 @@ use crate::store::atomic::Existing;
 use crate::store::hash;
 use crate::store::manifest::Original;
 
-/// A folder with a store, and outputs as a run would have left them.
+/// A folder with a store, and outputs as a run would have written them.
 struct Bench {
     dir: TempDir,
 }
@@ -148,7 +148,7 @@ fn a_run_that_was_killed_after_its_output_can_be_undone() {
     let record = b.record(("s", "small"), ("s", "the original"), Original::Archive);
     store.record(&record).unwrap();
     fs::write(b.path("s"), "small").unwrap();
-    // Never dropped, never finished: what a kill leaves.
+    // Neither dropped nor finished, as after a kill.
     std::mem::forget(store);
     b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
     assert_eq!(b.read("s"), "the original");
@@ -238,7 +238,7 @@ fn a_store_given_by_name_is_the_only_one_asked() {
     fs::write(elsewhere.path("moved"), "small").unwrap();
     let error = elsewhere.find("moved").unwrap_err();
     assert_eq!(error.kind, ErrorKind::Store);
-    // What there is above the folder of temporary files is not this test's.
+    // Files above the folder of temporary files do not belong to this test.
     assert!(error.message.starts_with("no store "), "{}", error.message);
 
     let mut undo = Undo::new(Some(b.path(FOLDER)));
@@ -426,7 +426,7 @@ fn a_grown_file_belongs_to_its_longest_beginning() {
     fs::write(b.path("s"), "one\ntwo\nthree\n").unwrap();
     let done = b.undo("s", Dest::InPlace, Appended::Discard).unwrap();
     assert_eq!(done, undone(State::Grown(6), "original 2"));
-    // Every file begins with nothing, which makes it nobody's.
+    // Every file begins with an empty prefix, which therefore proves nothing.
     fs::write(b.path("another"), "text\n").unwrap();
     assert_eq!(b.find("another").unwrap_err().kind, ErrorKind::Store);
 }
@@ -604,7 +604,7 @@ mod unix {
 
     #[test]
     fn a_link_finds_the_store_at_the_other_end_only() {
-        // What is beside the link may have come with it, and would have a say about files anywhere.
+        // The files beside the link may have come with it, and must not affect files elsewhere.
         for (given, is_asked) in [("near/link", false), ("far/s", true)] {
             let b = Bench::new();
             fs::create_dir(b.path("near")).unwrap();
@@ -684,12 +684,12 @@ fn below_a_folder_what_no_record_knows_is_no_error() {
 
     b.append("s", " and more");
     assert_eq!(state("s").unwrap(), Some(State::Grown(9)));
-    // Its beginning is only asked of records of its own path.
+    // Its beginning is only compared with records of its own path.
     fs::rename(b.path("s"), b.path("moved")).unwrap();
     assert_eq!(state("moved").unwrap(), None);
     assert_eq!(*b.find("moved").unwrap().state(), State::Grown(9));
 
-    // The agent went on after an undo.
+    // The agent continued after an undo.
     fs::write(b.path("s"), "the original and more").unwrap();
     assert_eq!(state("s").unwrap(), None);
     fs::write(b.path("s"), "edited").unwrap();

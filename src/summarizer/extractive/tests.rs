@@ -21,7 +21,7 @@ pub(super) fn auto() -> Policy {
     preset("auto").unwrap()
 }
 
-/// What the messages `span` of a conversation tell.
+/// The extract of the messages `span` of a conversation.
 pub(super) fn extract(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -33,7 +33,7 @@ pub(super) fn extract(
     with_source(transcript, conversation, first_line, policy, of)
 }
 
-/// What is made of a conversation, with nothing asked for but what the policy says.
+/// The extract of a conversation, without instructions besides the policy.
 pub(super) fn with_source(
     transcript: &Transcript<'_>,
     conversation: &Conversation,

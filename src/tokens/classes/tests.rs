@@ -1,4 +1,4 @@
-//! Sums of weights, against sums by hand and as properties.
+//! Sums of weights, compared with sums computed by hand and as properties.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Histories of Anthropic messages, one a line.
+//! Histories of Anthropic messages, one per line.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Histories of OpenAI messages, one a line or all on one.
+//! Histories of OpenAI messages, one per line or all on one line.
 
 use super::*;
 

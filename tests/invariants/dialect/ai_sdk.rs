@@ -23,16 +23,16 @@ impl Dialect for AiSdk {
     fn view(&self, view: &mut LineView, line: &[u8], message: &Node) {
         let (results, is_tool) = (
             view.results.len(),
-            view::say(line, message, "role") == "tool",
+            view::string_under(line, message, "role") == "tool",
         );
         for part in message.get("content").map(Node::list).unwrap_or_default() {
-            let say = |key| view::say(line, part, key);
-            match say("type").as_str() {
+            let string = |key| view::string_under(line, part, key);
+            match string("type").as_str() {
                 "tool-call"
                     if part.get("providerExecuted").map(|n| n.of(line)) != Some(b"true") =>
                 {
-                    let id = say("toolCallId");
-                    let name = say("toolName");
+                    let id = string("toolCallId");
+                    let name = string("toolName");
                     view.calls.push((id.clone(), name.clone()));
                     let input = part.get("input").or(part.get("args"));
                     view.asks.push(AskView {
@@ -46,14 +46,14 @@ impl Dialect for AiSdk {
                 }
                 "tool-result" if is_tool => {
                     let output = part.get("output");
-                    let kind = output.map(|output| view::say(line, output, "type"));
+                    let kind = output.map(|output| view::string_under(line, output, "type"));
                     let value = output.and_then(|o| o.get("value").or(o.get("reason")));
                     let is_true = |key| part.get(key).map(|n| n.of(line)) == Some(b"true");
                     let failed = ["error-text", "error-json", "execution-denied"];
                     let has_failed = kind.as_deref().is_some_and(|kind| failed.contains(&kind));
                     view.results.push(ResultView {
-                        id: say("toolCallId"),
-                        tool: say("toolName"),
+                        id: string("toolCallId"),
+                        tool: string("toolName"),
                         content: part
                             .get("result")
                             .or(value)
@@ -69,7 +69,7 @@ impl Dialect for AiSdk {
             }
         }
         if view.results.len() == results {
-            view.said.push(message.span.clone());
+            view.messages.push(message.span.clone());
         }
     }
 

@@ -56,11 +56,11 @@ impl LineView {
     pub(super) fn anthropic_message(&mut self, line: &[u8], message: &Node) {
         let (results, blocks) = (self.results.len(), message.get("content"));
         for block in blocks.map(Node::list).unwrap_or_default() {
-            let say = |key| view::say(line, block, key);
-            match say("type").as_str() {
-                "tool_use" => self.call(line, say("id"), block, &["input"]),
+            let string = |key| view::string_under(line, block, key);
+            match string("type").as_str() {
+                "tool_use" => self.call(line, string("id"), block, &["input"]),
                 "tool_result" => self.results.push(ResultView {
-                    id: say("tool_use_id"),
+                    id: string("tool_use_id"),
                     tool: String::new(),
                     content: block.get("content").cloned(),
                     outcome: match block.get("is_error").map(|node| node.of(line)) {
@@ -72,7 +72,7 @@ impl LineView {
             }
         }
         if self.results.len() == results {
-            self.said.push(message.span.clone());
+            self.messages.push(message.span.clone());
         }
     }
 }

@@ -11,7 +11,7 @@ use super::super::json::Node;
 use super::super::summarised::spliced;
 use super::super::tape::Tape;
 use super::super::text::Mode;
-use super::super::view::{LineView, say};
+use super::super::view::{LineView, string_under};
 use super::anthropic::Anthropic;
 use super::{Dialect, TIME, is_true};
 
@@ -47,7 +47,7 @@ impl Dialect for ClaudeCode {
     }
 
     fn view(&self, view: &mut LineView, line: &[u8], root: &Node) {
-        let kind = say(line, root, "type");
+        let kind = string_under(line, root, "type");
         view.id = root.get("uuid").cloned();
         let link = if kind == "last-prompt" {
             "leafUuid"
@@ -58,7 +58,7 @@ impl Dialect for ClaudeCode {
             view.link = root.get(link).cloned();
         }
         if kind == "progress" {
-            let of = say(line, root, "parentToolUseID");
+            let of = string_under(line, root, "parentToolUseID");
             if let Some(data) = root.get("data").filter(|_| !of.is_empty()) {
                 view.mirror(data, Some(&of));
             }

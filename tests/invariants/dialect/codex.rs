@@ -11,7 +11,7 @@ use super::super::json::Node;
 use super::super::summarised;
 use super::super::tape::Tape;
 use super::super::text::Mode;
-use super::super::view::{LineView, ResultView, say};
+use super::super::view::{LineView, ResultView, string_under};
 use super::{Dialect, TIME};
 
 pub(super) struct Codex;
@@ -31,17 +31,17 @@ impl Dialect for Codex {
         let Some(payload) = root.get("payload").filter(|node| node.is_object()) else {
             return view.responses_item(line, root);
         };
-        match say(line, root, "type").as_str() {
+        match string_under(line, root, "type").as_str() {
             "response_item" => view.responses_item(line, payload),
             "compacted" => match payload.get("replacement_history") {
                 Some(items) => items
                     .list()
                     .iter()
                     .for_each(|item| view.responses_item(line, item)),
-                None => view.said.push(payload.span.clone()),
+                None => view.messages.push(payload.span.clone()),
             },
             "event_msg" => {
-                if say(line, payload, "type") == "token_count" {
+                if string_under(line, payload, "type") == "token_count" {
                     let usage = payload
                         .get("info")
                         .and_then(|info| info.get("last_token_usage"));
@@ -53,7 +53,7 @@ impl Dialect for Codex {
                     Some(item) => (item, "id"),
                     None => (payload, "call_id"),
                 };
-                let of = say(line, event, id);
+                let of = string_under(line, event, id);
                 for key in [
                     "stdout",
                     "stderr",
@@ -80,7 +80,7 @@ impl Dialect for Codex {
         };
         let items = items.iter();
         items
-            .filter(|item| say(line, item, "type") == "message")
+            .filter(|item| string_under(line, item, "type") == "message")
             .collect()
     }
 
@@ -167,15 +167,15 @@ impl Dialect for Codex {
 impl LineView {
     /// An item of the Responses API.
     fn responses_item(&mut self, line: &[u8], item: &Node) {
-        let id = say(line, item, "call_id");
-        match say(line, item, "type").as_str() {
+        let id = string_under(line, item, "call_id");
+        match string_under(line, item, "type").as_str() {
             "function_call" | "custom_tool_call" => {
                 self.call(line, id, item, &["arguments", "input"]);
-                self.said.push(item.span.clone());
+                self.messages.push(item.span.clone());
             }
             "local_shell_call" => {
                 self.calls.push((id, "local_shell".to_owned()));
-                self.said.push(item.span.clone());
+                self.messages.push(item.span.clone());
             }
             "function_call_output" | "custom_tool_call_output" => {
                 let output = item.get("output").filter(|o| o.is_text() || o.is_list());
@@ -190,7 +190,7 @@ impl LineView {
                     outcome,
                 });
             }
-            _ => self.said.push(item.span.clone()),
+            _ => self.messages.push(item.span.clone()),
         }
     }
 }

@@ -71,23 +71,23 @@ impl Dialect for OpenAi {
 
 impl LineView {
     pub(super) fn openai_message(&mut self, line: &[u8], message: &Node) {
-        let say = |key| view::say(line, message, key);
-        if matches!(say("role").as_str(), "tool" | "function") {
+        let string = |key| view::string_under(line, message, key);
+        if matches!(string("role").as_str(), "tool" | "function") {
             self.results.push(ResultView {
-                id: say("tool_call_id"),
-                tool: say("name"),
+                id: string("tool_call_id"),
+                tool: string("name"),
                 content: message.get("content").cloned(),
                 outcome: Outcome::Fine,
             });
             return;
         }
-        self.said.push(message.span.clone());
+        self.messages.push(message.span.clone());
         for call in message
             .get("tool_calls")
             .map(Node::list)
             .unwrap_or_default()
         {
-            let id = view::say(line, call, "id");
+            let id = view::string_under(line, call, "id");
             match call.get("function").or(call.get("custom")) {
                 Some(called) => self.call(line, id, called, &["arguments", "input"]),
                 None => self.calls.push((id, String::new())),

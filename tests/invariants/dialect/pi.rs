@@ -30,7 +30,7 @@ impl Dialect for Pi {
     fn view(&self, view: &mut LineView, line: &[u8], root: &Node) {
         view.id = root.get("id").cloned();
         view.link = root.get("parentId").cloned();
-        if view::say(line, root, "type") == "compaction" {
+        if view::string_under(line, root, "type") == "compaction" {
             let kept = ["firstKeptEntryId", "firstKeptEntryIndex"];
             view.sums = kept
                 .iter()
@@ -41,11 +41,11 @@ impl Dialect for Pi {
         let Some(message) = root.get("message") else {
             return;
         };
-        let say = |key| view::say(line, message, key);
-        if say("role") == "toolResult" {
+        let string = |key| view::string_under(line, message, key);
+        if string("role") == "toolResult" {
             view.results.push(ResultView {
-                id: say("toolCallId"),
-                tool: say("toolName"),
+                id: string("toolCallId"),
+                tool: string("toolName"),
                 content: message.get("content").cloned(),
                 outcome: match message.get("isError").map(|node| node.of(line)) {
                     Some(b"true") => Outcome::Failed,
@@ -57,7 +57,7 @@ impl Dialect for Pi {
             }
             return;
         }
-        if say("role") == "bashExecution" {
+        if string("role") == "bashExecution" {
             let is_sent = message.get("excludeFromContext").map(|n| n.of(line)) != Some(b"true");
             let output = message
                 .get("output")
@@ -70,15 +70,15 @@ impl Dialect for Pi {
             }));
             return;
         }
-        view.said.push(message.span.clone());
-        let has_ended = !matches!(say("stopReason").as_str(), "aborted" | "error");
+        view.messages.push(message.span.clone());
+        let has_ended = !matches!(string("stopReason").as_str(), "aborted" | "error");
         for block in message.get("content").map(Node::list).unwrap_or_default() {
-            if view::say(line, block, "type") == "toolCall" && has_ended {
-                let id = view::say(line, block, "id");
+            if view::string_under(line, block, "type") == "toolCall" && has_ended {
+                let id = view::string_under(line, block, "id");
                 view.call(line, id, block, &["arguments"]);
             }
         }
-        if say("role") == "assistant" {
+        if string("role") == "assistant" {
             let usage = message.get("usage");
             let number = |key: &&str| usage?.get(key).filter(|n| n.number(line).is_some());
             let figures = ["cacheRead", "cacheWrite", "input"];

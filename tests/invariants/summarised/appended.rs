@@ -65,9 +65,9 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     let Some(new) = json::object(new_line) else {
         return Err(TestCaseError::fail("the new line is no object"));
     };
-    let say = |key| new.get(key).map(|node| node.said(new_line));
-    prop_assert_eq!(say("type"), Some("compaction".to_owned()));
-    let text = say("summary").unwrap_or_default();
+    let string = |key| new.get(key).map(|node| node.text(new_line));
+    prop_assert_eq!(string("type"), Some("compaction".to_owned()));
+    let text = string("summary").unwrap_or_default();
     let begins = text.starts_with(case.policy.summary.text.prefix());
     prop_assert!(begins, "{text:?}");
     // A kept answer is not newer than the summary.
@@ -75,27 +75,27 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     let last = tail.last().or(case.known.windows[0].lines.last());
     let last = original[*last.unwrap()].0;
     let entry = json::object(last).unwrap();
-    let time = entry.get("timestamp").map(|node| node.said(last));
-    prop_assert_eq!(say("timestamp"), time);
+    let time = entry.get("timestamp").map(|node| node.text(last));
+    prop_assert_eq!(string("timestamp"), time);
     let has_ids = entry.get("id").is_some();
     prop_assert_eq!(new.get("id").is_some(), has_ids);
     prop_assert_eq!(new.get("parentId").is_some(), has_ids);
     if has_ids {
         // An earlier compaction counts first, wherever it is.
         let leaf = case.known.windows[0].lines.iter().max().unwrap();
-        let leaf = said(original[*leaf].0, "id").unwrap();
-        hangs_on(&after, leaf, &say("id").unwrap_or_default())?;
+        let leaf = string_under(original[*leaf].0, "id").unwrap();
+        leads_to_new(&after, leaf, &string("id").unwrap_or_default())?;
     }
     Ok(())
 }
 
 /// The parent of what an agent appends, which had the session open, is its last entry, `leaf`: from there, the path to the root
 /// must lead to `new`.
-fn hangs_on(lines: &[(&[u8], &[u8])], leaf: String, new: &str) -> TestCaseResult {
+fn leads_to_new(lines: &[(&[u8], &[u8])], leaf: String, new: &str) -> TestCaseResult {
     // Of two entries with the same id, the later one counts.
     let parents: BTreeMap<String, Option<String>> = lines
         .iter()
-        .filter_map(|(line, _)| Some((said(line, "id")?, said(line, "parentId"))))
+        .filter_map(|(line, _)| Some((string_under(line, "id")?, string_under(line, "parentId"))))
         .collect();
     let mut at = Some(leaf);
     for _ in 0..=lines.len() {
@@ -110,6 +110,6 @@ fn hangs_on(lines: &[(&[u8], &[u8])], leaf: String, new: &str) -> TestCaseResult
     ))
 }
 
-fn said(line: &[u8], key: &str) -> Option<String> {
-    Some(json::object(line)?.get(key)?.said(line))
+fn string_under(line: &[u8], key: &str) -> Option<String> {
+    Some(json::object(line)?.get(key)?.text(line))
 }

@@ -115,8 +115,8 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
         prop_assert!(restored == 0 || is_summarised(conversation));
     }
     let again = case.compact_by(&policies::none(&case.policy), &run.bytes);
-    let said = run.outcome.conversations.iter();
-    let said = said.map(|c| (c.tokens_after, c.messages_after));
+    let reported = run.outcome.conversations.iter();
+    let reported = reported.map(|c| (c.tokens_after, c.messages_after));
     let counted = again.outcome.conversations.iter();
     let counted = counted.map(|c| (c.tokens_before, c.messages_before));
     // A sidechain is named by its first line, which may have changed.
@@ -128,7 +128,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
     // Plain texts could be of either message format; and in noise, the conversation of a line depends on the other lines.
     let is_noise = case.known.windows.is_empty();
     if again.detected == run.detected && !is_noise {
-        prop_assert_eq!(sorted(&mut { said }), sorted(&mut { counted }));
+        prop_assert_eq!(sorted(&mut { reported }), sorted(&mut { counted }));
     }
     prop_assert_eq!(run.outcome.bytes_after, run.bytes.len() as u64);
     prop_assert_eq!(&run.outcome.hash_after, &again.outcome.hash_before);
@@ -212,16 +212,16 @@ pub(super) fn the_words_of_the_user_stay(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let typed = words::typed(case);
     let counter = words::Counter::new(case);
-    let (told, gone): (Vec<_>, Vec<_>) = typed
+    let (quoted, removed): (Vec<_>, Vec<_>) = typed
         .into_iter()
         .zip(&run.outcome.conversations)
         .partition(|(_, conversation)| conversation.messages_after > 0);
-    prop_assert!(gone.is_empty() || case.format == Format::ClaudeCode);
+    prop_assert!(removed.is_empty() || case.format == Format::ClaudeCode);
     let live = words::live(case, &run);
     let is_verbatim = case.policy.summary.user_words == UserWords::Verbatim
         && (case.policy.target.asked(0).is_none() || case.policy.target.kind == TargetKind::Aim);
     let mut wanted: Vec<&String> = Vec::new();
-    for (words, _) in &told {
+    for (words, _) in &quoted {
         let last = words.len().saturating_sub(1);
         let from = if is_verbatim { 0 } else { last };
         wanted.extend(&words[from.min(words.len())..]);

@@ -10,7 +10,7 @@ use proptest::test_runner::TestCaseResult;
 use super::super::case::{Case, Run, split};
 use super::super::policies;
 use super::super::replaced::same_but_for_results;
-use super::super::view::{said, view};
+use super::super::view::{result_text, view};
 
 /// Whether an output of a conversation was shortened.
 pub(super) fn are_fitted_in(conversation: &ConversationOutcome) -> bool {
@@ -82,7 +82,7 @@ fn contents(format: Format, line: &[u8]) -> Vec<(String, Vec<u8>)> {
     let results = view(format, line).map(|view| view.results);
     let results = results.unwrap_or_default().into_iter();
     results
-        .filter_map(|result| Some((result.id, said(line, &result.content?))))
+        .filter_map(|result| Some((result.id, result_text(line, &result.content?))))
         .collect()
 }
 

@@ -12,10 +12,10 @@ use super::super::view::view;
 use super::is_summarised;
 
 /// The role of a message, and the text of each of its blocks.
-type Said = (Role, Vec<Vec<u8>>);
+type MessageTexts = (Role, Vec<Vec<u8>>);
 
 /// The messages of the live window.
-fn said(bytes: &[u8]) -> Vec<Said> {
+fn message_texts(bytes: &[u8]) -> Vec<MessageTexts> {
     let transcript = Format::Codex.read(bytes, 1, &mut Warnings::default());
     let conversation = &transcript.conversations[0];
     let value = |b: &u32| {
@@ -39,7 +39,7 @@ pub(in super::super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseRes
         return Ok(());
     }
     let summary = outcome.summary.as_ref().unwrap();
-    let (was, is) = (said(&free.bytes), said(&run.bytes));
+    let (was, is) = (message_texts(&free.bytes), message_texts(&run.bytes));
     let kept = was.iter().rev().filter(|(role, _)| *role != Role::System);
     prop_assert!(kept.count() as u64 == summary.messages + summary.preserved_messages);
     let mut tail = was.len();
@@ -49,10 +49,11 @@ pub(in super::super) fn check(case: &Case, free: &Run, run: &Run) -> TestCaseRes
         left -= u64::from(was[tail].0 != Role::System);
     }
     let opaque = was[..tail].iter().filter(|(role, _)| *role == Role::System);
-    let opaque: Vec<&Said> = opaque.collect();
+    let opaque: Vec<&MessageTexts> = opaque.collect();
     let new = is.len() - (was.len() - tail);
     prop_assert_eq!(&is[new..], &was[tail..]);
-    let (summed, before): (&Said, Vec<&Said>) = (&is[new - 1], is[..new - 1].iter().collect());
+    let (summed, before): (&MessageTexts, Vec<&MessageTexts>) =
+        (&is[new - 1], is[..new - 1].iter().collect());
     prop_assert_eq!(before, opaque);
     prop_assert_eq!(summed.0, Role::User);
     let text: String = serde_json::from_slice(&summed.1[0]).unwrap();

@@ -32,11 +32,12 @@ struct Message {
 
 impl Message {
     fn new(line_number: usize, line: &[u8], node: &Node) -> Message {
-        let say = |node: &Node, key: &str| node.get(key).map(|n| n.said(line)).unwrap_or_default();
+        let string =
+            |node: &Node, key: &str| node.get(key).map(|n| n.text(line)).unwrap_or_default();
         let mut message = Message {
             bytes: node.of(line).to_vec(),
             line: line_number,
-            role: say(node, "role"),
+            role: string(node, "role"),
             typed: words::typed_in(line, node),
             thinks: node
                 .get("reasoning_content")
@@ -46,29 +47,29 @@ impl Message {
             results: Vec::new(),
         };
         for block in node.get("content").map(Node::list).unwrap_or_default() {
-            match say(block, "type").as_str() {
-                "tool_use" => message.calls.push(say(block, "id")),
-                "tool_result" => message.results.push(say(block, "tool_use_id")),
+            match string(block, "type").as_str() {
+                "tool_use" => message.calls.push(string(block, "id")),
+                "tool_result" => message.results.push(string(block, "tool_use_id")),
                 "thinking" | "redacted_thinking" | "reasoning" => message.thinks = true,
-                "tool-call" => message.calls.push(say(block, "toolCallId")),
-                "tool-result" => message.results.push(say(block, "toolCallId")),
+                "tool-call" => message.calls.push(string(block, "toolCallId")),
+                "tool-result" => message.results.push(string(block, "toolCallId")),
                 _ => {}
             }
         }
         let calls = node.get("tool_calls").map(Node::list).unwrap_or_default();
         message
             .calls
-            .extend(calls.iter().map(|call| say(call, "id")));
+            .extend(calls.iter().map(|call| string(call, "id")));
         if let Some(call) = node.get("function_call") {
             message
                 .calls
-                .push(format!("function {}", say(call, "name")));
+                .push(format!("function {}", string(call, "name")));
         }
         match message.role.as_str() {
-            "tool" => message.results.push(say(node, "tool_call_id")),
+            "tool" => message.results.push(string(node, "tool_call_id")),
             "function" => message
                 .results
-                .push(format!("function {}", say(node, "name"))),
+                .push(format!("function {}", string(node, "name"))),
             _ => {}
         }
         message
@@ -159,16 +160,16 @@ pub(in super::super) fn file(case: &Case, format: Format, free: &Run, run: &Run)
     }
     let messages = messages(&free.bytes);
     let (goes, first) = replaced(outcome, &messages)?;
-    let gone: Vec<usize> = (0..messages.len()).filter(|n| goes[*n]).collect();
+    let removed: Vec<usize> = (0..messages.len()).filter(|n| goes[*n]).collect();
     let place = match messages.get(first) {
         Some(message) => message.line,
-        None => messages[gone[gone.len() - 1]].line + 1,
+        None => messages[removed[removed.len() - 1]].line + 1,
     };
-    let gone: Vec<usize> = gone.iter().map(|n| messages[*n].line).collect();
+    let removed: Vec<usize> = removed.iter().map(|n| messages[*n].line).collect();
     let (mark, before) = split(&free.bytes);
     let (mark_after, after) = split(&run.bytes);
     prop_assert_eq!(mark, mark_after);
-    let count = after.len() + gone.len() - before.len();
+    let count = after.len() + removed.len() - before.len();
     let mut at = 0;
     let mut new: &[(&[u8], &[u8])] = &[];
     for number in 0..=before.len() {
@@ -176,7 +177,7 @@ pub(in super::super) fn file(case: &Case, format: Format, free: &Run, run: &Run)
             new = &after[at..at + count];
             at += count;
         }
-        if number < before.len() && !gone.contains(&number) {
+        if number < before.len() && !removed.contains(&number) {
             prop_assert_eq!(before[number].0, after[at].0);
             at += 1;
         }
@@ -262,14 +263,14 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
     };
     let (ids_before, ids_after) = (ids(&before), ids(&after));
     let has_new_id = |n: &usize| ids_after[*n].is_some() && !ids_before.contains(&ids_after[*n]);
-    let said = |n: usize| serde_json::from_slice::<Value>(after[n].0).unwrap_or_default();
+    let parsed = |n: usize| serde_json::from_slice::<Value>(after[n].0).unwrap_or_default();
     let boundaries: Vec<Value> = (0..after.len())
         .filter(has_new_id)
-        .map(|n| said(n)["uuid"].clone())
+        .map(|n| parsed(n)["uuid"].clone())
         .collect();
     // A summary may have the id of the last line, if that is removed.
     let is_summary = |n: usize| {
-        let line = said(n);
+        let line = parsed(n);
         line["isCompactSummary"] == true && boundaries.contains(&line["parentUuid"])
     };
     let is_new = |n: &usize| has_new_id(n) || is_summary(*n);
@@ -354,7 +355,7 @@ pub(in super::super) fn session(case: &Case, free: &Run, run: &Run) -> TestCaseR
         let line = |id: &Vec<u8>| -> Value {
             // Of two lines with one id the later one counts.
             let mut ids = ids_after.iter();
-            said(ids.rposition(|other| other.as_ref() == Some(id)).unwrap())
+            parsed(ids.rposition(|other| other.as_ref() == Some(id)).unwrap())
         };
         let (boundary, summary) = (line(&path[0]), line(&path[1]));
         prop_assert_eq!(&boundary["subtype"], "compact_boundary");
@@ -454,25 +455,25 @@ pub(super) fn same_but_for_links(format: Format, before: &[u8], after: &[u8]) ->
 pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
     let all = messages(&free.bytes);
-    let (system, said): (Vec<&Message>, Vec<&Message>) = all.iter().partition(|m| m.is_system());
-    let first = match said.iter().rposition(|m| m.role == "assistant") {
-        Some(last) => (0..=last).rev().find(|n| is_whole(&said, *n))?,
-        None => said.len().saturating_sub(1),
+    let (system, rest): (Vec<&Message>, Vec<&Message>) = all.iter().partition(|m| m.is_system());
+    let first = match rest.iter().rposition(|m| m.role == "assistant") {
+        Some(last) => (0..=last).rev().find(|n| is_whole(&rest, *n))?,
+        None => rest.len().saturating_sub(1),
     };
-    let next = said.get(first);
+    let next = rest.get(first);
     if first == 0
         || matches!(format, Format::OpenAi | Format::AiSdk) && next.is_some_and(|next| next.thinks)
     {
         return None;
     }
-    let typed = said.iter().rposition(|m| m.typed.is_some());
+    let typed = rest.iter().rposition(|m| m.typed.is_some());
     let summary = match typed.filter(|typed| *typed < first) {
         Some(typed) => {
-            let words = said[typed].typed.as_deref().unwrap_or_default();
+            let words = rest[typed].typed.as_deref().unwrap_or_default();
             if !Counter::new(case).fits(words) {
                 return None;
             }
-            row(said[typed].line + 1, words)
+            row(rest[typed].line + 1, words)
         }
         None => String::new(),
     };
@@ -500,22 +501,22 @@ pub(super) fn smallest(case: &Case, format: Format) -> Option<(u64, u64)> {
                 .into_bytes(),
         );
     }
-    lines.extend(said[first..].iter().map(|m| m.bytes.clone()));
+    lines.extend(rest[first..].iter().map(|m| m.bytes.clone()));
     let counted = words::count(case, format, &lines.join(&b'\n'));
-    Some((counted, (said.len() - first) as u64))
+    Some((counted, (rest.len() - first) as u64))
 }
 
 /// Whether no call is separated from its results where the conversation begins with this message.
-fn is_whole(said: &[&Message], first: usize) -> bool {
+fn is_whole(rest: &[&Message], first: usize) -> bool {
     let of_earlier = |n: usize, id: &String| {
-        let call = said[..=n].iter().rposition(|m| m.calls.contains(id));
+        let call = rest[..=n].iter().rposition(|m| m.calls.contains(id));
         call.is_some_and(|call| call < first)
     };
-    let is_parted = (first..said.len()).any(|n| said[n].results.iter().any(|id| of_earlier(n, id)));
+    let is_parted = (first..rest.len()).any(|n| rest[n].results.iter().any(|id| of_earlier(n, id)));
     let goes_on = first > 0
-        && said[first].role == "assistant"
-        && said[first - 1].role == "assistant"
-        && said[first - 1].thinks;
+        && rest[first].role == "assistant"
+        && rest[first - 1].role == "assistant"
+        && rest[first - 1].thinks;
     !is_parted && !goes_on
 }
 

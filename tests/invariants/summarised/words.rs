@@ -15,18 +15,18 @@ use super::super::policies;
 
 /// The text of a message, if only a person wrote it.
 pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
-    let say = |node: &Node, key: &str| node.get(key).map(|n| n.said(line)).unwrap_or_default();
-    if say(message, "role") != "user" {
+    let string = |node: &Node, key: &str| node.get(key).map(|n| n.text(line)).unwrap_or_default();
+    if string(message, "role") != "user" {
         return None;
     }
     let content = message.get("content")?;
     if content.is_text() {
-        return Some(content.said(line)).filter(|said| !is_echo(said));
+        return Some(content.text(line)).filter(|said| !is_echo(said));
     }
     let mut texts = Vec::new();
     for block in content.list() {
-        match say(block, "type").as_str() {
-            "text" | "input_text" => texts.push(say(block, "text")),
+        match string(block, "type").as_str() {
+            "text" | "input_text" => texts.push(string(block, "text")),
             // A picture, which has no text.
             "image" | "image_url" | "input_image" => texts.push(String::new()),
             _ => return None,
@@ -105,7 +105,7 @@ fn collect(line: &[u8], node: &Node, strings: &mut Vec<String>) {
             }
         }
         Kind::List(list) => list.iter().for_each(|node| collect(line, node, strings)),
-        Kind::Text => strings.push(node.said(line)),
+        Kind::Text => strings.push(node.text(line)),
         Kind::Plain | Kind::Json => {}
     }
 }
@@ -296,7 +296,7 @@ fn collect_all(line: &[u8], node: &Node, strings: &mut Vec<String>) {
         Kind::List(list) => list
             .iter()
             .for_each(|node| collect_all(line, node, strings)),
-        Kind::Text => strings.push(node.said(line)),
+        Kind::Text => strings.push(node.text(line)),
         Kind::Plain | Kind::Json => {}
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Written {
     pub(super) messages: Vec<u64>,
 }
 
-/// Text as agents, people and logs write it; a name in it rarely occurs twice.
+/// Words as agents, people and logs write them, on one line.
 static PLAIN: LazyLock<String> = LazyLock::new(|| {
     const WORDS: [&str; 24] = [
         "the",

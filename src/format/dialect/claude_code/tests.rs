@@ -1,4 +1,4 @@
-//! Sessions that hang together in odd ways: what is live of them, and what they would be without compactions.
+//! Sessions with odd links: which of their lines are live, and what they would be without compactions.
 
 use crate::format::{Format, Warnings};
 use crate::transcript::{Conversation, Transcript};
@@ -39,13 +39,13 @@ fn result(id: &str) -> String {
     )
 }
 
-/// The ids of the live lines of each conversation, a message a group.
+/// The ids of the live lines of each conversation, one group per message.
 fn live(text: &str) -> Vec<String> {
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
     ids(&transcript, &transcript.conversations)
 }
 
-/// The same of whole conversations.
+/// The same for whole conversations.
 fn full_history(text: &str) -> Vec<String> {
     let transcript = Format::ClaudeCode.read(text.as_bytes(), 1, &mut Warnings::default());
     ids(&transcript, &Format::ClaudeCode.full_history(&transcript))
@@ -71,7 +71,7 @@ fn ids(transcript: &Transcript<'_>, conversations: &[Conversation]) -> Vec<Strin
 
 #[test]
 fn split_messages_and_parallel_results_come_together() {
-    // a1 and a2 are one message; the result of a1's call hangs off the path to the leaf.
+    // a1 and a2 are one message; the result of a1's call is beside the path to the leaf.
     let text = session(&[
         ("user", "u", "", &user("go")),
         ("assistant", "a1", "u", &call("m1", "t1")),
@@ -126,7 +126,7 @@ fn of_rewritten_history_what_shares_a_message_id_is_sent_too() {
         .map(|(c, of)| (line_of(*c), line_of(*of)))
         .collect();
     copies.sort_unstable();
-    // Each call and each result is sent once: that on the path.
+    // Each call and each result is sent once: the one on the path.
     assert_eq!(copies, [(2, 5), (3, 6)]);
     assert_eq!(
         main.all_blocks()
@@ -146,11 +146,11 @@ fn the_leaf_pointer_decides_where_it_points_into_the_file() {
     ]);
     assert_eq!(live(&lines), ["main: u1 other"]);
     let pointed = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u2\"}}\n");
-    // It leads to its line, and to none that hangs on it.
+    // It leads to its line, and not to a descendant of it.
     assert_eq!(live(&pointed), ["main: u1 u2"]);
     let above = format!("{lines}{{\"type\":\"last-prompt\",\"leafUuid\":\"u1\"}}\n");
     assert_eq!(live(&above), ["main: u1 other"]);
-    // The very last pointer counts, though it points nowhere.
+    // The very last pointer counts, even though it points nowhere.
     let stale = format!("{pointed}{{\"type\":\"last-prompt\",\"leafUuid\":\"gone\"}}\n");
     assert_eq!(live(&stale), ["main: u1 other"]);
 }
@@ -180,7 +180,7 @@ fn progress_and_unknown_lines_are_passed_but_are_no_leaf() {
         "\"subtype\":\"turn_duration\"".to_owned(),
     ));
     assert_eq!(live_of(&lines), ["main: u1 u2"]);
-    // A note of its own that nothing leads to: the newest words are the leaf.
+    // A note that no link leads to: the newest message is the leaf.
     lines[6].2 = "";
     assert_eq!(live_of(&lines), ["main: u1 other"]);
 }
@@ -195,14 +195,14 @@ fn a_parent_that_is_not_there_is_bridged_for_five_seconds() {
             ("user", "u3", parent, &at("three", time)),
         ]))
     };
-    // What describes the session has no place in the chain, whatever its ids.
+    // Lines that describe the session are outside of the chain, whatever their ids.
     for kind in ["custom-title", "file-history-snapshot"] {
         assert_eq!(with("t", "10:59:59.500", kind), ["main: u1 u3"]);
     }
     for (time, lives) in [
         ("11:00:04.000", "main: u1 t u3"),
         ("11:00:04.001", "main: u3"),
-        // Nothing bridges back in time, or without a time.
+        // A missing parent is not bridged to a later line, or without a time.
         ("10:59:58.999", "main: u3"),
         ("soon", "main: u3"),
     ] {
@@ -267,9 +267,9 @@ fn a_session_goes_on_across_its_compactions() {
     };
     let expected = ["main: u1 u2 u3", "s1: s1"];
     assert_eq!(across("u2", ""), expected);
-    // Where that is not there, what stood before it in the file.
+    // Where that is missing, the line before it in the file.
     assert_eq!(across("gone", ""), expected);
-    // What it says was left out, and what was preserved is there once.
+    // Its summary is omitted, and the preserved lines occur once.
     assert_eq!(across("x", ""), ["main: u1 x u3", "s1: s1"]);
     let preserved = r#""preservedMessages":{"anchorUuid":"s","uuids":["u2"]}"#;
     assert_eq!(across("u2", preserved), expected);
@@ -315,7 +315,7 @@ fn loops_and_self_parents_end() {
             ("user", "a", "b", &user("1")),
             ("user", "b", "a", &user("2"))
         ])),
-        // What hangs on the last line comes after it.
+        // Children of the last line come after it.
         ["main: b a"]
     );
 }

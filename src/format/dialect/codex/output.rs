@@ -118,7 +118,7 @@ mod tests {
         let rest = body(text, line, header(text.span.of(line)));
         assert_eq!(rest.span.of(line), "é🎉".as_bytes());
         assert_eq!((rest.scalars, rest.astral), (2, 1));
-        // No UTF-8 before it, and half of a pair.
+        // Bytes before it that are not UTF-8, and half of a surrogate pair.
         let line = b"\"Exit code: 0 \x9f\x9f\xff\\ud83d\\nOutput:\\nok\xf0\x9f\x8e\x89\"";
         let text = crate::scan::Cursor::new(line).string().unwrap();
         let rest = body(text, line, header(text.span.of(line)));

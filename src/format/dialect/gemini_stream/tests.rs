@@ -117,7 +117,7 @@ fn it_is_known_by_its_first_line_or_its_calls() {
     // Calls without the beginning; the beginning without calls.
     assert_eq!(detected(&lines[4..].join("\n")), "gemini-stream");
     assert_eq!(detected(&lines[..4].join("\n")), "gemini-stream");
-    // Pieces alone could be anybody's.
+    // Fragments alone could be of any format.
     assert_eq!(detected(&lines[2..4].join("\n")), "unknown");
     let foreign = r#"{"parentUuid":null,"type":"user","uuid":"u","sessionId":"s","message":{"role":"user","content":"hi"}}"#;
     assert_eq!(detected(&format!("{LOG}{foreign}\n")), "mixed");

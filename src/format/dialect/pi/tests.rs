@@ -1,11 +1,11 @@
-//! Reading, dead lines and summaries, on sessions written for the purpose.
+//! Tests of reading, dead lines and summaries, with hand-written sessions.
 
 use crate::apply::apply;
 use crate::format::{Format, Share, Summary, Warnings};
 use crate::ids::IdSet;
 use crate::transcript::{BlockKind, Role, Transcript, Typed};
 
-/// A session of these entries; each begins behind its `{`.
+/// A session of these entries, each written without its opening `{`.
 fn session(version: &str, entries: &[&str]) -> String {
     let header = format!("{{\"type\":\"session\"{version},\"id\":\"s\",\"cwd\":\"/w\"}}\n");
     let entries = entries.iter().map(|entry| format!("{{{entry}}}\n"));
@@ -23,7 +23,7 @@ fn said(id: &str, parent: &str, text: &str) -> String {
     )
 }
 
-/// A message of the third version; the parent "" is none.
+/// A message in the third version of the format; the parent "" means none.
 fn entry(id: &str, parent: &str, message: &str) -> String {
     let place = place(id, parent);
     format!("\"type\":\"message\",{place},\"timestamp\":\"t{id}\",\"message\":{{{message}}}")
@@ -56,7 +56,7 @@ fn read(text: &str) -> Transcript<'_> {
     Format::Pi.read(text.as_bytes(), 1, &mut Warnings::default())
 }
 
-/// Of each message, who speaks, whether it was typed, and what its first block says.
+/// For each message, its role, whether it was typed, and the text of its first block.
 fn messages(text: &str) -> Vec<(Role, Typed, String)> {
     let transcript = read(text);
     let conversation = &transcript.conversations[0];
@@ -76,7 +76,7 @@ fn words(text: &str) -> Vec<String> {
     messages.map(|(_, _, said)| said).collect()
 }
 
-/// What is left when the dead lines leave.
+/// The session without its dead lines.
 fn alive(text: &str) -> String {
     let mut transcript = read(text);
     let dead = Format::Pi.dead(&transcript);
@@ -168,7 +168,7 @@ fn in_the_first_version_the_last_compaction_names_what_stays_by_its_number() {
         ],
     );
     assert_eq!(words(&text), ["so b", "c", "d"]);
-    // Lines that are no entries have no number.
+    // Lines that are not entries have no number.
     let earlier = "{\"type\":\"compaction\",\"summary\":\"so a\"";
     let text = text.replace(earlier, &format!("\nno entry\n{earlier}"));
     assert_eq!(words(&text), ["so b", "c", "d"]);
@@ -200,7 +200,7 @@ fn what_hangs_on_the_last_entry_is_live_and_the_rest_of_the_tree_is_dead() {
         said("e", "k", "four"),
     ]);
     assert_eq!(words(&text), ["so k", "three", "four"]);
-    // The branch leaves with its label, the label on the way stays, and nothing hangs on what has left.
+    // The branch is removed with its label, the label on the path is kept, and no entry has a removed parent.
     let expected = third(&[
         label("m", ""),
         said("d", "m", "three"),
@@ -215,7 +215,7 @@ fn a_chain_that_breaks_off_keeps_what_it_lost() {
     let text = third(&[said("a", "", "one"), said("b", "gone", "two")]);
     assert_eq!(words(&text), ["two"]);
     assert_eq!(alive(&text), text);
-    // Behind a compaction nobody looks for it.
+    // It is not looked up after a compaction.
     let text = third(&[
         said("a", "", "one"),
         said("b", "gone", "two"),
@@ -248,7 +248,7 @@ fn a_summary_comes_before_what_stays_with_the_time_of_the_last_entry() {
     assert_eq!(words(&after), ["so far", "two", "three"]);
     let new = new.replace("\"parentId\":\"a\"", "\"parentId\":null");
     assert_eq!(alive(&after), third(&[new, b, c]));
-    // What an agent that knows nothing of it appends has the summary before it.
+    // What an agent appends that does not know of the summary comes after it.
     let next = format!("{{{}}}\n", said("d", "c", "four"));
     assert_eq!(words(&(after + &next)), ["so far", "two", "three", "four"]);
 }
@@ -270,7 +270,7 @@ fn where_no_message_stays_a_summary_has_the_id_of_the_last_entry() {
     for after in [alive(&after), after] {
         assert_eq!(words(&(after + &next)), ["all", "four"]);
     }
-    // What says nothing behind the last message stays, and keeps its own.
+    // Entries without a message after the last message are kept, and keep their own ids.
     let level = |parent: &str| {
         let place = place("l", parent);
         format!("\"type\":\"thinking_level_change\",{place},\"timestamp\":\"tl\"")

@@ -1,4 +1,4 @@
-//! What has to hold for any summary of any transcript; and looks at whole files, those of the fixtures and given ones.
+//! What must hold for any summary of any transcript; checked for whole files, those of the fixtures and given ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use crate::format::{Detected, Detector, Layout};
 use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
-/// All labels, but for the numbers in them.
+/// All labels, without the numbers in them.
 const LABELS: [&str; 28] = [
     "accepted",
     "before",
@@ -58,7 +58,7 @@ struct LineTexts {
     names: BTreeSet<String>,
 }
 
-/// Words apart from each other. What a summary joins itself, it joins by a comma and a blank.
+/// The separate words of a text. Where a summary itself joins words, it uses a comma and a blank.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split([' ', '\n', '\t', '\r'])
         .map(|word| word.trim_end_matches(','))
@@ -99,12 +99,12 @@ impl<'t, 'a> Source<'t, 'a> {
         })
     }
 
-    /// Panics where a row says what its lines do not say.
+    /// Panics where a row contains text that its lines do not contain.
     fn trace(&mut self, row: &Row) {
         let marks = [Some(row.mark.line), row.mark.and].into_iter().flatten();
         let marks: Vec<u64> = marks.collect();
         if row.section == Section::Requests && describes_pictures(&row.text) {
-            // Its kind stands there; its size and its line are counted.
+            // Its kind is in the line; its size and its line number are computed.
             let kinds = row
                 .text
                 .split([' ', ',', '\n'])
@@ -125,7 +125,7 @@ impl<'t, 'a> Source<'t, 'a> {
         for mark in &marks {
             let texts = self.line(*mark);
             let holds = |part: &str| texts.readings.iter().any(|text| text.contains(part));
-            // A relative path may be told from the root, with the folder that the line names.
+            // A relative path may be written from the root, with the folder that the line names.
             let is_joined = |word: &str| {
                 let mut slashes = word.match_indices('/');
                 row.section == Section::Files
@@ -135,7 +135,7 @@ impl<'t, 'a> Source<'t, 'a> {
             missing.retain(|word| !is_said(word));
             invented.retain(|name| !texts.names.contains(name));
             if row.section == Section::Files {
-                // Another path may be told from that folder.
+                // Another path may be written relative to that folder.
                 let is_below = |long: &str, short: &str| long.ends_with(&format!("/{short}"));
                 let is_one = |a: &str, b: &str| is_below(a, b) || is_below(b, a);
                 invented.retain(|name| !texts.names.iter().any(|known| is_one(known, name)));
@@ -152,8 +152,8 @@ impl<'t, 'a> Source<'t, 'a> {
         }
     }
 
-    /// Panics where summaries of a span, of these sizes, do not hold what every one promises; how many there were, and their
-    /// rows.
+    /// Panics where summaries of a span, of these sizes, break what every summary promises; returns how many there were, and
+    /// their rows.
     pub(super) fn check(
         &mut self,
         conversation: &Conversation,
@@ -196,7 +196,7 @@ impl<'t, 'a> Source<'t, 'a> {
         (sizes.len(), checked)
     }
 
-    /// Panics where words of the user are not there as they were written.
+    /// Panics where the user's messages are not quoted exactly.
     fn check_words(
         &self,
         conversation: &Conversation,
@@ -225,7 +225,7 @@ impl<'t, 'a> Source<'t, 'a> {
     }
 }
 
-/// Checks summaries of a file, of several spans and sizes; how many there were, and their rows.
+/// Checks summaries of a file, of several spans and sizes; returns how many there were, and their rows.
 fn check_file(file: &Path) -> (usize, usize) {
     const SIZES: [(UserWords, u64); 5] = [
         (UserWords::Verbatim, 0),
@@ -264,7 +264,7 @@ fn check_file(file: &Path) -> (usize, usize) {
     (summaries, rows)
 }
 
-/// Every file below a folder whose name ends so.
+/// Every file below a folder whose name ends in this way.
 fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];

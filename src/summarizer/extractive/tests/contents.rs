@@ -80,7 +80,7 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
     let mut gone = read("g", 7, &[(7, "let gone_part = 7;")]);
     gone[0] = gone[0].replace("/w/a.rs", "/w/b.rs");
     let parts = [parts, gone.to_vec(), write.to_vec()].concat();
-    // Nothing but this is told as the current state.
+    // Only this is listed as the current state.
     let last = format!(
         r#"{{"role":"assistant","content":"{}"}}"#,
         "and so on ".repeat(160)
@@ -94,12 +94,12 @@ fn each_part_of_a_file_is_told_where_it_was_read_last() {
         .map(|row| (row.mark.line, row.text.as_str()))
         .collect();
     let expected = [
-        // A name for an index: the line is there no more.
+        // A name for an index: the line no longer exists.
         (2, "old_part"),
         (4, "let other_part = 3;"),
         (6, "let new_part = 2;\nlet last_part = 3;"),
         (8, "let first_part = 1;"),
-        // It was overwritten: only its name was there.
+        // It was overwritten: only its name is left.
         (10, "gone_part"),
         (11, "let whole_file = 0;"),
     ];
@@ -189,14 +189,14 @@ fn a_plan_has_its_part_of_a_summary_and_no_more() {
 
 const PROJECT: &str = "/home/somebody/some/where/project";
 
-/// A line of a session: the folder in which the agent works, and what was called or said.
+/// A line of a session: the folder in which the agent works, and its call or text.
 struct Line<'l> {
     folder: &'l str,
     what: What<'l>,
 }
 
 enum What<'l> {
-    /// A tool and a path; the answer to it is left out.
+    /// A tool and a path; the result is omitted.
     Call(&'l str, &'l str),
     Says(&'l str),
     Summary(&'l str),
@@ -262,7 +262,7 @@ fn where_changed_files_have_no_room_they_are_told_in_short() {
         "## Files\n[L1] wrote, unanswered: src/part_0.rs\n[L2] src/part_1.rs\n[L3] src/part_2.rs\n"
     ));
     assert_eq!(parse(&short.text).rows, short.rows);
-    // What has no room in short, either, is told from the end.
+    // Files for which there is no room even in the short form are listed from the end.
     let least = told(300);
     assert!((12..40).contains(&files(&least)), "{}", least.text);
     assert!(least.text.contains("] src/part_39.rs\n"));
@@ -290,7 +290,7 @@ fn a_path_in_short_means_one_file() {
     assert!(is_there("here.rs"));
     assert_eq!(files.len(), 43);
 
-    // The agent has gone elsewhere, and nobody can tell from where a reader would read.
+    // The agent has moved to another folder, and it is not known which folder a reader would use.
     lines.push(Line {
         folder: &below,
         what: What::Says("Done."),
@@ -328,7 +328,7 @@ fn a_file_of_an_earlier_summary_is_told_once_in_whatever_spelling() {
         told(&[summary_in(PROJECT), call(PROJECT, "Write", &path)]),
         ["edited: ./src/part_7.rs", "edited: src/old.rs", &wrote]
     );
-    // The paths of the summary go from where the agent was then.
+    // The paths of the summary are relative to the agent's folder at that time.
     let elsewhere = format!("{PROJECT}/crates/core");
     let core = format!("{elsewhere}/src/part_0.rs");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The form of summaries: what is written reads back.
+//! The form of summaries: what is written can be read back.
 
 use super::form::FileRows;
 use super::*;

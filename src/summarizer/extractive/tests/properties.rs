@@ -1,4 +1,4 @@
-//! What holds for summaries of whatever is said, in all formats.
+//! What holds for summaries of any conversation, in all formats.
 
 use proptest::prelude::*;
 
@@ -6,12 +6,12 @@ use super::checks::Source;
 use super::*;
 use crate::policy::Substitutions;
 
-/// Something that a transcript holds.
+/// A part of a transcript.
 #[derive(Debug, Clone)]
 enum Step {
     User(String),
     Assistant(String),
-    /// A tool, its input by key and value, what it said, and whether that was an error.
+    /// A tool, its input by key and value, its result, and whether that was an error.
     Call(&'static str, &'static str, String, String, bool),
 }
 

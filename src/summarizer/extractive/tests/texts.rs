@@ -1,4 +1,4 @@
-//! Whole texts.
+//! The whole texts of summaries.
 
 use std::collections::BTreeSet;
 
@@ -259,7 +259,7 @@ fn instructions_steer_the_choice() {
 
 #[test]
 fn what_has_nothing_new_any_more_does_not_end_the_choice() {
-    // The lines repeat the names of the first one, of which the second telling is still worth something; the command has none.
+    // The lines repeat the names of the first one, and a second mention still has some value; the command has no names.
     let call = |n: usize, tool: &str, key: &str, value: &str, said: &str| {
         format!(
             "{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"input\":{{\"{key}\":\"{value}\"}}}}]}}\n{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"c{n}\",\"content\":\"{said}\"}}]}}\n"
@@ -314,7 +314,7 @@ fn what_stands_around_an_earlier_summary_is_no_part_of_it() {
     let summary = whole(&transcript, &auto(), 1_000, UserWords::Verbatim);
     assert_eq!(summary.text, expected);
 
-    // An agent's words, the user's that were appended to them, and a file.
+    // An agent's text, the user's text appended to it, and a file.
     let mixed = "[Conversation compressed]\n## Files\n- a.rs is done\n\n## User requests\n[L3]\n~~~\nBuild\nit.\n~~~\n\n[File restored: /w/a.rs]\nfn never() {}\n";
     let lines = user(mixed) + &user("Go on.");
     let transcript = read_as(Format::Anthropic, lines.as_bytes());
@@ -389,7 +389,7 @@ fn sentences_share_the_budget_and_count_as_parts() {
     found.dedup();
     assert_eq!(found, [(1, 1, 0), (2, 1, 1), (2, 2, 0)]);
 
-    // What is left out is marked, before and behind.
+    // Omissions are marked, before and after.
     let parts: BTreeSet<String> = (0..100)
         .map(|tokens| whole(&transcript, &auto(), tokens, UserWords::Budget))
         .filter(|summary| summary.user_clipped == 1)
