@@ -319,7 +319,7 @@ fn every_output_format_names_what_differs() {
     assert_eq!(json["cases"][1]["error"]["line"], 1);
     assert_eq!(
         json["cases"][2],
-        json!({"case": "fixtures/case", "status": "same", "difference": null, "error": null})
+        json!({"case": "fixtures/case", "status": "same", "difference": null, "changed": null, "error": null})
     );
 
     let xml = stdout("junit");

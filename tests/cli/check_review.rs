@@ -181,3 +181,58 @@ fn a_report_says_under_which_policies_the_cases_ran() {
         foot()
     );
 }
+
+/// Reports name what became of each message, so that a comment on a pull request says what a change does.
+#[test]
+fn a_report_lists_the_messages_that_became_something_else() {
+    let place = Place::with(&[("fixtures/case/input.jsonl", sample().0)]);
+    place.write("ctxpack.toml", "[clear]\nkeep = 5\n");
+    place.run("check --update").exits(0);
+    place.write("ctxpack.toml", "[clear]\nkeep = 4\n");
+    place.run("check -q --report r.md --report r.json").exits(1);
+    let json = place.json("r.json");
+    let changed = &json["cases"][0]["changed"];
+    let messages = changed["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 1, "{changed}");
+    let message = &messages[0];
+    assert_eq!(
+        [&message["expected"], &message["got"]],
+        ["kept", "cleared"],
+        "{message}"
+    );
+    let number = |of: &serde_json::Value, key: &str| of["tokens"][key].as_u64().unwrap();
+    assert!(number(changed, "got") < number(changed, "expected"));
+    assert!(number(message, "got") < number(message, "expected"));
+    assert_eq!(number(message, "expected"), number(message, "before"));
+    let text = place.text("r.md");
+    let row = format!(
+        "| <code>fixtures/case</code> | {} (line {}) | <code>{}</code> | kept | cleared | {} | {} | {} |\n",
+        message["message"],
+        message["line"],
+        message["tools"][0].as_str().unwrap(),
+        number(message, "before"),
+        number(message, "expected"),
+        number(message, "got")
+    );
+    assert!(text.contains(&row), "{row}\n{text}");
+    assert!(text.contains(" | 1 message |\n"), "{text}");
+}
+
+/// A comment on a pull request has at most 65 536 characters.
+#[test]
+fn a_report_in_markdown_fits_a_comment() {
+    let place = Place::new();
+    let (before, after) = sample();
+    for n in 0..120 {
+        let case = format!("fixtures/{}-{n}", "long&name".repeat(20));
+        place.write(&format!("{case}/input.jsonl"), &before);
+        place.write(&format!("{case}/expected.jsonl"), &after);
+    }
+    place
+        .run("check -q --set clear.keep=0 --report r.md")
+        .exits(1);
+    let text = place.text("r.md");
+    assert!(text.contains("\nand 60 more cases\n"), "{text}");
+    assert!(text.contains(" more messages\n"), "{text}");
+    assert!(text.chars().count() < 60_000, "{}", text.len());
+}

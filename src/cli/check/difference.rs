@@ -1,5 +1,6 @@
 //! How an output differs from what was expected, message by message.
 
+use super::changed::Changed;
 use crate::diff::{Differ, Fate, Source, differing};
 use crate::error::Result;
 use crate::format::{Detected, Detector, Layout, Warnings};
@@ -24,6 +25,13 @@ pub(super) enum Detail {
     Bytes,
 }
 
+/// What differs, for people and for reports.
+pub(super) struct Told {
+    pub(super) text: String,
+    /// None where the outputs could not be compared by message.
+    pub(super) changed: Option<Changed>,
+}
+
 /// What differs between the expected output of an input and the one that came, by message; where one of them cannot be read as
 /// the input can, by line. `told` is what the report says of the one that came.
 pub(super) fn difference(
@@ -33,7 +41,7 @@ pub(super) fn difference(
     policy: &Policy,
     told: &[ConversationOutcome],
     detail: Detail,
-) -> Result<String> {
+) -> Result<Told> {
     let of = |bytes| match detected(bytes) {
         Detected::Known(format, layout) => Some(Source {
             bytes,
@@ -51,7 +59,12 @@ pub(super) fn difference(
         {
             (input, [expected, output])
         }
-        _ => return Ok(by_line(expected, output)),
+        _ => {
+            return Ok(Told {
+                text: by_line(expected, output),
+                changed: None,
+            });
+        }
     };
     let differ = Differ::new(policy)?;
     let compared = differ.outputs(sources.0, sources.1, [&[], told]);
@@ -60,9 +73,13 @@ pub(super) fn difference(
         (Detail::Bytes, None) | (Detail::Messages, _) => String::new(),
     };
     if compared.is_same() {
-        return Ok(format!(
+        let text = format!(
             "  the messages are the same; ids, times or links that follow from them differ\n{first}"
-        ));
+        );
+        return Ok(Told {
+            text,
+            changed: None,
+        });
     }
     let mut shown = Vec::new();
     let names = ["expected", "got"];
@@ -82,7 +99,10 @@ pub(super) fn difference(
         text.push_str(&by_line(expected, output));
     }
     text.push_str(&first);
-    Ok(text)
+    Ok(Told {
+        text,
+        changed: Some(Changed::of(&compared)),
+    })
 }
 
 fn detected(bytes: &[u8]) -> Detected {

@@ -6,6 +6,7 @@
 
 mod asked;
 mod cases;
+mod changed;
 mod difference;
 mod expect;
 mod goldens;

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::asked::{command, expectations};
 use super::cases::{Case, Part};
+use super::changed::Changed;
 use super::difference::{Detail, difference};
 use super::expect::{CaseCommand, Expect};
 use super::goldens::{essence, essence_of_counts, essence_of_replay, renewed, subset};
@@ -47,6 +48,7 @@ struct Run<'r> {
 #[derive(Default)]
 struct Found {
     how: String,
+    changed: Option<Changed>,
     beyond: String,
     goldens: Vec<Golden>,
 }
@@ -78,6 +80,7 @@ pub(super) fn run(listed: &Listed, chosen: &Chosen, detail: Detail) -> Result<Ve
         true => Verdict::Same,
         false => Verdict::Differs(Difference {
             how: found.how,
+            changed: found.changed,
             goldens: found.goldens,
             beyond: found.beyond,
         }),
@@ -132,14 +135,9 @@ impl Run<'_> {
                     .first()
                     .map(|outcome| &outcome.conversations[..]);
                 let told = told.unwrap_or_default();
-                found.how.push_str(&difference(
-                    &input,
-                    expected,
-                    &output,
-                    policy,
-                    told,
-                    self.detail,
-                )?);
+                let told = difference(&input, expected, &output, policy, told, self.detail)?;
+                found.how.push_str(&told.text);
+                found.changed = told.changed;
             }
             None if is_said => {}
             None => self.missing(Part::Expected, &mut found),

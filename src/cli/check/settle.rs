@@ -75,6 +75,7 @@ pub(super) fn review(cases: &mut [(Case, Verdict)], stop: &AtomicUsize) -> Resul
                 let accepted = Difference {
                     goldens,
                     how: String::new(),
+                    changed: difference.changed.take(),
                     beyond: std::mem::take(&mut difference.beyond),
                 };
                 *verdict = update(case, accepted).unwrap_or_else(Verdict::Failed);

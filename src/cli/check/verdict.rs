@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::cases::Case;
+use super::changed::Changed;
 use crate::error::Error;
 use crate::report::PolicyRef;
 
@@ -19,6 +20,8 @@ pub(super) enum Verdict {
 pub(super) struct Difference {
     /// For people: lines.
     pub(super) how: String,
+    /// The messages that became something else, where the output could be compared by message.
+    pub(super) changed: Option<Changed>,
     /// The files that would make it as expected, with what they hold then.
     pub(super) goldens: Vec<Golden>,
     /// What would differ all the same: lines.
@@ -37,6 +40,7 @@ impl Difference {
         Difference {
             beyond: how.clone(),
             how,
+            changed: None,
             goldens: Vec::new(),
         }
     }

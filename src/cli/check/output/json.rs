@@ -51,15 +51,14 @@ pub(super) fn entry(case: &Case, verdict: &Verdict) -> Value {
     let (status, difference, error) = match verdict {
         Verdict::Same => ("same", None, None),
         Verdict::Updated => ("updated", None, None),
-        Verdict::Differs(difference) => {
-            let lines: Vec<&str> = difference.how.lines().collect();
-            ("differs", Some(lines), None)
-        }
+        Verdict::Differs(difference) => ("differs", Some(difference), None),
         Verdict::Failed(error) => ("failed", None, Some(error)),
     };
+    let changed = difference.and_then(|difference| difference.changed.as_ref());
+    let lines: Option<Vec<&str>> = difference.map(|difference| difference.how.lines().collect());
     let error = error.map(|error| {
         json!({"kind": error.kind, "message": error.message, "line": error.line, "hint": error.hint,
                "file": error.path.as_deref().map(path_text)})
     });
-    json!({"case": path_text(case.path()), "status": status, "difference": difference, "error": error})
+    json!({"case": path_text(case.path()), "status": status, "difference": lines, "changed": changed, "error": error})
 }

@@ -5,6 +5,7 @@
 mod github;
 mod json;
 mod junit;
+mod markdown;
 mod report;
 
 use std::io::{self, Write};

@@ -11,7 +11,7 @@ use crate::cli::reports::{Planned, ReportArgs, write_all};
 use crate::cli::{Context, json_line};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
-use crate::report::{Render, ReportFormat, csv_text, quoted};
+use crate::report::{Render, ReportFormat, csv_text};
 use crate::store::atomic::{Existing, Mode, write};
 use crate::store::folder::Durability;
 use crate::store::{Missing, Spot, read_regular};
@@ -23,8 +23,6 @@ const XML_BEGINS: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsui
 const XML_HAS: &[u8] = b"<testsuite name=\"ctxpack check\" ";
 /// Larger than any report that is replaced.
 const MOST: u64 = 1 << 30;
-/// So many characters of a name a table shows.
-const NAME_MAX: usize = 200;
 
 /// The reports that were asked for.
 pub(in crate::cli::check) struct CheckReports {
@@ -135,32 +133,10 @@ impl Checked {
         }
         Ok(())
     }
-
-    fn markdown(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "**ctxpack check**: {}", self.counted())?;
-        let is_listed = |verdict: &Verdict| !matches!(verdict, Verdict::Same);
-        let mut listed = self
-            .cases
-            .iter()
-            .filter(|(_, verdict)| is_listed(verdict))
-            .peekable();
-        if listed.peek().is_some() {
-            writeln!(out, "\n| case | | |\n| --- | --- | --- |")?;
-        }
-        for (case, verdict) in listed {
-            let (status, message) = row(verdict);
-            let [case, message] =
-                [path_text(case.path()), message].map(|text| quoted(&text, NAME_MAX));
-            writeln!(out, "| {case} | {status} | {message} |")?;
-        }
-        let policy = self.under(quoted(&self.policy.name, NAME_MAX));
-        let version = env!("CARGO_PKG_VERSION");
-        writeln!(out, "\nctxpack {version}, policy: {policy}")
-    }
 }
 
 /// A verdict in a word and a line.
-fn row(verdict: &Verdict) -> (&'static str, String) {
+pub(super) fn row(verdict: &Verdict) -> (&'static str, String) {
     match verdict {
         Verdict::Same => ("same", String::new()),
         Verdict::Updated => ("updated", String::new()),
