@@ -16,7 +16,7 @@ use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch::{self, Job};
 use crate::error::Result;
-use crate::eval::{Baseline, Candidate, Evaluator, Kind, Metric};
+use crate::eval::{Baseline, Budget, Candidate, Evaluator, Kind, Metric};
 use crate::policy::{self, Effective, Setting};
 use crate::report::{Evals, Render, ReportFormat, Rows, write_eval_csv, write_eval_table};
 
@@ -38,9 +38,9 @@ pub(super) struct Eval {
     policies: Vec<String>,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Budgets, in percent of the tokens before a cut
-    #[arg(long = "budget", value_name = "P", value_delimiter = ',', default_values_t = [5.0, 10.0, 20.0], value_parser = percent)]
-    budgets: Vec<f64>,
+    /// Budgets, in percent of the tokens before a cut; none measures what a policy keeps by itself
+    #[arg(long = "budget", value_name = "P|none", value_delimiter = ',', default_values = ["5", "10", "20"], value_parser = budget)]
+    budgets: Vec<Budget>,
     /// Where to cut sessions, in percent of their tokens
     #[arg(long = "cut", value_name = "P", value_delimiter = ',', default_values_t = CUTS, value_parser = percent)]
     cuts: Vec<f64>,
@@ -152,7 +152,7 @@ impl Eval {
         }
         let policies = totals.scores.iter().filter(|of| of.kind == Kind::Policy);
         for of in policies {
-            let name = format!("{} with a budget of {}%", of.method, of.budget);
+            let name = format!("{} with {}", of.method, of.budget);
             if let Some(least) = self.min_need {
                 match of.scores.share(Metric::Need) {
                     Some(need) if need >= least => {}
@@ -176,16 +176,39 @@ impl Eval {
     }
 }
 
+fn budget(text: &str) -> Result<Budget, String> {
+    match text {
+        "none" => Ok(Budget::Own),
+        text => percent(text)
+            .map(Budget::Percent)
+            .map_err(|takes| format!("{takes}, or none")),
+    }
+}
+
 /// A policy, made fit to be measured, and what it is with each of these budgets.
-pub(super) fn measured(asked: Effective, budgets: &[f64]) -> Result<(Effective, Vec<Effective>)> {
-    let settings = Candidate::SETTINGS.map(|(key, value)| setting(key, value));
-    let mut effective = policy::resolve(asked.policy, &settings)?;
-    effective.overrides.splice(0..0, asked.overrides);
-    let of_budget = |budget: &f64| {
-        let budget = setting(Candidate::BUDGET, &budget.to_string());
-        policy::resolve(effective.policy.clone(), &[budget])
+pub(super) fn measured(
+    asked: Effective,
+    budgets: &[Budget],
+) -> Result<(Effective, Vec<Effective>)> {
+    let with = |others: &[(&str, &str)]| {
+        let all = Candidate::SETTINGS.iter().chain(others);
+        let all: Vec<Setting> = all.map(|(key, value)| setting(key, value)).collect();
+        policy::resolve(asked.policy.clone(), &all)
     };
-    let of_budgets = budgets.iter().map(of_budget).collect::<Result<_>>()?;
+    let of_budgets = budgets.iter().map(|budget| match budget {
+        Budget::Percent(percent) => with(&[
+            Candidate::FOR_BUDGETS,
+            (Candidate::BUDGET, &percent.to_string()),
+        ]),
+        Budget::Own => with(&[]),
+    });
+    let of_budgets = of_budgets.collect::<Result<_>>()?;
+    // What reports name, without the budgets.
+    let mut effective = match budgets.iter().all(|budget| *budget == Budget::Own) {
+        true => with(&[])?,
+        false => with(&[Candidate::FOR_BUDGETS])?,
+    };
+    effective.overrides.splice(0..0, asked.overrides);
     Ok((effective, of_budgets))
 }
 

@@ -10,7 +10,7 @@ use super::index::{Index, missing};
 use super::references::{References, Remains, share};
 use super::segment::{CutPoint, Segment, before, folders, nearest, places, segments};
 use super::state::State;
-use super::{Baseline, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
+use super::{Baseline, Budget, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
 use crate::artifacts::Replies;
 use crate::error::Result;
 use crate::format::{Format, Warnings};
@@ -32,15 +32,17 @@ pub struct Candidate<'p> {
 }
 
 impl<'p> Candidate<'p> {
-    /// The settings with which every policy is measured, except for the budget.
-    pub const SETTINGS: [(&'static str, &'static str); 6] = [
+    /// The settings under which every policy is measured, but for the budget.
+    pub const SETTINGS: [(&'static str, &'static str); 5] = [
         ("tokens.method", "bpe"),
         ("tokens.encoding", "cl100k_base"),
         ("tokens.scope", "content"),
         ("tokens.per", "conversation"),
-        ("summary.when", "always"),
         ("archive", "never"),
     ];
+
+    /// What a budget needs: a policy with a summary reaches it by that, whenever it would summarise by itself.
+    pub const FOR_BUDGETS: (&'static str, &'static str) = ("summary.when", "always");
 
     /// The key that takes a budget.
     pub const BUDGET: &'static str = "target.percent";
@@ -74,7 +76,7 @@ impl<'p> Candidate<'p> {
 pub struct Evaluator<'p> {
     candidates: Vec<Candidate<'p>>,
     baselines: Vec<Baseline>,
-    budgets: Vec<f64>,
+    budgets: Vec<Budget>,
     cuts: Vec<f64>,
     estimator: Estimator,
 }
@@ -101,7 +103,7 @@ struct Session<'s, 'a> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// An evaluator for these policies and baselines with these budgets (in percent of the tokens before a cut), at these cuts (in
+    /// An evaluator for these policies and baselines with these budgets, at these cuts (in
     /// percent of a session's tokens).
     ///
     /// # Errors
@@ -109,7 +111,7 @@ impl<'p> Evaluator<'p> {
     pub fn new(
         candidates: Vec<Candidate<'p>>,
         baselines: Vec<Baseline>,
-        budgets: Vec<f64>,
+        budgets: Vec<Budget>,
         cuts: Vec<f64>,
     ) -> Result<Self> {
         let tokens = Tokens {
@@ -203,8 +205,12 @@ impl<'p> Evaluator<'p> {
         let index = &session.index;
         let cut = index.event_of(place.message);
         let references = References::new(index, cut);
-        let far = |budget: &f64| {
-            let window = self.kept(session, Baseline::Window, cut, self.budget(place, *budget));
+        let far = |budget: &Budget| {
+            // Without a budget, there is no window to be out of.
+            if !Baseline::Window.works_with(*budget) {
+                return Vec::new();
+            }
+            let window = self.kept(session, Baseline::Window, cut, budget.tokens(place.tokens));
             let seen = index.seen(window.passages.iter().map(AsRef::as_ref), cut);
             let needed = references.needed.iter().copied();
             needed.filter(|name| !seen.names.contains(name)).collect()
@@ -216,10 +222,6 @@ impl<'p> Evaluator<'p> {
             references,
             state: State::new(index, cut),
         }
-    }
-
-    fn budget(&self, place: CutPoint, percent: f64) -> u64 {
-        (place.tokens as f64 * percent / 100.0).floor() as u64
     }
 
     fn kept<'s>(
@@ -246,7 +248,11 @@ impl<'p> Evaluator<'p> {
         let methods: Vec<How<'_, '_>> = policies.chain(baselines).collect();
         let mut runs = Vec::new();
         for budget in 0..self.budgets.len() {
-            for method in &methods {
+            let works = |how: &&How<'_, '_>| match how {
+                How::Policy(_) => true,
+                How::Baseline(baseline) => baseline.works_with(self.budgets[budget]),
+            };
+            for method in methods.iter().filter(works) {
                 runs.extend(cuts.iter().map(|at| (budget, method, at)));
             }
         }
@@ -329,7 +335,7 @@ impl<'p> Evaluator<'p> {
         budget: usize,
         at: &At<'_>,
     ) -> Scores {
-        let tokens = self.budget(at.place, self.budgets[budget]);
+        let tokens = self.budgets[budget].tokens(at.place.tokens);
         let kept = self.kept(session, baseline, at.references.cut, tokens);
         self.score(session, at, budget, &kept.passages, kept.tokens, &[])
     }
@@ -372,7 +378,7 @@ impl<'p> Evaluator<'p> {
             ],
             invented: seen.invented.len() as u64,
             examples: seen.invented,
-            over: u64::from(tokens > self.budget(at.place, self.budgets[budget])),
+            over: u64::from(tokens > self.budgets[budget].tokens(at.place.tokens)),
             unreachable: 0,
         }
     }

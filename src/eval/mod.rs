@@ -38,6 +38,8 @@ mod sought;
 mod state;
 mod totals;
 
+use std::fmt;
+
 use serde::Serialize;
 
 use crate::outcome::Find;
@@ -121,11 +123,40 @@ pub struct MethodScores {
     pub method: String,
     /// Whether it is a policy.
     pub kind: Kind,
-    /// The budget, in percent of the tokens before a cut.
-    pub budget: f64,
+    /// How much it could keep.
+    pub budget: Budget,
     /// Its scores.
     #[serde(flatten)]
     pub scores: Scores,
+}
+
+/// How much a method may keep of the tokens before a cut.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Budget {
+    /// So many percent of them.
+    Percent(f64),
+    /// As much as it likes: a policy does what it does by itself. In JSON, null.
+    Own,
+}
+
+impl Budget {
+    /// The tokens that may be kept of `before`.
+    pub(crate) fn tokens(self, before: u64) -> u64 {
+        match self {
+            Budget::Percent(percent) => (before as f64 * percent / 100.0).floor() as u64,
+            Budget::Own => u64::MAX,
+        }
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Budget::Percent(percent) => write!(f, "a budget of {percent}%"),
+            Budget::Own => f.write_str("no budget"),
+        }
+    }
 }
 
 /// The kind of a method.
@@ -152,6 +183,14 @@ pub enum Baseline {
 }
 
 impl Baseline {
+    /// Whether it leaves something out if there is no budget.
+    pub(crate) fn works_with(self, budget: Budget) -> bool {
+        match (self, budget) {
+            (_, Budget::Percent(_)) | (Baseline::MaskKeep5 | Baseline::MaskKeep0, _) => true,
+            (Baseline::Window | Baseline::HeadAndTail, Budget::Own) => false,
+        }
+    }
+
     /// All of them.
     pub const ALL: [Baseline; 4] = [
         Baseline::Window,

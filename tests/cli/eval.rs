@@ -218,6 +218,49 @@ fn what_cannot_be_measured_is_said_and_stops_nothing() {
     assert!(table.ends_with(note), "{table}");
 }
 
+/// Under a budget, the budget decides; without one, what a policy keeps by itself.
+#[test]
+fn without_a_budget_a_policy_does_what_it_does_by_itself() {
+    let place = Place::with(&[("a.jsonl", session(30))]);
+    place.write("five.toml", "[clear]\nkeep = 5\nmin_tokens = 100\n");
+    place.write("one.toml", "[clear]\nkeep = 1\nmin_tokens = 100\n");
+    let of = |budget: &str| {
+        let args = "--policy five.toml --policy one.toml --cut 50 --no-baselines";
+        let json = json(
+            &place,
+            &format!("eval a.jsonl {args} --budget {budget} --json"),
+        );
+        let scores = json["totals"]["scores"].as_array().unwrap().clone();
+        let used = |at: usize| scores[at]["used"].as_f64().unwrap();
+        assert_eq!(scores.len(), 2, "{scores:?}");
+        (
+            scores[0]["budget"].clone(),
+            used(0),
+            used(1),
+            scores[0]["over"].clone(),
+        )
+    };
+    let (budget, five, one, over) = of("none");
+    assert_eq!((budget, over), (Value::Null, 0.into()));
+    assert!(five > one, "{five} {one}");
+    let (budget, five, one, _) = of("5");
+    assert_eq!(budget, 5.0);
+    assert!(five < 6.0 && one < 6.0, "{five} {one}");
+
+    let gate = place.run("eval a.jsonl --policy one.toml --budget none --cut 50 --min-need 100");
+    gate.exits(1).says(&["one with no budget keeps "]);
+    let csv = place
+        .run("eval a.jsonl --budget none --cut 50 --csv")
+        .text();
+    assert!(csv.contains(",,auto,policy,,1,"), "{csv}");
+    let table = place.run("eval a.jsonl --budget none,20 --cut 50").text();
+    assert!(table.starts_with("no budget "), "{table}");
+    assert!(table.contains("\nbudget 20% "), "{table}");
+    let page = "eval a.jsonl --budget none --cut 50 --report r.html --report r.md";
+    place.run(page).exits(0);
+    assert!(place.text("r.md").contains("<code>no budget</code>"));
+}
+
 #[test]
 fn wrong_arguments_are_said_before_anything_is_read() {
     let place = Place::with(&[("a.jsonl", session(1))]);
@@ -225,6 +268,7 @@ fn wrong_arguments_are_said_before_anything_is_read() {
         "eval a.jsonl --policy nune",
         "eval a.jsonl --set clear.kep=3",
         "eval a.jsonl --budget 0",
+        "eval a.jsonl --budget some",
         "eval a.jsonl --cut 101",
         "eval a.jsonl --json --csv",
         "eval missing-*.jsonl",

@@ -13,7 +13,7 @@ use crate::cli::eval::{CUTS, measured};
 use crate::cli::replay::asking_nobody;
 use crate::diff::{Differ, Fate, Row, Source};
 use crate::error::Result;
-use crate::eval::{Candidate, Evaluator, Metric, Totals};
+use crate::eval::{Budget, Candidate, Evaluator, Metric, Totals};
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::{Detected, Detector, Warnings};
 use crate::outcome::{Outcome, Status};
@@ -269,10 +269,12 @@ impl Compacted<'_> {
     /// How much of what was needed later is kept, as `eval` measures it.
     fn need(&self, limit: &Limit, budget: f64) -> Result<Option<String>> {
         let asked = asking_nobody(self.effective.clone(), "check")?;
-        let (effective, of_budgets) = measured(asked, &[budget])?;
+        let budgets = [Budget::Percent(budget)];
+        let (effective, of_budgets) = measured(asked, &budgets)?;
         let policies = of_budgets.iter().map(|effective| &effective.policy);
         let candidate = Candidate::new(effective.policy.name, policies, self.replies)?;
-        let evaluator = Evaluator::new(vec![candidate], Vec::new(), vec![budget], CUTS.to_vec())?;
+        let evaluator =
+            Evaluator::new(vec![candidate], Vec::new(), budgets.to_vec(), CUTS.to_vec())?;
         let totals = Totals::of(&[eval_bytes(Path::new("input.jsonl"), self.input, &evaluator)]);
         let need = totals
             .scores

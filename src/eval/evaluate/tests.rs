@@ -25,7 +25,8 @@ fn measured(evaluator: &Evaluator<'_>, text: &str) -> SessionEval {
 
 fn baselines(budget: f64, cut: f64) -> Evaluator<'static> {
     let baselines = Baseline::ALL.to_vec();
-    Evaluator::new(Vec::new(), baselines, vec![budget], vec![cut]).unwrap()
+    let budgets = vec![Budget::Percent(budget)];
+    Evaluator::new(Vec::new(), baselines, budgets, vec![cut]).unwrap()
 }
 
 #[test]
@@ -84,13 +85,43 @@ fn a_policy_without_layers_keeps_everything_and_is_over_the_budget() {
     let none = resolve(preset("none").unwrap(), &settings).unwrap();
     let one = [&none.policy].into_iter();
     let candidate = Candidate::new("none".to_owned(), one, &Replies::default()).unwrap();
+    let budgets = vec![Budget::Percent(10.0)];
     let evaluator =
-        Evaluator::new(vec![candidate], Vec::new(), vec![10.0], vec![50.0, 100.0]).unwrap();
+        Evaluator::new(vec![candidate], Vec::new(), budgets, vec![50.0, 100.0]).unwrap();
     let session = measured(&evaluator, SESSION);
     let scores = &session.scores[0].scores;
     assert_eq!(scores.share(Metric::Need), Some(100.0));
     assert_eq!(scores.share(Metric::Used), Some(100.0));
     assert_eq!((scores.cuts, scores.over, scores.invented), (2, 2, 0));
+}
+
+#[test]
+fn without_a_budget_only_what_leaves_something_out_is_measured() {
+    let all = Baseline::ALL.to_vec();
+    let budgets = vec![Budget::Own, Budget::Percent(100.0)];
+    let evaluator = Evaluator::new(Vec::new(), all, budgets, vec![100.0]).unwrap();
+    let session = measured(&evaluator, SESSION);
+    let methods: Vec<(&str, Budget)> = session
+        .scores
+        .iter()
+        .map(|of| (&of.method[..], of.budget))
+        .collect();
+    let full = Budget::Percent(100.0);
+    assert_eq!(
+        methods,
+        [
+            ("mask keep 5", Budget::Own),
+            ("mask keep 0", Budget::Own),
+            ("sliding window", full),
+            ("head+tail", full),
+            ("mask keep 5", full),
+            ("mask keep 0", full),
+        ]
+    );
+    // Nothing is masked, and nothing is cut.
+    let scores = &session.scores[0].scores;
+    assert_eq!(scores.share(Metric::Used), Some(100.0));
+    assert_eq!((scores.share(Metric::Far), scores.over), (None, 0));
 }
 
 #[test]

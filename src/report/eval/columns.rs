@@ -2,7 +2,7 @@
 //!
 //! The tables, the Markdown report and the page show the method's name, then those with a heading.
 
-use crate::eval::{Kind, MethodScores, Metric};
+use crate::eval::{Budget, Kind, MethodScores, Metric};
 use crate::report::column::Column;
 use crate::report::csv;
 
@@ -22,7 +22,10 @@ pub(super) fn columns<'r>() -> Vec<Column<Row<'r>>> {
         Of::text("session", |row| row.session.to_owned()),
         Of::text("method", |row| row.of.method.clone()),
         Of::text("kind", |row| kind(row.of.kind).to_owned()),
-        Of::text("budget", |row| row.of.budget.to_string()),
+        Of::text("budget", |row| match row.of.budget {
+            Budget::Percent(percent) => percent.to_string(),
+            Budget::Own => String::new(),
+        }),
         Of::number("cuts", |row| row.of.scores.cuts),
     ];
     for (place, metric) in (1..).zip(Metric::ALL) {

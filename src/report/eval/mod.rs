@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::csv;
 use super::{PolicyRef, RunReport};
-use crate::eval::{FileEval, Totals};
+use crate::eval::{Budget, FileEval, Totals};
 use crate::outcome::FileRecord;
 
 use columns::{Row, columns};
@@ -33,8 +33,8 @@ pub struct Measuring {
     pub policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
     pub vocabulary: &'static str,
-    /// Percent of the tokens before a cut.
-    pub budgets: Vec<f64>,
+    /// Percent of the tokens before a cut; null for a policy as it is by itself.
+    pub budgets: Vec<Budget>,
 }
 
 /// Which rows are shown.
@@ -50,7 +50,7 @@ impl Evals {
     /// The means over `files`, which are in path order.
     pub fn new(
         policies: Vec<PolicyRef>,
-        budgets: Vec<f64>,
+        budgets: Vec<Budget>,
         files: Vec<FileRecord<FileEval>>,
     ) -> Self {
         let about = Measuring {

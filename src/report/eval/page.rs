@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use super::Evals;
 use super::columns::{Row, columns, kind};
 use super::table::why;
-use crate::eval::{Kind, MethodScores, Metric};
+use crate::eval::{Budget, Kind, MethodScores, Metric};
 use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
     self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page, Rows,
@@ -33,10 +33,13 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
     let page = Page {
         command: "eval",
         headline: match best {
-            Some((of, need)) => format!(
-                "{} keeps {need:.1}% of what is needed in {}% of the tokens",
-                of.method, of.budget
-            ),
+            Some((of, need)) => match of.budget {
+                Budget::Percent(percent) => format!(
+                    "{} keeps {need:.1}% of what is needed in {percent}% of the tokens",
+                    of.method
+                ),
+                Budget::Own => format!("{} keeps {need:.1}% of what is needed", of.method),
+            },
             None => "Nothing was measured".to_owned(),
         },
         lead: format!(
@@ -171,7 +174,10 @@ impl Rows for Methods<'_> {
         let mut cells = vec![
             Cell::Text(of.method.as_str().into()),
             Cell::Text(kind(of.kind).into()),
-            Cell::Share(of.budget / 100.0),
+            match of.budget {
+                Budget::Percent(percent) => Cell::Share(percent / 100.0),
+                Budget::Own => Cell::Nothing,
+            },
         ];
         let row = Row {
             path: "",

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::columns::{Row, columns};
 use super::{Evals, Rows};
-use crate::eval::{MethodScores, Skipped, Totals};
+use crate::eval::{Budget, MethodScores, Skipped, Totals};
 use crate::outcome::FileStatus;
 use crate::report::Screen;
 use crate::report::column::shown;
@@ -30,7 +30,7 @@ pub fn write(evals: &Evals, rows: Rows, screen: Screen, out: &mut dyn Write) -> 
 pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
     let budgets = evals.head.about.budgets.iter().filter_map(|budget| {
         let scores = of_budget(&evals.head.totals.scores, *budget);
-        (!scores.is_empty()).then(|| table(format!("budget {budget}%"), &scores))
+        (!scores.is_empty()).then(|| table(title(*budget), &scores))
     });
     budgets.collect()
 }
@@ -63,7 +63,7 @@ fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()
             )?;
             for budget in &evals.head.about.budgets {
                 let scores = of_budget(&session.scores, *budget);
-                table(format!("budget {budget}%"), &scores).write(screen, out)?;
+                table(title(*budget), &scores).write(screen, out)?;
             }
             writeln!(out)?;
         }
@@ -71,7 +71,14 @@ fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-fn of_budget(scores: &[MethodScores], budget: f64) -> Vec<&MethodScores> {
+fn title(budget: Budget) -> String {
+    match budget {
+        Budget::Percent(percent) => format!("budget {percent}%"),
+        Budget::Own => "no budget".to_owned(),
+    }
+}
+
+fn of_budget(scores: &[MethodScores], budget: Budget) -> Vec<&MethodScores> {
     let scores = scores.iter();
     scores.filter(|scores| scores.budget == budget).collect()
 }

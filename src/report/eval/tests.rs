@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::eval::{Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
+use crate::eval::{Budget, Cut, Kind, MethodScores, Scores, SessionEval, Skipped};
 use crate::report::Screen;
 use crate::report::{Render, ReportFormat};
 
@@ -11,7 +11,7 @@ fn evals() -> Evals {
     let scores = |method: &str, kind, need: Option<f64>, invented| MethodScores {
         method: method.to_owned(),
         kind,
-        budget: 10.0,
+        budget: Budget::Percent(10.0),
         scores: Scores {
             cuts: 2,
             shares: [
