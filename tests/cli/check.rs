@@ -330,6 +330,32 @@ fn every_output_format_names_what_differs() {
     );
     assert!(xml.contains("name=\"b&lt;&amp;&gt;\" time=\"0\">\n      <failure message=\"expected.jsonl is missing; --update writes it\" type=\"differs\">"), "{xml}");
 
+    let gitlab: serde_json::Value = serde_json::from_str(&stdout("gitlab")).unwrap();
+    let severities: Vec<_> = gitlab
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["severity"])
+        .collect();
+    assert_eq!(severities, ["major", "critical"]);
+    let [differs, failed] = [&gitlab[0], &gitlab[1]];
+    assert_eq!(
+        differs["location"],
+        json!({"path": "fixtures/b<&>/expected.jsonl", "lines": {"begin": 1}})
+    );
+    assert_eq!(differs["check_name"], "ctxpack check: differs");
+    assert!(
+        differs["description"]
+            .as_str()
+            .unwrap()
+            .starts_with("fixtures/b<&>: expected.jsonl is missing")
+    );
+    assert_eq!(failed["location"]["path"], "fixtures/bad/policy.toml");
+    // Each is known again, and no two are the same.
+    let again: serde_json::Value = serde_json::from_str(&stdout("gitlab")).unwrap();
+    assert_eq!(again, gitlab);
+    assert_ne!(differs["fingerprint"], failed["fingerprint"]);
+
     let github = stdout("github");
     assert_eq!(github.lines().count(), 2, "{github}");
     assert!(

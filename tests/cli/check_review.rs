@@ -133,7 +133,7 @@ fn no_name_steers_a_terminal_or_breaks_a_format() {
     let hostile = "x\u{1b}[2J\u{9b}2J\u{202e}\u{ffff}";
     let place = Place::new();
     place.write(&format!("fixtures/{hostile}/input.jsonl"), sample().0);
-    for format in ["full", "concise", "json", "junit", "github"] {
+    for format in ["full", "concise", "json", "junit", "github", "gitlab"] {
         let text = place
             .run(&format!("check --output-format {format}"))
             .exits(1)

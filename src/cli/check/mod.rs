@@ -58,7 +58,8 @@ Examples:
   ctxpack check --policy ours.toml fixtures/    cases without a policy.toml, by this policy
   ctxpack check --update fixtures/my-case       write what is expected; read it before you commit it
   ctxpack check --review                        the same, asked case by case
-  ctxpack check --output-format junit > r.xml   for a report of tests")]
+  ctxpack check --output-format junit > r.xml   for a report of tests
+  ctxpack check --report check.md               for a comment on a pull request")]
 pub(super) struct Check {
     /// Folders to search for cases
     #[arg(default_value = "fixtures")]

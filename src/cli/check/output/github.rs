@@ -2,34 +2,23 @@
 
 use std::io::{self, Write};
 
-use crate::cli::check::cases::Part;
-use crate::cli::check::verdict::{Checked, Verdict};
+use crate::cli::check::verdict::Checked;
 use crate::outcome::path_text;
 use crate::text::printable;
 
 impl Checked {
     /// Errors are the writer's.
     pub(super) fn write_github(&self, out: &mut dyn Write) -> io::Result<()> {
-        for (case, verdict) in &self.cases {
-            let (file, line, text) = match verdict {
-                Verdict::Same | Verdict::Updated => continue,
-                Verdict::Differs(difference) => (case.golden(), None, difference.how.clone()),
-                Verdict::Failed(error) => {
-                    let file = error.path.clone();
-                    (
-                        file.unwrap_or_else(|| case.file(Part::Input)),
-                        error.line,
-                        error.to_string(),
-                    )
-                }
-            };
+        for wrong in self.wrong() {
             writeln!(
                 out,
                 "::error file={}{},title={}::{}",
-                property(&path_text(&file)),
-                line.map_or(String::new(), |line| format!(",line={line}")),
-                property(&format!("ctxpack check: {}", path_text(case.path()))),
-                data(text.trim_end())
+                property(&path_text(&wrong.file)),
+                wrong
+                    .line
+                    .map_or(String::new(), |line| format!(",line={line}")),
+                property(&format!("ctxpack check: {}", path_text(wrong.case.path()))),
+                data(wrong.text.trim_end())
             )?;
         }
         Ok(())

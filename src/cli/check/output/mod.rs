@@ -1,20 +1,22 @@
-//! What `check` prints: for people, for programs, for JUnit's readers, for GitHub's annotations.
+//! What `check` prints: for people, for programs, for JUnit's readers, for GitHub's annotations, for GitLab's report on quality.
 //!
 //! Names and texts from a case are made safe for each of these.
 
 mod github;
+mod gitlab;
 mod json;
 mod junit;
 mod markdown;
 mod report;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::cases::Case;
+use super::cases::{Case, Part};
 use super::verdict::{Checked, Verdict};
-use crate::outcome::path_text;
+use crate::outcome::{FaultKind, path_text};
 use crate::text::{count, printable};
 
 pub(super) use report::CheckReports;
@@ -31,6 +33,8 @@ pub(super) enum OutputFormat {
     Junit,
     /// Annotations of GitHub Actions
     Github,
+    /// A report on Code Quality for GitLab
+    Gitlab,
 }
 
 /// Whether cases that are as expected are listed, and the closing lines printed.
@@ -42,7 +46,49 @@ pub(super) enum Listing {
     Bare,
 }
 
+/// A case that is not as expected: what is said of it, and of which file.
+struct Wrong<'c> {
+    case: &'c Case,
+    file: PathBuf,
+    line: Option<u64>,
+    kind: String,
+    severity: Severity,
+    text: String,
+}
+
+/// Whether a case differs, or could not be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Severity {
+    Differs,
+    Failed,
+}
+
 impl Checked {
+    fn wrong(&self) -> impl Iterator<Item = Wrong<'_>> {
+        self.cases.iter().filter_map(|(case, verdict)| {
+            let wrong = match verdict {
+                Verdict::Same | Verdict::Updated => return None,
+                Verdict::Differs(difference) => Wrong {
+                    case,
+                    file: case.golden(),
+                    line: None,
+                    kind: "differs".to_owned(),
+                    severity: Severity::Differs,
+                    text: difference.how.clone(),
+                },
+                Verdict::Failed(error) => Wrong {
+                    case,
+                    file: error.path.clone().unwrap_or_else(|| case.file(Part::Input)),
+                    line: error.line,
+                    kind: FaultKind::Error(error.kind).to_string(),
+                    severity: Severity::Failed,
+                    text: error.to_string(),
+                },
+            };
+            Some(wrong)
+        })
+    }
+
     /// Errors are the writer's.
     pub(super) fn write(
         &self,
@@ -55,6 +101,7 @@ impl Checked {
             OutputFormat::Json => self.write_json(out),
             OutputFormat::Junit => self.write_junit(out),
             OutputFormat::Github => self.write_github(out),
+            OutputFormat::Gitlab => self.write_gitlab(out),
         }
     }
 
