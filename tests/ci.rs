@@ -83,14 +83,15 @@ impl Repository {
             .unwrap()
     }
 
-    /// The action's script on a pull request, with a gate: its exit code, what it said, and the comment.
-    fn action(&self, gates: &str) -> (Option<i32>, String, String) {
+    /// The action's script on a pull request, with gates of `eval` and `compact`: its exit code, what it said, and the comment.
+    fn action(&self, gates: &str, of_compact: &str) -> (Option<i32>, String, String) {
         let script = root().join(".github/actions/check/run");
         let variables = [
             ("FIXTURES", "fixtures"),
             ("SESSIONS", "sessions"),
             ("POLICY", "policy.toml"),
             ("GATES", gates),
+            ("COMPACT_GATES", of_compact),
             ("GITHUB_BASE_REF", "main"),
             ("GITHUB_STEP_SUMMARY", "summary.md"),
         ];
@@ -105,10 +106,31 @@ impl Repository {
 fn the_action_compares_a_change_of_policy_with_its_base() {
     let repository = Repository::new();
     repository.policy(2);
-    let (code, said, comment) = repository.action("--budget 20 --max-invented 0");
+    let (code, said, comment) = repository.action(
+        "--budget none --max-invented 0",
+        "--min-savings 1 --require-valid --max-degraded 0",
+    );
     assert_eq!(code, Some(0), "{said}");
-    for part in ["### ctxpack replay", "### ctxpack eval"] {
-        let part = comment.split(part).nth(1).unwrap();
+    assert!(
+        comment.starts_with("### ctxpack check\n\n**ctxpack check**: 1 case: 1 as expected"),
+        "{comment}"
+    );
+    let part = |name: &str| {
+        let part = comment.split(name).nth(1);
+        part.unwrap_or_else(|| panic!("no {name}: {comment}"))
+    };
+    // Three results more are cleared.
+    let differs = part("### ctxpack diff\n");
+    assert_eq!(
+        differs
+            .matches("| <code>kept</code> | <code>cleared</code> |")
+            .count(),
+        3,
+        "{differs}"
+    );
+    assert!(part("### ctxpack compact, by this branch\n").contains(" saved** in 1 file"));
+    for name in ["### ctxpack replay\n", "### ctxpack eval\n"] {
+        let part = part(name);
         // A row a policy.
         for name in ["base-branch", "policy"] {
             assert!(
@@ -125,15 +147,55 @@ fn the_action_compares_a_change_of_policy_with_its_base() {
 fn the_action_fails_where_a_fixture_differs_or_a_gate_does_not_hold() {
     let repository = Repository::new();
     // The comment is there all the same: that is when it is needed.
-    let (code, said, comment) = repository.action("--budget 5 --min-need 100");
+    let (code, said, comment) = repository.action("--budget 5 --min-need 100", "");
     assert_eq!(code, Some(1), "{said}");
     assert!(comment.contains("### ctxpack eval"), "{comment}");
+    // The same policy on both branches: nothing differs.
+    assert!(!comment.contains("### ctxpack diff"), "{comment}");
+    let (code, said, comment) = repository.action("", "--min-savings 99");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("points less than 99%"), "{said}");
+    // Without a budget of one's own: by itself, and under one.
+    let eval = comment.split("### ctxpack eval").nth(1).unwrap();
+    assert!(eval.contains("<code>no budget</code>"), "{eval}");
+    assert!(eval.contains("<code>budget 20%</code>"), "{eval}");
 
     let expected = "fixtures/anthropic/auto-keeps-5-of-all-tools/expected.jsonl";
     fs::write(repository.path(expected), "").unwrap();
-    let (code, said, comment) = repository.action("");
+    let (code, said, comment) = repository.action("", "");
     assert_eq!(code, Some(1), "{said}");
     assert!(comment.contains("### ctxpack replay"), "{comment}");
+    let check = comment.split("### ctxpack").nth(1).unwrap();
+    assert!(
+        check.contains("auto-keeps-5-of-all-tools</code> | differs |"),
+        "{check}"
+    );
+}
+
+/// The topic shows how a policy gets a gate, as `scripts/play-pull-request` plays it.
+#[test]
+fn the_topic_shows_what_a_pull_request_gets() {
+    let output = Command::new(root().join("scripts/play-pull-request"))
+        .arg(PROGRAM)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{said}");
+    let played = String::from_utf8(output.stdout).unwrap();
+    let topic = source("src/cli/topics/ci.md");
+    let shown = blocks(&topic, "console");
+    assert_eq!(shown.len(), 1);
+    assert_eq!(
+        format!("{}\n", shown[0]),
+        played,
+        "scripts/play-pull-request --write shows it anew"
+    );
+    for says in [
+        "kept | cleared |",
+        "of the needed names, fewer than 95%\n(exit code 1)",
+    ] {
+        assert!(played.contains(says), "{says}");
+    }
 }
 
 /// The values of a key in a file of hooks.
