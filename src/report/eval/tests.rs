@@ -65,7 +65,7 @@ fn evals() -> Evals {
         ),
         session("side", Some(Skipped::NoCut), Vec::new()),
     ];
-    Evals::new(Vec::new(), vec![10.0], vec![file])
+    Evals::new(Vec::new(), vec![Budget::Percent(10.0)], vec![file])
 }
 
 fn text(write: impl Fn(&mut Vec<u8>) -> io::Result<()>) -> String {
