@@ -3,6 +3,8 @@
 //! A preset is a file in the list below and nothing else. It says what differs from the defaults, with the source of each
 //! value, and names no other preset; no code knows its name.
 
+use std::sync::OnceLock;
+
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::{nearest, printable};
 
@@ -24,7 +26,18 @@ pub(super) const PRESETS: &[&str] = &[
 /// # Errors
 /// None for a program that passes its tests.
 pub fn presets() -> Result<Vec<Policy>> {
-    PRESETS.iter().map(|text| load(text)).collect()
+    all().map(<[Policy]>::to_vec)
+}
+
+/// Read once: a check of thousands of cases asks for them in each.
+fn all() -> Result<&'static [Policy]> {
+    static READ: OnceLock<Vec<Policy>> = OnceLock::new();
+    if let Some(read) = READ.get() {
+        return Ok(read);
+    }
+    let read = PRESETS.iter().map(|text| load(text));
+    let read = read.collect::<Result<Vec<Policy>>>()?;
+    Ok(READ.get_or_init(|| read))
 }
 
 /// The shipped policy of this name or alias; "" is the default one.
@@ -32,15 +45,12 @@ pub fn presets() -> Result<Vec<Policy>> {
 /// # Errors
 /// [`ErrorKind::Config`]: there is none; the hint lists all.
 pub fn preset(name: &str) -> Result<Policy> {
-    let mut others = Vec::new();
-    for text in PRESETS {
-        let policy = load(text)?;
-        if name.is_empty() || policy.name == name || policy.aliases.iter().any(|a| a == name) {
-            return Ok(policy);
-        }
-        others.push(policy);
-    }
-    Err(unknown(name, &others))
+    let all = all()?;
+    let is_it = |policy: &&Policy| {
+        name.is_empty() || policy.name == name || policy.aliases.iter().any(|a| a == name)
+    };
+    let found = all.iter().find(is_it);
+    found.cloned().ok_or_else(|| unknown(name, all))
 }
 
 fn load(text: &str) -> Result<Policy> {
