@@ -40,7 +40,7 @@ mod totals;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::Find;
 
@@ -83,7 +83,7 @@ pub struct SessionEval {
 }
 
 /// Why a session was not measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Skipped {
     /// There are no messages before its first compaction.
@@ -160,7 +160,7 @@ impl fmt::Display for Budget {
 }
 
 /// The kind of a method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A policy.

@@ -32,7 +32,7 @@ mod round;
 mod totals;
 mod window;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::Find;
 use crate::policy::Layer;
@@ -166,7 +166,7 @@ pub struct Event {
 }
 
 /// Whether a layer did what it was due to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It did.

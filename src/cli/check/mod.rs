@@ -35,6 +35,8 @@ use search::{Empty, Searched, search};
 use settle::{Settling, review, update};
 use verdict::{Checked, Verdict};
 
+pub(super) use expect::{CaseCommand, Key as CaseKey};
+
 use super::compact::policy_ref;
 use super::config::PolicyArgs;
 use super::reading::passed_by;

@@ -33,7 +33,7 @@ pub(in crate::cli::check) enum Figure {
 
 /// What can be expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(in crate::cli) enum Key {
     TokensBefore,
     TokensAfter,
     MessagesBefore,
@@ -51,7 +51,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    pub(super) const ALL: [Key; 14] = [
+    pub(in crate::cli) const ALL: [Key; 14] = [
         Key::TokensBefore,
         Key::TokensAfter,
         Key::MessagesBefore,
@@ -69,7 +69,7 @@ impl Key {
     ];
 
     /// Its name in the file.
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::cli) fn name(self) -> &'static str {
         match self {
             Key::TokensBefore => "tokens_before",
             Key::TokensAfter => "tokens_after",

@@ -12,8 +12,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::nearest;
-use key::{Key, limit};
+use key::limit;
 
+pub(in crate::cli) use key::Key;
 pub(super) use key::{Figure, What};
 
 /// The percentage of tokens to which `need` and its like compact.
@@ -32,7 +33,7 @@ pub(super) struct Expect {
 
 /// What is run on a case's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CaseCommand {
+pub(in crate::cli) enum CaseCommand {
     Compact,
     Replay,
     Stats,
@@ -143,13 +144,23 @@ impl Expect {
 }
 
 impl CaseCommand {
-    fn named(name: &str) -> Option<CaseCommand> {
-        match name {
-            "compact" => Some(CaseCommand::Compact),
-            "replay" => Some(CaseCommand::Replay),
-            "stats" => Some(CaseCommand::Stats),
-            _ => None,
+    pub(in crate::cli) const ALL: [CaseCommand; 3] = [
+        CaseCommand::Compact,
+        CaseCommand::Replay,
+        CaseCommand::Stats,
+    ];
+
+    /// Its name in the file.
+    pub(in crate::cli) fn name(self) -> &'static str {
+        match self {
+            CaseCommand::Compact => "compact",
+            CaseCommand::Replay => "replay",
+            CaseCommand::Stats => "stats",
         }
+    }
+
+    fn named(name: &str) -> Option<CaseCommand> {
+        CaseCommand::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 

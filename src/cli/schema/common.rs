@@ -1,0 +1,153 @@
+//! What reports of several commands have: the policy, errors, what was not read, the entry of an input.
+//!
+//! Knows no command.
+
+use serde_json::{Value, json};
+
+use super::build::{
+    Key, amount, count, from_one, key, list, object, object_told_by, one_of, or_null, text,
+    text_like, to,
+};
+use super::words::{Table, every, words};
+use crate::batch::PassedBy;
+use crate::cli::topics::Topic;
+use crate::error::{ErrorKind, Result};
+use crate::outcome::Rejection;
+use crate::policy::Method;
+
+/// The first keys of every report.
+pub(super) fn version() -> Vec<Key> {
+    vec![
+        key(
+            "schema_version",
+            json!({"const": 1}),
+            "It rises when a field changes its meaning or is removed.",
+        ),
+        key("version", text(), "The version of ctxpack."),
+    ]
+}
+
+/// The policy that was in force.
+pub(super) fn policy() -> Result<(&'static str, Value)> {
+    let setting = object(vec![
+        key("key", text(), "The key's full name, such as `clear.keep`."),
+        key("value", json!({}), "The value in force."),
+        key(
+            "origin",
+            text_like("^(flag|env .+|file .+)$"),
+            "Where it was set: `flag`, `env NAME` or `file PATH`.",
+        ),
+    ]);
+    let keys = vec![
+        key("name", text(), ""),
+        key("hash", text_like("^[0-9a-f]{32}$"), ""),
+        key("overrides", list(setting), ""),
+    ];
+    let table = Table::of(Topic::Reports, "policy")?;
+    Ok(("policy", object_told_by(&table, keys)))
+}
+
+/// What was not read, if there is any.
+pub(super) fn not_read() -> Key {
+    let passed = every!(PassedBy.kind: FolderLink NoFile BrokenLink OtherExtension Excluded Ignored Older Newer OtherProject);
+    let entry = object(vec![
+        key(
+            "kind",
+            one_of(passed.into_iter().chain(["unsupported"])),
+            "Why it was not read.",
+        ),
+        key(
+            "format",
+            text(),
+            "The format, of files whose format is not supported.",
+        )
+        .sometimes(),
+        key(
+            "count",
+            from_one(),
+            "How many files, or folders, which count once.",
+        ),
+        key(
+            "examples",
+            list(text()),
+            "The first of them, in path order, up to 5.",
+        ),
+    ]);
+    let about = "What was not read, one entry per kind; only if there is any.";
+    key("not_read", list(entry), about).sometimes()
+}
+
+/// Why an input failed, was rejected or was skipped.
+pub(super) fn error() -> Value {
+    let kinds = words::<ErrorKind>().iter().chain(words::<Rejection>());
+    or_null(object(vec![
+        key(
+            "kind",
+            one_of(kinds),
+            "The stable name; `ctxpack help errors` explains each.",
+        ),
+        key("message", text(), "One sentence."),
+        key(
+            "line",
+            or_null(from_one()),
+            "The line of the input that caused it, if one did.",
+        ),
+    ]))
+}
+
+/// The name of what counts tokens.
+pub(super) fn estimator() -> Value {
+    one_of(words::<Method>())
+}
+
+/// `blake3:` and a hash.
+pub(super) fn hash() -> Value {
+    text_like("^blake3:[0-9a-f]{64}$")
+}
+
+/// The relation to what a provider counted, or null.
+pub(super) fn usage() -> Value {
+    or_null(object(vec![
+        key(
+            "recorded",
+            count(),
+            "Tokens that the provider counted last.",
+        ),
+        key(
+            "overhead",
+            count(),
+            "Tokens that are not in the file: system prompt, tool schemas.",
+        ),
+        key(
+            "factor",
+            amount(),
+            "The provider's tokens for each estimated one.",
+        ),
+    ]))
+}
+
+/// The first keys of the entry of an input in reports of commands that only examine; `examined` are the statuses that the
+/// command gives.
+pub(super) fn examined(examined: &[&str]) -> Vec<Key> {
+    let statuses = examined.iter().chain(&["unsupported", "failed"]);
+    vec![
+        key("path", text(), "The input; `-` is standard input."),
+        key(
+            "format",
+            or_null(text()),
+            "The detected format (`ctxpack help formats`), or null.",
+        ),
+        key("status", one_of(statuses), "Whether it was examined."),
+        key("error", error(), "Why it could not be read, or null."),
+    ]
+}
+
+/// A reference to the policy.
+pub(super) fn policy_key() -> Key {
+    key("policy", to("policy"), "The policy in effect.")
+}
+
+/// The id of a conversation.
+pub(super) fn conversation_id(name: &'static str) -> Key {
+    key(name, text(), "`main`, the id of a sidechain, or `line:7`.")
+}

@@ -1,0 +1,245 @@
+//! The report of `compact`. What its keys mean is what `ctxpack help reports` says of them.
+
+use serde_json::Value;
+
+use super::build::{
+    Form, Schema, amount, boolean, count, counts, from_one, key, list, object, object_told_by,
+    one_of, or_null, text, to,
+};
+use super::common::{
+    conversation_id, error, estimator, hash, not_read, policy, policy_key, usage, version,
+};
+use super::words::{Table, words};
+use crate::cli::topics::Topic;
+use crate::error::Result;
+use crate::outcome::{ActionKind, DegradedKind, Missed, OriginalKind, RestoredFrom, Status};
+use crate::policy::{Source, TargetKind};
+
+pub(super) fn schema(form: Form) -> Result<Schema> {
+    let mut head = version();
+    head.push(policy_key());
+    head.push(key("totals", to("totals"), "Sums over all files."));
+    head.push(not_read());
+    let schema = Schema {
+        title: "ctxpack report",
+        about: "What compact did: ctxpack help reports.",
+        root: Value::Null,
+        parts: vec![
+            policy()?,
+            ("totals", totals()?),
+            ("spent", spent()),
+            ("conversation", conversation()?),
+            ("action", action()?),
+            ("summary", summary()?),
+        ],
+    };
+    let files = ("files", "One entry per input, in path order.");
+    Ok(schema.of_entries(form, files, ("file", file()?), head))
+}
+
+fn totals() -> Result<Value> {
+    let mut keys = counts([
+        ("files", ""),
+        ("compacted", "Inputs of this status."),
+        ("unchanged", "Inputs of this status."),
+        ("failed", "Inputs of this status."),
+        ("unsupported", "Inputs of this status."),
+        ("skipped", "Inputs of this status."),
+        ("rejected", "Inputs of this status."),
+        ("degraded", ""),
+        ("bytes_before", ""),
+        ("bytes_after", ""),
+    ]);
+    for name in ["stored_before", "stored_after"] {
+        keys.push(key(name, count(), "").sometimes());
+    }
+    keys.extend(counts([
+        ("messages_before", ""),
+        ("messages_after", ""),
+        ("tokens_before", ""),
+        ("tokens_after", ""),
+        ("tokens_saved", ""),
+    ]));
+    keys.push(key("ratio", amount(), ""));
+    keys.push(key("spent", to("spent"), "").sometimes());
+    Ok(object_told_by(&Table::of(Topic::Reports, "totals")?, keys))
+}
+
+fn file() -> Result<Value> {
+    let original = or_null(object(vec![
+        key(
+            "kind",
+            one_of(words::<OriginalKind>()),
+            "The untouched input, or a copy in the store's archive.",
+        ),
+        key(
+            "path",
+            text(),
+            "Its path as given, or relative to the store.",
+        ),
+    ]));
+    let mut keys = vec![
+        key("input", text(), ""),
+        key("output", or_null(text()), ""),
+        key("format", or_null(text()), ""),
+        key("status", one_of(words::<Status>()), ""),
+        key("error", error(), ""),
+        key("original", original, ""),
+        key("findings_before", count(), ""),
+        key("findings_after", count(), ""),
+        key("hash_before", or_null(hash()), ""),
+        key("hash_after", or_null(hash()), ""),
+        key("bytes_before", count(), ""),
+        key("bytes_after", count(), ""),
+        key("stored_before", count(), "").sometimes(),
+        key("stored_after", count(), "").sometimes(),
+    ];
+    keys.extend(counts([
+        ("tokens_before", ""),
+        ("tokens_after", ""),
+        ("messages_before", ""),
+        ("messages_after", ""),
+    ]));
+    keys.extend([
+        key("degraded", list(degraded()), ""),
+        key("warnings", list(warning()?), ""),
+        key("conversations", list(to("conversation")), ""),
+    ]);
+    let table = Table::of(Topic::Reports, "An entry of files")?;
+    Ok(object_told_by(&table, keys))
+}
+
+fn degraded() -> Value {
+    object(vec![
+        key("kind", one_of(words::<DegradedKind>()), "What failed."),
+        key("message", text(), "One sentence."),
+    ])
+}
+
+fn warning() -> Result<Value> {
+    // An enum with another one in it has no list of names of its own.
+    let [own, lines] = ["Warnings", "Odd lines"].map(|part| Table::of(Topic::Errors, part));
+    let (own, lines) = (own?, lines?);
+    Ok(object(vec![
+        key(
+            "kind",
+            one_of(own.names().chain(lines.names())),
+            "The stable name; `ctxpack help errors` explains each.",
+        ),
+        key(
+            "line",
+            or_null(from_one()),
+            "The line, or null for the whole file.",
+        ),
+        key("message", text(), "One sentence."),
+    ]))
+}
+
+fn conversation() -> Result<Value> {
+    let mut keys = vec![
+        conversation_id("id"),
+        key("estimator", estimator(), ""),
+        key("usage", usage(), ""),
+    ];
+    keys.extend(counts([
+        ("tokens_before", ""),
+        ("tokens_after", ""),
+        ("messages_before", ""),
+        ("messages_after", ""),
+    ]));
+    let restored = object(vec![
+        key("path", text(), "Its path as the transcript names it."),
+        key("tokens", count(), "Tokens of the restored content."),
+        key(
+            "source",
+            one_of(words::<RestoredFrom>()),
+            "Where the content came from.",
+        ),
+    ]);
+    keys.extend([
+        key("threshold", or_null(count()), ""),
+        key("target", target(), ""),
+        key("reason", text(), ""),
+        key("actions", list(to("action")), ""),
+        key("summary", or_null(to("summary")), ""),
+        key("restored", list(restored), ""),
+        key("deleted_files", list(text()), ""),
+    ]);
+    let table = Table::of(Topic::Reports, "An entry of conversations")?;
+    Ok(object_told_by(&table, keys))
+}
+
+fn target() -> Value {
+    or_null(object(vec![
+        key("tokens", count(), "The target, in tokens."),
+        key(
+            "kind",
+            one_of(words::<TargetKind>()),
+            "A cap of the user's, or an aim of a preset, which gives way to the user's words.",
+        ),
+        key("reached", boolean(), "Whether the result is within it."),
+        key(
+            "reason",
+            one_of(words::<Missed>()),
+            "Why an aim was missed, if it was.",
+        )
+        .sometimes(),
+    ]))
+}
+
+fn action() -> Result<Value> {
+    let keys = vec![
+        key("kind", one_of(words::<ActionKind>()), "What was done."),
+        key("line", from_one(), "The line of the input."),
+        key("message", from_one(), "The message in the conversation."),
+        key("tool", or_null(text()), ""),
+        key("reason", text(), ""),
+        key("tokens_before", count(), ""),
+        key("tokens_after", count(), ""),
+    ];
+    let table = Table::of(Topic::Reports, "An entry of actions")?;
+    Ok(object_told_by(&table, keys))
+}
+
+fn summary() -> Result<Value> {
+    let mut keys = vec![
+        key(
+            "source",
+            one_of(words::<Source>()),
+            "The summariser that the policy asks for.",
+        ),
+        key("model", or_null(text()), "The model, if one was asked."),
+        key("success", boolean(), ""),
+    ];
+    keys.extend(counts([
+        ("messages", ""),
+        ("preserved_messages", ""),
+        ("tokens", ""),
+        ("attempts", ""),
+    ]));
+    keys.push(key(
+        "fallback",
+        or_null(one_of(["extractive", "last_turns", "prune"])),
+        "",
+    ));
+    keys.extend(counts([
+        ("invented", ""),
+        ("cut_moved", ""),
+        ("user_verbatim", ""),
+        ("user_clipped", ""),
+    ]));
+    keys.push(key("spent", to("spent"), "").sometimes());
+    Ok(object_told_by(&Table::of(Topic::Reports, "summary")?, keys))
+}
+
+fn spent() -> Value {
+    object(counts([
+        ("requests", "Requests that were sent."),
+        ("cached", "Answers that were found in the store."),
+        ("input_tokens", "Input tokens as the provider counted them."),
+        (
+            "output_tokens",
+            "Output tokens as the provider counted them.",
+        ),
+    ]))
+}
