@@ -200,7 +200,7 @@ pub struct Action {
     pub kind: ActionKind,
     /// The line of the input, from 1.
     pub line: u64,
-    /// The message in the conversation, from 1.
+    /// The message in the conversation, from 1; 0 for lines outside of the live window.
     pub message: u64,
     /// The tool's name in the transcript, if the edit concerns a call or a result.
     pub tool: Option<String>,

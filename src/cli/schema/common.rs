@@ -34,8 +34,8 @@ pub(super) fn policy() -> Result<(&'static str, Value)> {
         key("value", json!({}), "The value in force."),
         key(
             "origin",
-            text_like("^(flag|env .+|file .+)$"),
-            "Where it was set: `flag`, `env NAME` or `file PATH`.",
+            text_like("^(flag|library|eval|replay|diff|env .+|file .+)$"),
+            "Where it was set: `flag`, `env NAME`, `file PATH`, or the command that sets it.",
         ),
     ]);
     let keys = vec![

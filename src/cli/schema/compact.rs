@@ -191,7 +191,11 @@ fn action() -> Result<Value> {
     let keys = vec![
         key("kind", one_of(words::<ActionKind>()), "What was done."),
         key("line", from_one(), "The line of the input."),
-        key("message", from_one(), "The message in the conversation."),
+        key(
+            "message",
+            count(),
+            "The message in the conversation; 0 for lines that are no part of one.",
+        ),
         key("tool", or_null(text()), ""),
         key("reason", text(), ""),
         key("tokens_before", count(), ""),
