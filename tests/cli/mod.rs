@@ -40,6 +40,8 @@ mod policy;
 mod replay;
 
 mod reports;
+#[cfg(unix)]
+mod schemas;
 mod secrets;
 mod sessions;
 mod shares;

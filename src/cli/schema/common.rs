@@ -40,7 +40,7 @@ pub(super) fn policy() -> Result<(&'static str, Value)> {
     ]);
     let keys = vec![
         key("name", text(), ""),
-        key("hash", text_like("^[0-9a-f]{32}$"), ""),
+        key("hash", text_like(r"^[0-9a-f]{32}( \+ [0-9a-f]{32})*$"), ""),
         key("overrides", list(setting), ""),
     ];
     let table = Table::of(Topic::Reports, "policy")?;
