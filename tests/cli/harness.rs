@@ -11,6 +11,8 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::schemas::assert_is_report;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ctxpack");
 
 /// A folder that is gone after the test.
@@ -69,8 +71,13 @@ impl Place {
         String::from_utf8(self.read(name)).unwrap()
     }
 
+    /// What a file holds; the report of a compaction must be of its form.
     pub(super) fn json(&self, name: &str) -> Value {
-        serde_json::from_slice(&self.read(name)).unwrap()
+        let value = serde_json::from_slice(&self.read(name)).unwrap();
+        if name.ends_with(".stats.json") && !name.ends_with("expected.stats.json") {
+            assert_is_report(&value);
+        }
+        value
     }
 
     /// The name of every file, stores included, sorted.

@@ -40,7 +40,6 @@ mod policy;
 mod replay;
 
 mod reports;
-#[cfg(unix)]
 mod schemas;
 mod secrets;
 mod sessions;
