@@ -1,7 +1,8 @@
 //! What happened to each transcript, as plain data that adds up: the `files` entries and the `totals` of a report.
 //!
 //! The fields are the report's JSON keys, in its order. Sums are computed when asked for, so that they cannot
-//! disagree with their parts. PURE. Contains no time, host name or anything else that differs between runs.
+//! disagree with their parts. PURE. Contains no host name or anything else that differs between runs; times only where the user
+//! asked for them.
 
 use std::fmt;
 use std::path::{MAIN_SEPARATOR, Path};
@@ -28,6 +29,8 @@ pub use not_read::{NotRead, NotReads};
 #[doc(hidden)]
 pub use notice::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
 #[doc(hidden)]
+pub use timings::{Clock, Laps, Phase, Timings, of_seconds, seconds};
+#[doc(hidden)]
 pub use totals::{Totals, ratio};
 
 mod conversation;
@@ -37,6 +40,7 @@ mod not_read;
 mod notice;
 #[cfg(test)]
 mod tests;
+mod timings;
 mod totals;
 
 /// What happened to one input: an entry of the report's `files`.
@@ -82,6 +86,9 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// One entry for each conversation in the transcript; the file's tokens and messages are their sums.
     pub conversations: Vec<ConversationOutcome>,
+    /// How long the phases of the work took, if somebody asked.
+    #[serde(default)]
+    pub timings: Option<Timings>,
 }
 
 impl Outcome {
@@ -170,6 +177,7 @@ impl Outcome {
             degraded: Vec::new(),
             warnings: Vec::new(),
             conversations: Vec::new(),
+            timings: None,
         }
     }
 
@@ -238,6 +246,7 @@ impl Serialize for Outcome {
             degraded,
             warnings,
             conversations,
+            timings,
         } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("input", input)?;
@@ -267,6 +276,9 @@ impl Serialize for Outcome {
         map.serialize_entry("degraded", degraded)?;
         map.serialize_entry("warnings", warnings)?;
         map.serialize_entry("conversations", conversations)?;
+        if timings.is_some() {
+            map.serialize_entry("timings", timings)?;
+        }
         map.end()
     }
 }

@@ -332,6 +332,7 @@ fn the_fields_of_a_report_are_those_that_it_has() {
             "-q",
             "--set",
             "clear.keep=3",
+            "--timings",
             "--out-dir",
         ])
         .arg(out.path().join("out"))

@@ -7,7 +7,7 @@ use super::over::Over;
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
-use crate::outcome::{FileRecord, Find};
+use crate::outcome::{Clock, FileRecord, Find, Laps, Phase};
 use crate::pipeline::Part;
 use crate::replay::{FileReplay, Replaying, recordings};
 use crate::stats::{Counting, FileStats};
@@ -82,7 +82,13 @@ pub fn replay_bytes(
     let mut detector = Detector::default();
     detector.look(bytes);
     let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
-    file(path, detector.decide().for_compaction(), bytes, &add)
+    file(
+        path,
+        detector.decide().for_compaction(),
+        bytes,
+        (Laps::default(), None),
+        &add,
+    )
 }
 
 /// Counts what is in memory.
@@ -93,6 +99,7 @@ pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> FileRe
         path,
         detector.decide(),
         bytes,
+        (Laps::default(), None),
         &|found: &mut FileStats, read: Read<'_>| {
             counting.add(found, read.format, read.transcript, read.line);
         },
@@ -108,6 +115,7 @@ pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> FileR
         path,
         detected,
         bytes,
+        (Laps::default(), None),
         &|found: &mut FileEval, read: Read<'_>| {
             let sessions =
                 evaluator.evaluate(read.format, read.transcript, read.first_line, read.line);
@@ -128,7 +136,9 @@ fn examine<T: Find + Send>(
     add: impl Fn(&mut T, Read<'_>) + Sync,
 ) -> Result<Vec<FileRecord<T>>> {
     over.each(
-        |path: &Path, detected, bytes: &[u8]| file(path, detected, bytes, &add),
+        |path: &Path, detected, bytes: &[u8], laps| {
+            file(path, detected, bytes, (laps, over.clock), &add)
+        },
         FileRecord::failed,
     )
 }
@@ -137,11 +147,17 @@ fn file<T: Find>(
     path: &Path,
     detected: Detected,
     bytes: &[u8],
+    (mut laps, clock): (Laps, Option<&dyn Clock>),
     add: &impl Fn(&mut T, Read<'_>),
 ) -> FileRecord<T> {
     let size = bytes.len() as u64;
     let (format, layout) = match detected {
-        Detected::Unsupported(why) => return FileRecord::unsupported(path, why, size),
+        Detected::Unsupported(why) => {
+            return FileRecord {
+                timings: laps.timings(clock),
+                ..FileRecord::unsupported(path, why, size)
+            };
+        }
         Detected::Known(format, layout) => (format, layout),
     };
     let mut record = FileRecord::new(path, format.name(), size);
@@ -152,7 +168,10 @@ fn file<T: Find>(
             first_line,
             line: (part == Part::Line).then_some(first_line),
         };
+        laps.lap(clock, Phase::Read);
         add(&mut record.found, read);
+        laps.lap(clock, Phase::Examine);
     });
+    record.timings = laps.timings(clock);
     record
 }

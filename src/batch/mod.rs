@@ -5,6 +5,7 @@
 
 mod budget;
 mod clean;
+mod clock;
 mod examine;
 mod exclude;
 mod filter;
@@ -48,6 +49,7 @@ use crate::store::Store;
 use budget::{Budget, Share};
 use hooks::Verdict;
 
+pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
 pub use exclude::Exclude;
 pub use filter::Filter;
@@ -98,6 +100,8 @@ pub struct Options {
     pub jobs: usize,
     /// The signal that ends the run; 0 = none yet.
     pub stop: Arc<AtomicUsize>,
+    /// What measures the run, if the user asked for times.
+    pub clock: Option<WallClock>,
 }
 
 /// What to do about existing outputs.

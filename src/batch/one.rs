@@ -20,7 +20,9 @@ use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
-use crate::outcome::{Original, OriginalKind, Outcome, Warning, WarningKind, path_text};
+use crate::outcome::{
+    Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text,
+};
 use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Policy, Redact};
@@ -67,7 +69,8 @@ impl<'r> Run<'r> {
         let policy = &effective.policy;
         let pipeline = |keeping| {
             let pipeline = Pipeline::asking(policy, keeping, server)?;
-            Ok::<_, Error>(pipeline.with_replies(options.replies.clone()))
+            let pipeline = pipeline.with_replies(options.replies.clone());
+            Ok::<_, Error>(pipeline.timed(options.clock()))
         };
         Ok(Run {
             policy_hash: &effective.hash,
@@ -96,6 +99,8 @@ impl<'r> Run<'r> {
     /// Whatever keeps the input from being read or the output from being written; nothing is left half done then.
     pub(super) fn compact(&self, target: &Target, share: Share<'_>) -> Result<Outcome> {
         let path = target.input_path();
+        let clock = self.options.clock();
+        let mut laps = Laps::start(clock);
         if self.options.stop.load(Ordering::Relaxed) != 0 {
             return Err(Error::new(ErrorKind::Interrupted, "interrupted"));
         }
@@ -161,7 +166,9 @@ impl<'r> Run<'r> {
                     part: Part::File,
                     stored: target.stored(archive.as_deref(), &originals),
                 };
-                let compacted = self.pipeline(target).compact(part, &mut warnings);
+                laps.lap(clock, Phase::Read);
+                let mut compacted = self.pipeline(target).compact(part, &mut warnings);
+                laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if self.is_in_place() && compacted.is_changed() {
                     sink = self.open_in_place(target, &input)?;
                 }
@@ -194,7 +201,9 @@ impl<'r> Run<'r> {
                         part: Part::Line,
                         stored: target.stored(archive.as_deref(), &originals),
                     };
-                    let compacted = self.pipeline(target).compact(part, warnings);
+                    laps.lap(clock, Phase::Read);
+                    let mut compacted = self.pipeline(target).compact(part, warnings);
+                    laps.skip(clock, compacted.timings.take().unwrap_or_default());
                     self.keep_offloads(target, &compacted)?;
                     if let (Some(_), Some(kept), true, Effect::Write) = (
                         &archive,
@@ -206,6 +215,7 @@ impl<'r> Run<'r> {
                     }
                     compacted.pieces().try_for_each(|piece| output.put(piece))?;
                     sum.add(compacted);
+                    laps.lap(clock, Phase::Write);
                     Ok(())
                 };
                 let mut output = match input.codec {
@@ -225,7 +235,12 @@ impl<'r> Run<'r> {
         }
         let warnings = warnings.finish();
         let text = (text_after, warnings);
-        self.finish(target, (detected, input), sink, (sum, originals), text)
+        let outcome = self.finish(target, (detected, input), sink, (sum, originals), text)?;
+        laps.lap(clock, Phase::Write);
+        Ok(Outcome {
+            timings: laps.timings(clock),
+            ..outcome
+        })
     }
 
     fn open_output(&self, target: &Target) -> Result<Sink<'r>> {

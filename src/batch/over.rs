@@ -15,7 +15,7 @@ use super::strict::BadLines;
 use super::{Found, Progress, Source, pool};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format};
-use crate::outcome::path_text;
+use crate::outcome::{Clock, Laps, Phase, path_text};
 
 /// How inputs are processed.
 #[expect(
@@ -39,6 +39,8 @@ pub struct Over<'o> {
     pub stop: &'o AtomicUsize,
     /// What is shown the progress.
     pub progress: &'o dyn Progress,
+    /// What measures the work, if the user asked for times.
+    pub clock: Option<&'o dyn Clock>,
 }
 
 impl Over<'_> {
@@ -48,7 +50,7 @@ impl Over<'_> {
     /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
     pub(super) fn each<T: Send>(
         &self,
-        look: impl Fn(&Path, Detected, &[u8]) -> T + Sync,
+        look: impl Fn(&Path, Detected, &[u8], Laps) -> T + Sync,
         failed: impl Fn(&Path, &Error) -> T + Sync,
     ) -> Result<Vec<T>> {
         let pool = pool(self.jobs)?;
@@ -106,9 +108,10 @@ impl Over<'_> {
         &self,
         source: &Source,
         share: Share<'_>,
-        look: impl Fn(&Path, Detected, &[u8]) -> T,
+        look: impl Fn(&Path, Detected, &[u8], Laps) -> T,
     ) -> Result<T> {
         let path = source.path();
+        let mut laps = Laps::start(self.clock);
         let mut input = Input::open(source, path, self.stop, share)?;
         let detected = detect(&mut input, self.format)?;
         let detected = match self.job {
@@ -118,7 +121,8 @@ impl Over<'_> {
         input.rest()?;
         let checked = self.bad_lines.check(&detected, &input.buffer);
         checked.map_err(|error| error.at(path))?;
-        Ok(look(path, detected, &input.buffer))
+        laps.lap(self.clock, Phase::Read);
+        Ok(look(path, detected, &input.buffer, laps))
     }
 }
 

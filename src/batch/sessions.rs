@@ -137,7 +137,7 @@ pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<
 /// What stops the run: threads that do not start, a signal ([`ErrorKind::Interrupted`]).
 pub fn count(over: &Over<'_>, counting: &Counting<'_>) -> Result<BTreeMap<PathBuf, Contents>> {
     let counted = over.each(
-        |path: &Path, detected, bytes: &[u8]| {
+        |path: &Path, detected, bytes: &[u8], _| {
             (path.to_owned(), contents(path, &detected, bytes, counting))
         },
         |path, error| {

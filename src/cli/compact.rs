@@ -19,6 +19,7 @@ use super::reports::{self, OUTPUT, Planned, ReportArgs, RowArgs};
 use super::server::ServerArgs;
 use super::shorthand::Shorthands;
 use super::stale::stats_beside;
+use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
@@ -79,6 +80,8 @@ pub(super) struct Compact {
     dry_run: bool,
     #[command(flatten)]
     reports: ReportArgs,
+    #[command(flatten)]
+    timings: TimingArgs,
     #[command(flatten)]
     rows: RowArgs,
     #[command(flatten)]
@@ -149,7 +152,9 @@ impl Compact {
         let mut not_read = not_read(&found);
         not_read.add_outcomes(&outcomes);
         let report = Report::new(policy_ref(&effective), outcomes);
-        let report = report.with_not_read(not_read.into_list());
+        let report = report
+            .with_not_read(not_read.into_list())
+            .with_timings(wall(options.clock.as_ref()));
         if context.voice > Voice::Quiet {
             let mut err = BufWriter::new(io::stderr().lock());
             if self.dry_run {
@@ -173,7 +178,7 @@ impl Compact {
             }
             _ => None,
         };
-        let unwritten = self.write_reports(report, &planned, &found, options.overwrite);
+        let unwritten = self.write_reports(report, &planned, &found, &options);
         for error in faults.into_iter().chain(unwritten) {
             context.error(&error);
             exit = Exit::Partial;
@@ -241,6 +246,7 @@ impl Compact {
             bad_lines: self.limits.bad_lines(),
             jobs: threads(self.jobs),
             stop: context.stop.clone(),
+            clock: self.timings.clock(),
         })
     }
 
@@ -271,8 +277,10 @@ impl Compact {
         report: Report,
         planned: &[Planned],
         found: &Found,
-        overwrite: Overwrite,
+        options: &Options,
     ) -> Vec<Error> {
+        let overwrite = options.overwrite;
+        let took = wall(options.clock.as_ref());
         if !planned.is_empty() || self.no_report || self.dry_run {
             let write = |(path, format): &Planned| {
                 let spot = Spot::named(path, Missing::Make)?;
@@ -301,7 +309,7 @@ impl Compact {
                 let base = outcomes
                     .iter()
                     .find_map(|one| bases.get(&one.input).copied());
-                let one = Report::new(policy.clone(), outcomes);
+                let one = Report::new(policy.clone(), outcomes).with_timings(took);
                 let spot = match base {
                     Some(base) => Spot::below(base, &path, Missing::Make),
                     None => Spot::named(&path, Missing::Make),

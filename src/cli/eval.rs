@@ -12,6 +12,7 @@ use super::replay::asking_nobody;
 use super::reports::{ReportArgs, write_all};
 use super::shape::{TableShape, TableShapeArgs};
 use super::shorthand::percent;
+use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::artifacts::Replies;
 use crate::batch::{self, Job};
@@ -61,6 +62,8 @@ pub(super) struct Eval {
     #[command(flatten)]
     reports: ReportArgs,
     #[command(flatten)]
+    timings: TimingArgs,
+    #[command(flatten)]
     reading: Reading,
 }
 
@@ -73,6 +76,7 @@ struct Chosen {
 
 impl Eval {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let clock = self.timings.clock();
         let planned = self.reports.checked()?;
         let names: Vec<Option<String>> = match &self.policies[..] {
             [] => vec![None],
@@ -95,15 +99,18 @@ impl Eval {
             self.budgets.clone(),
             self.cuts.clone(),
         )?;
-        let (files, mut not_read) = self
-            .reading
-            .each(context, Job::Eval, |over| batch::eval(over, &evaluator))?;
+        let (files, mut not_read) =
+            self.reading
+                .each(context, (Job::Eval, clock.as_ref()), |over| {
+                    batch::eval(over, &evaluator)
+                })?;
         let failed = say(context, &files);
         context.notices(unsupported(&files, "not measured"));
         not_read.add_files(&files);
         let policies = chosen.iter().map(|chosen| policy_ref(&chosen.effective));
         let evals = Evals::new(policies.collect(), self.budgets.clone(), files)
-            .with_not_read(not_read.into_list());
+            .with_not_read(not_read.into_list())
+            .with_timings(wall(clock.as_ref()));
         let failed = !write_all(context, &planned, &evals) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let rows = match self.per_file {

@@ -33,6 +33,7 @@ mod since;
 mod stale;
 mod stats;
 mod table;
+mod timings;
 mod topics;
 mod undo;
 mod verify;

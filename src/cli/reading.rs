@@ -13,9 +13,9 @@ use super::named::AgentArgs;
 use super::progress::Bar;
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
-use crate::batch::{self, Exclude, Found, Job, Over, PassedBy};
+use crate::batch::{self, Exclude, Found, Job, Over, PassedBy, WallClock};
 use crate::error::Result;
-use crate::outcome::{FileRecord, FileStatus, NotReads, NoticeLevel, Notices, path_text};
+use crate::outcome::{Clock, FileRecord, FileStatus, NotReads, NoticeLevel, Notices, path_text};
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ impl Reading {
     pub(super) fn each<T>(
         &self,
         context: &Context,
-        job: Job,
+        (job, clock): (Job, Option<&WallClock>),
         look: impl FnOnce(&Over<'_>) -> Result<T>,
     ) -> Result<(T, NotReads)> {
         let format = format_named(self.input_format.as_deref())?;
@@ -77,6 +77,7 @@ impl Reading {
             jobs: threads(self.jobs),
             stop: &context.stop,
             progress: &bar,
+            clock: clock.map(|clock| clock as &dyn Clock),
         })?;
         bar.finish();
         passed_by(&found.passed, &mut notices);

@@ -11,6 +11,7 @@ use super::gates::{BudgetArgs, SavingsArgs};
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
+use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
@@ -41,6 +42,8 @@ pub(super) struct Replay {
     #[command(flatten)]
     reports: ReportArgs,
     #[command(flatten)]
+    timings: TimingArgs,
+    #[command(flatten)]
     rows: RowArgs,
     #[command(flatten)]
     peak: BudgetArgs,
@@ -52,6 +55,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let clock = self.timings.clock();
         let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
         let names: Vec<String> = match &self.policies[..] {
             [] => policy::presets()?.into_iter().map(|p| p.name).collect(),
@@ -67,15 +71,18 @@ impl Replay {
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;
         let replaying = replaying(policies.iter().map(|(file, e)| (file.as_deref(), e)))?;
-        let (files, mut not_read) = self
-            .reading
-            .each(context, Job::Replay, |over| batch::replay(over, &replaying))?;
+        let (files, mut not_read) =
+            self.reading
+                .each(context, (Job::Replay, clock.as_ref()), |over| {
+                    batch::replay(over, &replaying)
+                })?;
         let failed = say(context, &files);
         context.notices(unsupported(&files, "not replayed"));
         not_read.add_files(&files);
         let policies = policies.iter().map(|(_, e)| policy_ref(e)).collect();
         let replays = Replays::new(policies, replaying.estimator(), files)
-            .with_not_read(not_read.into_list());
+            .with_not_read(not_read.into_list())
+            .with_timings(wall(clock.as_ref()));
         let failed = !write_all(context, &planned, &replays) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let detail = match self.timeline {

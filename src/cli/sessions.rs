@@ -133,6 +133,7 @@ impl SessionsCommand {
             jobs: threads(self.jobs),
             stop: &context.stop,
             progress: &bar,
+            clock: None,
         };
         let counted = batch::count_sessions(&over, counting)?;
         bar.finish();

@@ -10,6 +10,7 @@ use super::gates::BudgetArgs;
 use super::reading::{Reading, say, unsupported};
 use super::reports::{ReportArgs, RowArgs, write_all};
 use super::shape::{Shape, ShapeArgs};
+use super::timings::{TimingArgs, wall};
 use super::{Context, Voice, flush, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
@@ -41,6 +42,8 @@ pub(super) struct Stats {
     #[command(flatten)]
     reports: ReportArgs,
     #[command(flatten)]
+    timings: TimingArgs,
+    #[command(flatten)]
     rows: RowArgs,
     #[command(flatten)]
     gate: BudgetArgs,
@@ -50,14 +53,17 @@ pub(super) struct Stats {
 
 impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
+        let clock = self.timings.clock();
         let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
         let effective = self.policy.resolve()?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
         let counting = Counting::new(policy, self.top, exact)?;
-        let (files, mut not_read) = self
-            .reading
-            .each(context, Job::Once, |over| batch::stats(over, &counting))?;
+        let (files, mut not_read) =
+            self.reading
+                .each(context, (Job::Once, clock.as_ref()), |over| {
+                    batch::stats(over, &counting)
+                })?;
         let failed = say(context, &files);
         context.notices(unsupported(&files, "not counted"));
         not_read.add_files(&files);
@@ -68,7 +74,8 @@ impl Stats {
             files,
             self.top,
         )
-        .with_not_read(not_read.into_list());
+        .with_not_read(not_read.into_list())
+        .with_timings(wall(clock.as_ref()));
         let failed = !write_all(context, &planned, &report) || failed;
         let mut out = BufWriter::new(io::stdout().lock());
         let view = View {

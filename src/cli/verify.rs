@@ -31,7 +31,9 @@ pub(super) struct Verify {
 impl Verify {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         self.reading.check_named()?;
-        let (files, _) = self.reading.each(context, Job::Once, batch::verify)?;
+        let (files, _) = self
+            .reading
+            .each(context, (Job::Once, None), batch::verify)?;
         let failed = say(context, &files);
         let mut out = BufWriter::new(io::stdout().lock());
         let mut broken = false;

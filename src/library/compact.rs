@@ -121,6 +121,7 @@ pub fn compact_file(
         hooks: Hooks::default(),
         jobs: 1,
         stop: Arc::new(AtomicUsize::new(0)),
+        clock: None,
     };
     let ran = batch::run(&found, &policy.effective, &options, &Unseen)?;
     if let Some(fault) = ran.faults.into_iter().next() {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
-use super::{OutcomeError, path_text};
+use super::{OutcomeError, Timings, path_text};
 use crate::error::Error;
 use crate::format::Unsupported;
 
@@ -23,6 +23,8 @@ pub struct FileRecord<T> {
     pub error: Option<OutcomeError>,
     /// What was found in it.
     pub found: T,
+    /// How long the phases of the work took, if somebody asked.
+    pub timings: Option<Timings>,
 }
 
 /// The status of an input.
@@ -67,6 +69,7 @@ impl<T: Find> FileRecord<T> {
             status: FileStatus::Examined,
             error: None,
             found: T::in_bytes(bytes),
+            timings: None,
         }
     }
 
@@ -115,6 +118,8 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
             error: Option<&'r OutcomeError>,
             #[serde(flatten)]
             found: &'r T,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            timings: Option<&'r Timings>,
         }
         let entry = Entry {
             path: &self.path,
@@ -126,6 +131,7 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
             },
             error: self.error.as_ref(),
             found: &self.found,
+            timings: self.timings.as_ref(),
         };
         entry.serialize(serializer)
     }

@@ -21,7 +21,7 @@ use crate::artifacts::{Replies, Root, Sources, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::facts::Earlier;
 use crate::format::Warnings;
-use crate::outcome::ConversationOutcome;
+use crate::outcome::{Clock, ConversationOutcome, Phase};
 use crate::plan::{Keeping, Placeholders};
 use crate::policy::{Layer, Policy, Redact, Source, SummaryWhen};
 use crate::redact::Redactor;
@@ -46,6 +46,8 @@ pub struct Pipeline<'p> {
     earlier: Earlier,
     /// The sources of artifacts.
     sources: Sources<'p>,
+    /// What measures the phases, if somebody asked.
+    clock: Option<&'p dyn Clock>,
 }
 
 impl<'p> Pipeline<'p> {
@@ -104,6 +106,7 @@ impl<'p> Pipeline<'p> {
                 redactor,
                 placeholders: Placeholders::of(policy)?,
             },
+            clock: None,
         })
     }
 
@@ -117,21 +120,34 @@ impl<'p> Pipeline<'p> {
         Pipeline { sources, ..self }
     }
 
+    /// The same pipeline, which measures its phases.
+    #[must_use]
+    pub fn timed(self, clock: Option<&'p dyn Clock>) -> Self {
+        Pipeline { clock, ..self }
+    }
+
     /// Compacts one transcript.
     pub fn compact<'a>(&self, input: Input<'a, '_>, warnings: &mut Warnings) -> Compacted<'a> {
-        let mut work = Work::read(input, self.estimator.clone(), warnings);
+        let mut work = Work::parsed(input, self.estimator.clone(), self.clock, warnings);
+        work.lap(self.clock, Phase::Read);
+        work.begin();
         let masked = self.mask(input, &mut work.transcript);
         if !masked.is_empty() {
             work.begin();
         }
+        work.lap(self.clock, Phase::Plan);
         let findings = input.format.verify(&work.transcript);
+        work.lap(self.clock, Phase::Verify);
         let mut conversations = self.before(&mut work);
         let first_lines = first_lines(&work);
         let windows = self.windows(&mut work);
         let round = self.round(&mut work, Gates::OPEN);
         let after = if round.is_changed() {
             self.correct(&mut work, &windows, &round);
-            input.format.verify(&work.transcript)
+            work.lap(self.clock, Phase::Plan);
+            let findings = input.format.verify(&work.transcript);
+            work.lap(self.clock, Phase::Verify);
+            findings
         } else {
             findings.clone()
         };
@@ -139,6 +155,7 @@ impl<'p> Pipeline<'p> {
         for (outcome, line) in conversations.iter_mut().zip(first_lines) {
             sums::add_up(outcome, line);
         }
+        work.lap(self.clock, Phase::Plan);
         let summarised = round.summaries.summaries().count();
         let Round {
             changes,
@@ -165,6 +182,7 @@ impl<'p> Pipeline<'p> {
             findings_after: errors(&after),
             conversations,
             rejection,
+            timings: work.laps.timings(self.clock),
         };
         if compacted.rejection.is_some() {
             return self.kept(input, compacted);

@@ -13,7 +13,7 @@ use super::work::{SummarySource, View};
 use super::{Gates, Pipeline, Round, SummaryGate, Work};
 use crate::artifacts::{self, Context};
 use crate::ids::IdMap;
-use crate::outcome::{ActionKind, TargetOutcome};
+use crate::outcome::{ActionKind, Phase, TargetOutcome};
 use crate::plan::{Content, Fit, Keeping, Plan, ResultPlan};
 use crate::policy::{History, Layer};
 use crate::settle::{KeptMessages, Settlement, SummaryResult, settle};
@@ -143,8 +143,10 @@ impl Run<'_, '_, '_> {
         let (transcript, policy) = (view.transcript, pipeline.policy);
         let (sizes, next_reply) = (&mut work.sizes, &mut work.next_reply);
         let plan = pipeline.plan(view, sizes, original, step);
+        work.laps.lap(pipeline.clock, Phase::Plan);
         let sources = &pipeline.sources;
         let artifacts = sources.gather(transcript, &plan, sizes, context, next_reply);
+        work.laps.lap(pipeline.clock, Phase::Artifacts);
         let settlement = settle(context.format, transcript, &plan, &artifacts, sizes, policy);
         match (step, pipeline.keeping) {
             (Step::Free, _) => {
@@ -181,6 +183,7 @@ impl Run<'_, '_, '_> {
         work.note(&results, &changes);
         round.add(work.renumbered(results), actions);
         work.apply(changes);
+        work.laps.lap(pipeline.clock, Phase::Apply);
         done
     }
 

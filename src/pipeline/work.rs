@@ -7,6 +7,7 @@ use super::summaries::{ConversationResult, Placed};
 use crate::apply::apply;
 use crate::format::Warnings;
 use crate::ids::{IdMap, IdSet};
+use crate::outcome::{Clock, Laps, Phase};
 use crate::scan::RawLine;
 use crate::settle::Change;
 use crate::tokens::{Estimator, Sizes};
@@ -35,6 +36,8 @@ pub struct Work<'a, 's> {
     positions: Vec<InputPosition>,
     /// For each line that was edited, its first block in the input.
     first_blocks: BTreeMap<u32, u32>,
+    /// How long the phases took.
+    pub(super) laps: Laps,
 }
 
 /// What summaries are made from.
@@ -58,8 +61,21 @@ struct InputPosition {
 impl<'a, 's> Work<'a, 's> {
     /// Reads a transcript.
     pub fn read(input: Input<'a, 's>, estimator: Estimator, warnings: &mut Warnings) -> Self {
+        let mut work = Work::parsed(input, estimator, None, warnings);
+        work.begin();
+        work
+    }
+
+    /// A transcript that is read, and in which nothing was counted yet; `clock` measures that.
+    pub(super) fn parsed(
+        input: Input<'a, 's>,
+        estimator: Estimator,
+        clock: Option<&dyn Clock>,
+        warnings: &mut Warnings,
+    ) -> Self {
+        let laps = Laps::start(clock);
         let transcript = input.format.read(input.bytes, input.first_line, warnings);
-        let mut work = Work {
+        Work {
             input,
             transcript,
             sizes: Sizes::new(estimator),
@@ -70,9 +86,13 @@ impl<'a, 's> Work<'a, 's> {
             replaced: IdSet::default(),
             positions: Vec::new(),
             first_blocks: BTreeMap::new(),
-        };
-        work.begin();
-        work
+            laps,
+        }
+    }
+
+    /// What passed since the last lap went to this phase.
+    pub(super) fn lap(&mut self, clock: Option<&dyn Clock>, phase: Phase) {
+        self.laps.lap(clock, phase);
     }
 
     /// A transcript that is appended line by line. Summaries are made from what is there.

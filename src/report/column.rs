@@ -32,6 +32,8 @@ enum Read<R> {
     Part(Reader<R, [u64; 2]>),
     /// In percent, where it is known.
     Percent(Reader<R, Option<f64>>),
+    /// In seconds, where they are known; for programs only.
+    Seconds(Reader<R, Option<f64>>),
 }
 
 /// The unit of an amount.
@@ -104,6 +106,20 @@ impl<R> Column<R> {
         Column::named(name, Read::Percent(Box::new(read)))
     }
 
+    /// A column of seconds, for programs only.
+    pub(super) fn seconds(name: &'static str, read: impl Fn(&R) -> Option<f64> + 'static) -> Self {
+        Column::named(name, Read::Seconds(Box::new(read)))
+    }
+
+    /// A column of amounts for people only: programs have their parts.
+    pub(super) fn for_people(unit: Unit, read: impl Fn(&R) -> Option<u64> + 'static) -> Self {
+        Column {
+            name: None,
+            shown: None,
+            read: Read::Number(unit, Box::new(read)),
+        }
+    }
+
     fn named(name: &'static str, read: Read<R>) -> Self {
         Column {
             name: Some(name),
@@ -135,7 +151,8 @@ impl<R> Column<R> {
             | Read::Number(..)
             | Read::Ratio(_)
             | Read::Part(_)
-            | Read::Percent(_) => {
+            | Read::Percent(_)
+            | Read::Seconds(_) => {
                 vec![name.to_owned()]
             }
             Read::Change(..) => ["before", "after"]
@@ -164,6 +181,7 @@ impl<R> Column<R> {
             }
             Read::Part(read) => read(row).map(number).into(),
             Read::Percent(read) => known(read(row).map(|share| format!("{share:.2}"))),
+            Read::Seconds(read) => known(read(row).map(|seconds| format!("{seconds:.6}"))),
         }
     }
 
@@ -175,7 +193,8 @@ impl<R> Column<R> {
             | Read::Number(..)
             | Read::Ratio(_)
             | Read::Part(_)
-            | Read::Percent(_) => 1,
+            | Read::Percent(_)
+            | Read::Seconds(_) => 1,
         }
     }
 
@@ -211,6 +230,7 @@ impl<R> Column<R> {
                 Some(share) => format!("{share:.1}"),
                 None => "-".to_owned(),
             }),
+            Read::Seconds(_) => vec![String::new()],
         }
     }
 
@@ -226,6 +246,7 @@ impl<R> Column<R> {
             Read::Ratio(_) | Read::Part(_) | Read::Percent(_) => {
                 vec![page::Column::new(heading, ColumnKind::Share)]
             }
+            Read::Seconds(_) => vec![page::Column::new(heading, ColumnKind::Word)],
         }
     }
 
@@ -256,6 +277,7 @@ impl<R> Column<R> {
                 let known = read(row).map(|percent| page::Cell::Share(percent / 100.0));
                 vec![known.unwrap_or(page::Cell::Nothing)]
             }
+            Read::Seconds(_) => vec![page::Cell::Nothing],
         }
     }
 }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, stored, told};
 use super::column::{Column, shown};
-use super::columns::columns;
+use super::times::RunTimings;
 use super::{PolicyRef, Report};
 use crate::outcome::Outcome;
 use crate::text::{count, printable, thousands};
@@ -36,7 +36,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
     let (selected, hidden) = select(report.files());
     if !selected.is_empty() {
-        let all = columns();
+        let all = report.columns();
         let columns = shown(&all);
         writeln!(out)?;
         write!(out, "| file | status |")?;
@@ -55,6 +55,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(note) = stored(totals) {
         writeln!(out, "\n{note}")?;
     }
+    write_times(report.head().timings(), out)?;
     write_foot(std::slice::from_ref(report.policy()), out)
 }
 
@@ -76,6 +77,14 @@ fn write_row(
         write!(out, " |")?;
     }
     writeln!(out)
+}
+
+/// How long the run took, if that was asked for.
+pub(super) fn write_times(times: Option<&RunTimings>, out: &mut dyn Write) -> io::Result<()> {
+    match times {
+        Some(times) => writeln!(out, "\n{}", times.line()),
+        None => Ok(()),
+    }
 }
 
 /// The end of every Markdown report, by which it is known.

@@ -1,7 +1,7 @@
 //! Reports: the outcomes of its inputs in path order, their totals, the policy; rendered in several formats.
 //!
-//! Writes only to the writer that it is given. Never holds a time or a host's name; what is made for a terminal,
-//! a spreadsheet or a web page shows text from a transcript as text only.
+//! Writes only to the writer that it is given. Never holds a host's name, and a time only where the user asked for it; what is
+//! made for a terminal, a spreadsheet or a web page shows text from a transcript as text only.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -33,6 +33,7 @@ mod stats;
 mod table;
 #[cfg(test)]
 mod tests;
+mod times;
 
 #[cfg(feature = "cli")]
 pub(crate) use csv::text as csv_text;
@@ -123,6 +124,11 @@ impl Report {
     fn by_version(mut self, version: String) -> Self {
         self.head.version = version.into();
         self
+    }
+
+    /// What is said of each input.
+    fn columns(&self) -> Vec<column::Column<Outcome>> {
+        times::with_times(columns::columns(), self.head.timings.as_ref())
     }
 
     /// The policy that was in force.
@@ -237,7 +243,7 @@ impl Render for Report {
                 out,
             ),
             ReportFormat::Csv(CsvRows::File | CsvRows::Turn) => {
-                csv::write(&columns::columns(), &self.files, out)
+                csv::write(&self.columns(), &self.files, out)
             }
             ReportFormat::Markdown => markdown::write(self, out),
             ReportFormat::Html => html::write(self, out),

@@ -4,11 +4,14 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::json::{write_lines, write_pretty};
 use crate::outcome::NotRead;
+
+use super::times::{RunTimings, Timed};
 
 /// The version of the report's JSON; it rises when a key changes its meaning or goes.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -34,6 +37,8 @@ pub struct Head<A, T> {
     pub(super) totals: T,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_read: Vec<NotRead>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) timings: Option<RunTimings>,
 }
 
 impl<A, T> Head<A, T> {
@@ -45,6 +50,7 @@ impl<A, T> Head<A, T> {
             about,
             totals,
             not_read: Vec::new(),
+            timings: None,
         }
     }
 
@@ -62,6 +68,11 @@ impl<A, T> Head<A, T> {
     pub fn not_read(&self) -> &[NotRead] {
         &self.not_read
     }
+
+    /// How long the run took, if that was asked for.
+    pub fn timings(&self) -> Option<&RunTimings> {
+        self.timings.as_ref()
+    }
 }
 
 impl<A, T, F> RunReport<A, T, F> {
@@ -77,6 +88,16 @@ impl<A, T, F> RunReport<A, T, F> {
     #[must_use]
     pub fn with_not_read(mut self, not_read: Vec<NotRead>) -> Self {
         self.head.not_read = not_read;
+        self
+    }
+
+    /// The same report, which also says how long the run took, and its phases together.
+    #[must_use]
+    pub fn with_timings(mut self, wall: Option<Duration>) -> Self
+    where
+        F: Timed,
+    {
+        self.head.timings = wall.map(|wall| RunTimings::of(wall, &self.files));
         self
     }
 

@@ -7,11 +7,11 @@ use std::io::{self, Write};
 
 use super::cells::{has_sizes, hidden_note, select, share, statuses, stored, trouble};
 use super::column::{Column, shown};
-use super::columns::columns;
 use super::done::{done, recorded};
 use super::reasons::reasons;
 use super::rows::{Foot, Table, common_folder};
 use super::screen::Tint;
+use super::times::phases;
 use super::{Report, Screen};
 use crate::outcome::{Outcome, Spent, Status};
 use crate::text::{count, printable, thousands};
@@ -29,7 +29,7 @@ pub enum Depth {
 ///
 /// Errors are the writer's.
 pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let all = columns();
+    let all = report.columns();
     let columns = shown(&all);
     let (selected, _) = select(report.files());
     let folder = common_folder(selected.iter().map(|outcome| outcome.input.as_str()));
@@ -54,6 +54,9 @@ pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write)
     }
     if let Some(spent) = &totals.spent {
         writeln!(out, "{}", asked(spent))?;
+    }
+    if let Some(times) = report.head().timings() {
+        writeln!(out, "{}", times.line())?;
     }
     Ok(())
 }
@@ -99,7 +102,10 @@ fn table(
         let next = table.rows.len();
         let why = match depth {
             Depth::Sums => Vec::new(),
-            Depth::Reasons => reasons(outcome),
+            Depth::Reasons => {
+                let took = outcome.timings.as_ref().map(phases);
+                reasons(outcome).into_iter().chain(took).collect()
+            }
         };
         let why = why.into_iter().map(|why| format!("  {why}"));
         let remarks = remarks.into_iter().flatten().chain(why);

@@ -49,6 +49,7 @@ mod stats;
 mod streams;
 mod summaries;
 mod systems;
+mod timings;
 mod undo;
 #[cfg(target_os = "linux")]
 mod undo_folders;

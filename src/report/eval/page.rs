@@ -13,6 +13,7 @@ use crate::report::page::{
     self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page, Rows,
     Table, Tone, Unit, amount_of, figure,
 };
+use crate::report::times::time;
 
 /// Writes the page.
 pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
@@ -49,7 +50,10 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
             evals.head.about.vocabulary
         ),
         bar: None,
-        facts: facts(evals),
+        facts: facts(evals)
+            .into_iter()
+            .chain(time(evals.head.timings()))
+            .collect(),
         lists: vec![List {
             title: "Not measured",
             items: totals

@@ -23,7 +23,11 @@ pub fn write(evals: &Evals, rows: Rows, screen: Screen, out: &mut dyn Write) -> 
         Rows::Totals => {}
         Rows::Sessions => sessions(evals, screen, out)?,
     }
-    writeln!(out, "{}", note(&evals.head.totals))
+    writeln!(out, "{}", note(&evals.head.totals))?;
+    match evals.head.timings() {
+        Some(times) => writeln!(out, "{}", times.line()),
+        None => Ok(()),
+    }
 }
 
 /// A table for each budget.

@@ -11,12 +11,13 @@ use std::io::{self, Write};
 use super::Report;
 use super::cells::{saved, statuses};
 use super::page::{Fact, List, Page, Table, Tone, amount, amount_of, figure};
+use super::times::time;
 use crate::outcome::{Outcome, Status, Totals};
 
 /// Writes the page.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let files = rows::Files::of(report.files());
+    let files = rows::Files::of(report);
     let page = Page {
         command: "compact",
         headline: format!(
@@ -30,7 +31,10 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             n => format!("{}: {}", amount_of(n, "file"), statuses(totals)),
         },
         bar: (totals.tokens_before > 0).then(|| change(totals.tokens_before, totals.tokens_after)),
-        facts: facts(totals),
+        facts: facts(totals)
+            .into_iter()
+            .chain(time(report.head().timings()))
+            .collect(),
         lists: vec![List {
             title: "Why nothing was done",
             items: untouched(report.files()),
@@ -38,7 +42,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         charts: charts::of(report.files()),
         table: Table {
             what: "file",
-            columns: rows::columns(),
+            columns: rows::columns(report),
             rows: &files,
         },
         policies: std::slice::from_ref(report.policy()),

@@ -4,12 +4,13 @@
 
 use crate::ids::IdMap;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status, WarningKind};
+use crate::report::Report;
 use crate::report::cells::{has_sizes, told};
 use crate::report::column::{Column as Described, shown};
-use crate::report::columns::columns as compacted;
 use crate::report::page::{
     Align, Cell, Column, ColumnKind, Detail, DetailTable, Rows, amount_of, figure, unbroken,
 };
+use crate::report::times::phases;
 
 /// Of a report on up to this many inputs, everything about each is there.
 const WHOLE: usize = 2_000;
@@ -26,7 +27,7 @@ pub(super) struct Files<'r> {
 }
 
 /// The columns, in the order of the cells.
-pub(super) fn columns() -> Vec<Column> {
+pub(super) fn columns(report: &Report) -> Vec<Column> {
     let mut columns = vec![
         Column::new("file", ColumnKind::Name),
         Column::new("why", ColumnKind::Note),
@@ -34,14 +35,16 @@ pub(super) fn columns() -> Vec<Column> {
         Column::new("format", ColumnKind::Word),
         Column::new("tokens saved", ColumnKind::Number),
     ];
-    columns.extend(shown(&compacted()).into_iter().flat_map(Described::on_page));
+    let figures = report.columns();
+    columns.extend(shown(&figures).into_iter().flat_map(Described::on_page));
     columns
 }
 
 impl<'r> Files<'r> {
-    pub(super) fn of(files: &'r [Outcome]) -> Self {
+    pub(super) fn of(report: &'r Report) -> Self {
+        let files = report.files();
         let most = MOST[usize::from(files.len() > WHOLE)];
-        let columns = compacted();
+        let columns = report.columns();
         Files {
             files,
             columns,
@@ -133,6 +136,8 @@ fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
         let [before, after] = findings.map(figure);
         say("rules broken", Some(format!("{before} → {after}")));
     }
+    let timings = outcome.timings.as_ref();
+    facts.extend(timings.map(|timings| ("time", phases(timings))));
     facts
 }
 

@@ -15,6 +15,7 @@ use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
     Fact, Line, Page, Rows, Table, Tone, Unit, amount_of, figure, unbroken,
 };
+use crate::report::times::time;
 
 /// How many sessions have curves.
 const SESSIONS: usize = 4;
@@ -70,7 +71,10 @@ pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
                 value: figure(totals.whole.peak),
                 note: "tokens, without compaction".to_owned(),
             },
-        ],
+        ]
+        .into_iter()
+        .chain(time(replays.head.timings()))
+        .collect(),
         lists: Vec::new(),
         charts: charts(replays),
         table: Table {

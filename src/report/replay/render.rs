@@ -8,7 +8,7 @@ use super::columns::{Row, columns, turn_columns};
 use super::table::{files, policies};
 use super::{Replays, page};
 use crate::report::csv;
-use crate::report::markdown::write_foot;
+use crate::report::markdown::{write_foot, write_times};
 use crate::report::{CsvRows, Render, ReportFormat};
 use crate::text::count;
 
@@ -49,5 +49,6 @@ fn markdown(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         files(replays).write_markdown(out)?;
     }
+    write_times(replays.head.timings(), out)?;
     write_foot(&replays.head.about.policies, out)
 }

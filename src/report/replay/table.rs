@@ -33,7 +33,7 @@ pub fn write(
         files(replays).write(screen, out)?;
     }
     match detail {
-        Detail::Totals => Ok(()),
+        Detail::Totals => {}
         Detail::Timeline => {
             for file in &replays.files {
                 for session in &file.found.sessions {
@@ -43,8 +43,11 @@ pub fn write(
                     }
                 }
             }
-            Ok(())
         }
+    }
+    match replays.head.timings() {
+        Some(times) => writeln!(out, "{}", times.line()),
+        None => Ok(()),
     }
 }
 

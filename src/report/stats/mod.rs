@@ -12,7 +12,9 @@ mod windows;
 
 use serde::Serialize;
 
+use super::column::Column;
 use super::rows::common_folder;
+use super::times::with_times;
 use super::{PolicyRef, RunReport, Screen};
 use crate::outcome::FileRecord;
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
@@ -77,6 +79,11 @@ impl Stats {
             thresholds,
         };
         RunReport::of(about, Totals::of(&files, top), files)
+    }
+
+    /// What is said of each input.
+    fn columns(&self) -> Vec<Column<FileRecord<FileStats>>> {
+        with_times(columns::columns(), self.head.timings())
     }
 
     /// Every conversation with its file.

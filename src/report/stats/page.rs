@@ -6,7 +6,6 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::Stats;
-use super::columns::columns;
 use super::windows::name_of;
 use crate::outcome::FileRecord;
 use crate::report::cells::{not_examined, percent};
@@ -15,6 +14,7 @@ use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
     Fact, Line, Page, Rows, Table, Tone, Unit, amount, amount_of, figure,
 };
+use crate::report::times::{phases, time};
 use crate::stats::{By, FileStats, PathCount, Share, ToolCount, Weigh};
 
 /// The most bars of a chart; others are not shown.
@@ -29,7 +29,7 @@ pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
     let counts = &stats.head.totals.counts;
     let files = Files {
         files: &stats.files,
-        columns: columns(),
+        columns: stats.columns(),
     };
     let figures = shown(&files.columns)
         .into_iter()
@@ -43,7 +43,10 @@ pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
             stats.head.about.estimator
         ),
         bar: None,
-        facts: facts(stats),
+        facts: facts(stats)
+            .into_iter()
+            .chain(time(stats.head.timings()))
+            .collect(),
         lists: Vec::new(),
         charts: charts(stats),
         table: Table {
@@ -319,9 +322,8 @@ impl Rows for Files<'_> {
             },
         ];
         let tables: Vec<_> = tables.into_iter().filter(|t| !t.rows.is_empty()).collect();
-        (!tables.is_empty()).then(|| Detail {
-            facts: Vec::new(),
-            tables,
-        })
+        let timings = self.files[at].timings.as_ref();
+        let facts: Vec<_> = timings.map(|t| ("time", phases(t))).into_iter().collect();
+        (!tables.is_empty() || !facts.is_empty()).then_some(Detail { facts, tables })
     }
 }

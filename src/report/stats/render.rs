@@ -4,11 +4,11 @@
 
 use std::io::{self, Write};
 
-use super::columns::{columns, turn_columns};
+use super::columns::turn_columns;
 use super::table::parts;
 use super::{Stats, Turns, View, page};
 use crate::report::csv;
-use crate::report::markdown::{quoted, write_foot};
+use crate::report::markdown::{quoted, write_foot, write_times};
 use crate::report::{CsvRows, Render, ReportFormat, Screen};
 use crate::text::{count, thousands};
 
@@ -32,7 +32,7 @@ impl Render for Stats {
                 csv::write(&turn_columns(), turns, out)
             }
             ReportFormat::Csv(CsvRows::File | CsvRows::Action) => {
-                csv::write(&columns(), &self.files, out)
+                csv::write(&self.columns(), &self.files, out)
             }
             ReportFormat::Markdown => markdown(self, out),
             ReportFormat::Html => page::write(self, out),
@@ -58,5 +58,6 @@ fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         table.write_markdown(out)?;
     }
+    write_times(stats.head.timings(), out)?;
     write_foot(std::slice::from_ref(&stats.head.about.policy), out)
 }

@@ -5,7 +5,6 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::columns::columns;
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
 use crate::outcome::{FileRecord, FileStatus};
@@ -31,6 +30,9 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     let [files, others] = parts(stats, view);
     for table in files {
         table.write(view.screen, out)?;
+    }
+    if let Some(times) = stats.head.timings() {
+        writeln!(out, "{}", times.line())?;
     }
     if stats.head.totals.counted == 0 {
         return Ok(());
@@ -107,7 +109,7 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
 
 fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
     let folder = stats.folder();
-    let all = columns();
+    let all = stats.columns();
     let figures = column::shown(&all);
     let header = figures.iter().map(|column| column.heading());
     let mut table = Table::new(["file", "format"].into_iter().chain(header));

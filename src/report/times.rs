@@ -1,0 +1,138 @@
+//! How long a run took, as reports say it: only where the user asked for times.
+//!
+//! One description for every command: in JSON an object of seconds, in CSV a column a phase, for people milliseconds of each
+//! file and a line about the run.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::column::{Column, Unit};
+use super::page::Fact;
+use crate::outcome::{FileRecord, Outcome, Phase, Timings, of_seconds, seconds};
+use crate::text::thousands;
+
+/// A file's entry in a report, which may say how long it took.
+pub trait Timed {
+    /// How long the phases of the work took.
+    fn timings(&self) -> Option<&Timings>;
+}
+
+impl Timed for Outcome {
+    fn timings(&self) -> Option<&Timings> {
+        self.timings.as_ref()
+    }
+}
+
+impl<T> Timed for FileRecord<T> {
+    fn timings(&self) -> Option<&Timings> {
+        self.timings.as_ref()
+    }
+}
+
+/// How long a run took.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunTimings {
+    /// From its beginning to its report, in seconds.
+    wall: f64,
+    /// Its phases, of all files and threads together.
+    #[serde(flatten)]
+    phases: Timings,
+}
+
+impl RunTimings {
+    /// Those of a run over these files.
+    pub(super) fn of<F: Timed>(wall: Duration, files: &[F]) -> Self {
+        let mut phases = Timings::default();
+        for timings in files.iter().filter_map(Timed::timings) {
+            phases += timings;
+        }
+        RunTimings {
+            wall: seconds(wall),
+            phases,
+        }
+    }
+
+    /// The time from a run's beginning to its report.
+    pub(super) fn wall(&self) -> Duration {
+        of_seconds(self.wall).unwrap_or_default()
+    }
+
+    /// `1.234 s; read 0.2 s, plan 0.9 s`: a run in a line.
+    pub(super) fn line(&self) -> String {
+        let phases = phases(&self.phases);
+        let wall = spent(self.wall());
+        match phases.is_empty() {
+            true => format!("took {wall}"),
+            false => format!("took {wall}; all files together: {phases}"),
+        }
+    }
+}
+
+/// The time as a figure of a page, if it was asked for.
+pub(super) fn time(times: Option<&RunTimings>) -> Option<Fact> {
+    let times = times?;
+    Some(Fact {
+        name: "Time",
+        value: spent(times.wall()),
+        note: phases(&times.phases),
+    })
+}
+
+/// `read 12.0 ms, plan 1.234 s`
+pub(super) fn phases(timings: &Timings) -> String {
+    let phases = timings
+        .phases()
+        .map(|(phase, time)| format!("{} {}", phase.name(), spent(time)));
+    phases.collect::<Vec<_>>().join(", ")
+}
+
+/// A time as people read it.
+pub(super) fn spent(time: Duration) -> String {
+    let micros = time.as_micros();
+    match micros {
+        ..1_000_000 => format!("{}.{} ms", micros / 1_000, micros / 100 % 10),
+        _ => {
+            let whole = thousands(time.as_secs());
+            format!("{whole}.{:03} s", time.subsec_millis())
+        }
+    }
+}
+
+/// The columns of a report with its times, if it has any: for programs the seconds of each phase that occurred, for people all
+/// of a file's together.
+pub(super) fn with_times<R: Timed + 'static>(
+    mut columns: Vec<Column<R>>,
+    times: Option<&RunTimings>,
+) -> Vec<Column<R>> {
+    let Some(times) = times else {
+        return columns;
+    };
+    columns.push(
+        Column::for_people(Unit::One, |row: &R| {
+            row.timings().map(|timings| {
+                let millis = timings.whole().as_micros().div_ceil(1_000);
+                u64::try_from(millis).unwrap_or(u64::MAX)
+            })
+        })
+        .shown(u8::MAX, "ms"),
+    );
+    let named = Phase::ALL.into_iter().map(|phase| {
+        let name = match phase {
+            Phase::Read => "seconds_read",
+            Phase::Examine => "seconds_examine",
+            Phase::Plan => "seconds_plan",
+            Phase::Artifacts => "seconds_artifacts",
+            Phase::Apply => "seconds_apply",
+            Phase::Verify => "seconds_verify",
+            Phase::Write => "seconds_write",
+        };
+        (phase, name)
+    });
+    for (phase, name) in named.filter(|(phase, _)| times.phases.of(*phase).is_some()) {
+        columns.push(Column::seconds(name, move |row: &R| {
+            row.timings()?.of(phase).map(seconds)
+        }));
+    }
+    columns
+}
