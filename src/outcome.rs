@@ -56,6 +56,12 @@ pub struct Outcome {
     pub output: Option<String>,
     /// The name of the detected format, if one was.
     pub format: Option<String>,
+    /// The folder in which the agent worked, if the session names it; text of the transcript.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// The last time that the session names, as in RFC 3339.
+    #[serde(default)]
+    pub last_message: Option<String>,
     /// The status of the input.
     pub status: Status,
     /// Why it failed, was rejected or was skipped.
@@ -163,6 +169,8 @@ impl Outcome {
             input: path_text(input),
             output: None,
             format: None,
+            project: None,
+            last_message: None,
             status,
             error: None,
             original: None,
@@ -232,6 +240,8 @@ impl Serialize for Outcome {
             input,
             output,
             format,
+            project,
+            last_message,
             status,
             error,
             original,
@@ -252,6 +262,8 @@ impl Serialize for Outcome {
         map.serialize_entry("input", input)?;
         map.serialize_entry("output", output)?;
         map.serialize_entry("format", format)?;
+        map.serialize_entry("project", project)?;
+        map.serialize_entry("last_message", last_message)?;
         map.serialize_entry("status", status)?;
         map.serialize_entry("error", error)?;
         map.serialize_entry("original", original)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::inspect::each;
+use super::origin::SessionOrigin;
 use super::over::Over;
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
@@ -161,6 +162,9 @@ fn file<T: Find>(
         Detected::Known(format, layout) => (format, layout),
     };
     let mut record = FileRecord::new(path, format.name(), size);
+    let origin = SessionOrigin::of(path, &Detected::Known(format, layout), bytes);
+    record.project = origin.project;
+    record.last_message = origin.last_message;
     each(bytes, layout, |bytes, first_line, part| {
         let read = Read {
             format,

@@ -3,25 +3,20 @@
 //! Reads the beginning and the end of files, never all of one. What a transcript says is compared, and never used as a path. A file
 //! that cannot be read stays: whoever reads it next says why.
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
-use jiff::Timestamp;
-use serde::Deserialize;
 
 use super::find::{FileSource, Found, Origin, Source};
 use super::globs::refused;
+use super::origin::{TAIL, last_time};
 use super::passed::PassedBy;
 use super::project::directory_of_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::open_transcript;
-
-/// So much of its end is searched for the last time.
-const TAIL: u64 = 1 << 20;
 
 /// Which transcripts are meant. Files that were named always are.
 #[derive(Debug, Clone, Default)]
@@ -121,23 +116,10 @@ fn last_written(path: &Path) -> Option<SystemTime> {
     recorded(file, metadata.len()).or(modified)
 }
 
-/// A line, as far as it names a time.
-#[derive(Deserialize)]
-struct Stamped<'l> {
-    #[serde(borrow)]
-    timestamp: Cow<'l, str>,
-}
-
 fn recorded(mut file: File, length: u64) -> Option<SystemTime> {
-    let start = length.saturating_sub(TAIL);
+    let start = length.saturating_sub(TAIL as u64);
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut tail = Vec::new();
-    file.take(TAIL).read_to_end(&mut tail).ok()?;
-    // Where the end begins within a line, that line is no JSON, and says nothing.
-    let mut lines = tail.rsplit(|byte| *byte == b'\n');
-    lines.find_map(|line| {
-        let stamped: Stamped<'_> = serde_json::from_slice(line).ok()?;
-        let time: Timestamp = stamped.timestamp.parse().ok()?;
-        Some(time.into())
-    })
+    file.take(TAIL as u64).read_to_end(&mut tail).ok()?;
+    last_time(&tail).map(Into::into)
 }

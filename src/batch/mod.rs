@@ -19,6 +19,7 @@ mod limits;
 mod load;
 mod memory;
 mod one;
+mod origin;
 mod over;
 mod passed;
 mod pour;

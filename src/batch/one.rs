@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use super::budget::Share;
 use super::clean::Releases;
 use super::input::{Codec, Input};
+use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
 use super::sink::Sink;
 use super::strict::BadLines;
@@ -26,6 +27,7 @@ use crate::outcome::{
 use crate::pipeline::{self, Compacted, Part, Pipeline};
 use crate::plan::Keeping;
 use crate::policy::{self, Archive, Effective, Layer, Policy, Redact};
+use crate::redact::Redactor;
 use crate::store::atomic::{
     Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
 };
@@ -48,10 +50,20 @@ pub(super) struct Run<'r> {
     names_archive: bool,
     /// How small the conversations are to be.
     goal: &'r policy::Target,
-    /// Whether outputs are to have no secrets.
-    masks: bool,
+    /// What masks secrets, if outputs are to have none; the report has none then, either.
+    redactor: Option<Redactor>,
     pub(super) releases: Releases,
     pub(super) options: &'r Options,
+}
+
+/// What masks secrets in outputs, if the policy wants that.
+fn redactor(policy: &Policy) -> Result<Option<Redactor>> {
+    let redactor = match policy.redact {
+        Redact::Outputs => Some(Redactor::new()),
+        Redact::Requests | Redact::Never => None,
+    };
+    let failed = |e| Error::new(ErrorKind::Internal, format!("cannot look for secrets: {e}"));
+    redactor.transpose().map_err(failed)
 }
 
 /// Whether summaries need a copy of the original in the store, because the policy wants one or the summaries name it.
@@ -79,7 +91,7 @@ impl<'r> Run<'r> {
             needs_archive: needs_archive(policy),
             names_archive: policy.has(Layer::Summarize) && policy.summary.names_archive(),
             goal: &policy.target,
-            masks: policy.redact == Redact::Outputs,
+            redactor: redactor(policy)?,
             releases: Releases::default(),
             options,
         })
@@ -132,13 +144,14 @@ impl<'r> Run<'r> {
         if let Some(fork) = &self.options.fork {
             fork.check(&detected)?;
         }
+        let mut origin = SessionOrigin::default();
         let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
         // That of a compressed output; any other is what is written.
         let mut text_after = input.stored_bytes().map(|_| input.text_bytes());
         match &detected {
-            Detected::Unsupported(_) if self.masks => {
+            Detected::Unsupported(_) if self.redactor.is_some() => {
                 return Err(Error::new(
                     ErrorKind::Config,
                     "secrets can be masked in supported formats only, and this format is not supported",
@@ -166,6 +179,7 @@ impl<'r> Run<'r> {
                     part: Part::File,
                     stored: target.stored(archive.as_deref(), &originals),
                 };
+                origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
                 let mut compacted = self.pipeline(target).compact(part, &mut warnings);
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
@@ -238,9 +252,19 @@ impl<'r> Run<'r> {
         let outcome = self.finish(target, (detected, input), sink, (sum, originals), text)?;
         laps.lap(clock, Phase::Write);
         Ok(Outcome {
+            project: origin.project.map(|project| self.masked(project)),
+            last_message: origin.last_message,
             timings: laps.timings(clock),
             ..outcome
         })
+    }
+
+    /// A text of the transcript as the report may have it.
+    fn masked(&self, text: String) -> String {
+        match &self.redactor {
+            Some(redactor) => redactor.redact(&text).text.into_owned(),
+            None => text,
+        }
     }
 
     fn open_output(&self, target: &Target) -> Result<Sink<'r>> {

@@ -40,6 +40,21 @@ pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<O
     }
 }
 
+/// The same for the text of a file that is in memory: by no more of its beginning than that takes.
+pub(super) fn directory_of_text(path: &Path, format: Format, text: &[u8]) -> Option<String> {
+    let agent = format.agent()?;
+    let folder = path.parent().and_then(Path::file_name);
+    let folder = folder.and_then(|name| name.to_str());
+    let mut most = FIRST as usize;
+    loop {
+        let head = &text[..text.len().min(most)];
+        match directory_of(agent, head, folder) {
+            None if head.len() < text.len() && most < MOST as usize => most *= 2,
+            found => return found,
+        }
+    }
+}
+
 fn detected(head: &[u8]) -> Option<Format> {
     let mut detector = Detector::default();
     detector.look(head);

@@ -17,6 +17,10 @@ pub struct FileRecord<T> {
     pub path: String,
     /// The name of the detected format, if one was.
     pub format: Option<String>,
+    /// The folder in which the agent worked, if the session names it; text of the transcript.
+    pub project: Option<String>,
+    /// The last time that the session names, as in RFC 3339.
+    pub last_message: Option<String>,
     /// Whether it was examined.
     pub status: FileStatus,
     /// Why it could not be read.
@@ -66,6 +70,8 @@ impl<T: Find> FileRecord<T> {
         FileRecord {
             path: path_text(path),
             format: Some(format.to_owned()),
+            project: None,
+            last_message: None,
             status: FileStatus::Examined,
             error: None,
             found: T::in_bytes(bytes),
@@ -114,6 +120,8 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
         struct Entry<'r, T> {
             path: &'r str,
             format: Option<&'r str>,
+            project: Option<&'r str>,
+            last_message: Option<&'r str>,
             status: &'static str,
             error: Option<&'r OutcomeError>,
             #[serde(flatten)]
@@ -124,6 +132,8 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
         let entry = Entry {
             path: &self.path,
             format: self.format.as_deref(),
+            project: self.project.as_deref(),
+            last_message: self.last_message.as_deref(),
             status: match self.status {
                 FileStatus::Examined => self.found.status(),
                 FileStatus::Unsupported(_) => "unsupported",

@@ -45,6 +45,10 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
         // Of a file that is not compressed, nothing.
         Of::amount("stored_before", Unit::Byte, |o| o.stored_before),
         Of::amount("stored_after", Unit::Byte, |o| o.stored_after),
+        Of::text("project", |o| o.project.clone().unwrap_or_default()),
+        Of::text("last_message", |o| {
+            o.last_message.clone().unwrap_or_default()
+        }),
     ]
 }
 

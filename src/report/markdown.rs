@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, stored, told};
 use super::column::{Column, shown};
+use super::groups::{self, Figures};
+use super::left_out;
 use super::times::RunTimings;
 use super::{PolicyRef, Report};
 use crate::outcome::Outcome;
@@ -55,6 +57,8 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if let Some(note) = stored(totals) {
         writeln!(out, "\n{note}")?;
     }
+    groups::write_markdown(&report.entries(), Figures::Change, out)?;
+    left_out::write_markdown(report.head().not_read(), out)?;
     write_times(report.head().timings(), out)?;
     write_foot(std::slice::from_ref(report.policy()), out)
 }

@@ -19,8 +19,10 @@ mod csv;
 mod diff;
 mod done;
 mod eval;
+mod groups;
 mod html;
 mod json;
+mod left_out;
 mod markdown;
 mod page;
 pub mod read;
@@ -35,6 +37,7 @@ mod table;
 mod tests;
 mod times;
 
+use cells::has_sizes;
 #[cfg(feature = "cli")]
 pub(crate) use csv::text as csv_text;
 pub use diff::{
@@ -42,6 +45,7 @@ pub use diff::{
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
+use groups::Entry;
 #[cfg(feature = "cli")]
 pub(crate) use markdown::quoted;
 pub use replay::{Detail, Replays, write_replay_table};
@@ -124,6 +128,21 @@ impl Report {
     fn by_version(mut self, version: String) -> Self {
         self.head.version = version.into();
         self
+    }
+
+    /// The inputs whose sizes mean anything, as they are grouped.
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let sized = self.files.iter().filter(|o| has_sizes(o.status));
+        let entry = |o| {
+            let o: &Outcome = o;
+            Entry {
+                format: o.format.as_deref(),
+                project: o.project.as_deref(),
+                last_message: o.last_message.as_deref(),
+                tokens: [o.tokens_before(), o.tokens_after()],
+            }
+        };
+        sized.map(entry).collect()
     }
 
     /// What is said of each input.

@@ -111,6 +111,8 @@ fn sample() -> Report {
     let a = Outcome {
         output: Some("out/a.jsonl".into()),
         format: Some("claude-code".into()),
+        project: Some("/home/u/app".into()),
+        last_message: Some("2026-11-25T10:00:00Z".into()),
         status: Status::Compacted,
         original: Some(Original {
             kind: OriginalKind::Input,
@@ -285,7 +287,7 @@ fn csv_cells_are_quoted_and_never_formulas() {
         let row = csv.split_once('\n').unwrap().1;
         assert_eq!(
             row,
-            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,\n")
+            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,\n")
         );
     }
 }
@@ -563,7 +565,7 @@ fn csv_reports_are_known_by_all_of_their_columns() {
     let header = ours.trim_end();
     for known in [
         header,
-        &header.replace(",stored_before,stored_after", ""),
+        &header.replace(",stored_before,stored_after,project,last_message", ""),
         &format!("{header},later"),
         "case,check,message\na,b,c\n",
     ] {

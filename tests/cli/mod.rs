@@ -20,6 +20,7 @@ mod errors;
 mod eval;
 mod gates;
 mod gc;
+mod groups;
 mod harness;
 #[cfg(unix)]
 mod hooks;

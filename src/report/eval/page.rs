@@ -9,6 +9,7 @@ use super::columns::{Row, columns, kind};
 use super::table::why;
 use crate::eval::{Budget, Kind, MethodScores, Metric};
 use crate::report::column::{Column as Described, shown};
+use crate::report::left_out;
 use crate::report::page::{
     self, Axis, Cell, Chart, Column, ColumnKind, Curves, Detail, Fact, Line, List, Page, Rows,
     Table, Tone, Unit, amount_of, figure,
@@ -54,16 +55,22 @@ pub(super) fn write(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
             .into_iter()
             .chain(time(evals.head.timings()))
             .collect(),
-        lists: vec![List {
-            title: "Not measured",
-            items: totals
-                .skipped
-                .iter()
-                .map(|(skipped, n)| (*n, why(*skipped).to_owned()))
-                .chain((totals.unsupported > 0).then(|| (totals.unsupported, "unsupported".into())))
-                .chain((totals.failed > 0).then(|| (totals.failed, "failed".into())))
-                .collect(),
-        }],
+        lists: vec![
+            List {
+                title: "Not measured",
+                items: totals
+                    .skipped
+                    .iter()
+                    .map(|(skipped, n)| (*n, why(*skipped).to_owned()))
+                    .chain(
+                        (totals.unsupported > 0)
+                            .then(|| (totals.unsupported, "unsupported".into())),
+                    )
+                    .chain((totals.failed > 0).then(|| (totals.failed, "failed".into())))
+                    .collect(),
+            },
+            left_out::list(evals.head.not_read()),
+        ],
         charts: vec![
             curves(
                 evals,

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::table::{budgets, note};
 use super::{Evals, Rows, page, write_eval_csv};
+use crate::report::left_out;
 use crate::report::markdown::{write_foot, write_times};
 use crate::report::{Render, ReportFormat};
 use crate::text::count;
@@ -36,6 +37,7 @@ fn markdown(evals: &Evals, out: &mut dyn Write) -> io::Result<()> {
     for line in note(&evals.head.totals).lines() {
         writeln!(out, "\n{line}")?;
     }
+    left_out::write_markdown(evals.head.not_read(), out)?;
     write_times(evals.head.timings(), out)?;
     write_foot(&evals.head.about.policies, out)
 }

@@ -1,4 +1,5 @@
-//! The charts on `compact`: tokens before and after by what was done, by tool and by format, and how savings are spread.
+//! The charts on `compact`: tokens before and after by what was done, by tool, format, project and week, and how
+//! savings are spread.
 //!
 //! A chart with nothing to compare is left out. Charts by role are those of `stats`: a report on `compact` does not know roles.
 
@@ -7,43 +8,22 @@ use std::collections::BTreeMap;
 
 use super::change;
 use crate::outcome::{Outcome, Status};
+use crate::report::Report;
 use crate::report::cells::{has_sizes, saved};
+use crate::report::groups::{Grouping, Order, Sum, ranked};
 use crate::report::page::{Bar, Bars, Chart, Histogram, Tone, amount_of, figure};
 
-/// The most bars of a chart; others share one.
-const BARS: usize = 12;
 /// The most outliers that are named.
 const OUTLIERS: usize = 8;
 /// Fewer values have no outliers.
 const SPREAD: usize = 8;
 
-/// A sum over edits or inputs.
-#[derive(Default, Clone, Copy)]
-struct Sum {
-    times: u64,
-    before: u64,
-    after: u64,
-}
-
-impl Sum {
-    fn add(&mut self, times: u64, before: u64, after: u64) {
-        self.times += times;
-        self.before += before;
-        self.after += after;
-    }
-}
-
 /// The charts that have something to say.
-pub(super) fn of(files: &[Outcome]) -> Vec<Chart> {
+pub(super) fn of(report: &Report) -> Vec<Chart> {
+    let files = report.files();
     let mut kinds: BTreeMap<String, Sum> = BTreeMap::new();
     let mut tools: BTreeMap<String, Sum> = BTreeMap::new();
-    let mut formats: BTreeMap<String, Sum> = BTreeMap::new();
     for outcome in files {
-        if has_sizes(outcome.status) {
-            let format = outcome.format.clone().unwrap_or_else(|| "unknown".into());
-            let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
-            formats.entry(format).or_default().add(1, before, after);
-        }
         for action in outcome.conversations.iter().flat_map(|c| &c.actions) {
             let (before, after) = (action.tokens_before, action.tokens_after);
             let kind = action.kind.to_string();
@@ -67,13 +47,16 @@ pub(super) fn of(files: &[Outcome]) -> Vec<Chart> {
             tools,
         ));
     }
-    if formats.len() > 1 {
-        charts.push(bars(
-            "By format",
-            "Tokens of all live windows, before and after.",
-            "file",
-            formats,
-        ));
+    let entries = report.entries();
+    for grouping in Grouping::ALL {
+        let groups = grouping.groups(entries.iter().copied());
+        let about = format!(
+            "{}Tokens of all live windows, before and after.",
+            grouping.about()
+        );
+        if !groups.is_empty() {
+            charts.push(chart(grouping.title(), about, "file", groups));
+        }
     }
     charts.extend(spread(files));
     charts
@@ -83,17 +66,11 @@ pub(super) fn of(files: &[Outcome]) -> Vec<Chart> {
 const NO_TOOL: &str = "(messages)";
 
 fn bars(title: &'static str, about: &str, what: &str, sums: BTreeMap<String, Sum>) -> Chart {
-    let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
-    // Stable, so that equal ones are in the order of their names.
-    sums.sort_by_key(|(_, sum)| Reverse(sum.before.max(sum.after)));
-    if sums.len() > BARS + 1 {
-        let mut rest = Sum::default();
-        let others = sums.split_off(BARS);
-        for (_, sum) in &others {
-            rest.add(sum.times, sum.before, sum.after);
-        }
-        sums.push((format!("{} others", figure(others.len() as u64)), rest));
-    }
+    let shown = ranked(sums, Order::Size);
+    chart(title, about.to_owned(), what, shown)
+}
+
+fn chart(title: &'static str, about: String, what: &str, sums: Vec<(String, Sum)>) -> Chart {
     let adds = sums.iter().any(|(_, sum)| sum.after > sum.before);
     let mut parts = vec![(Tone::Stays, "after"), (Tone::Gone, "saved")];
     if adds {
@@ -107,7 +84,7 @@ fn bars(title: &'static str, about: &str, what: &str, sums: BTreeMap<String, Sum
     };
     Chart::Bars(Bars {
         title,
-        about: about.to_owned(),
+        about,
         parts,
         bars: sums.into_iter().map(bar).collect(),
     })

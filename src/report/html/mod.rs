@@ -8,10 +8,10 @@ mod rows;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::Report;
 use super::cells::{saved, statuses};
 use super::page::{Fact, List, Page, Table, Tone, amount, amount_of, figure};
 use super::times::time;
+use super::{Report, left_out};
 use crate::outcome::{Outcome, Status, Totals};
 
 /// Writes the page.
@@ -35,11 +35,14 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             .into_iter()
             .chain(time(report.head().timings()))
             .collect(),
-        lists: vec![List {
-            title: "Why nothing was done",
-            items: untouched(report.files()),
-        }],
-        charts: charts::of(report.files()),
+        lists: vec![
+            List {
+                title: "Why nothing was done",
+                items: untouched(report.files()),
+            },
+            left_out::list(report.head().not_read()),
+        ],
+        charts: charts::of(report),
         table: Table {
             what: "file",
             columns: rows::columns(report),

@@ -120,6 +120,8 @@ fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut say = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     say("output", outcome.output.clone());
+    say("project", outcome.project.clone());
+    say("last message", outcome.last_message.clone());
     say(
         "original",
         outcome.original.as_ref().map(|o| o.path.clone()),

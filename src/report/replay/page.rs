@@ -11,6 +11,7 @@ use crate::policy::Layer;
 use crate::replay::{PolicyReplay, SessionReplay, Step, Verdict};
 use crate::report::cells::percent;
 use crate::report::column::{Column as Described, shown};
+use crate::report::left_out;
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
     Fact, Line, Page, Rows, Table, Tone, Unit, amount_of, figure, unbroken,
@@ -75,7 +76,7 @@ pub(super) fn write(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
         .into_iter()
         .chain(time(replays.head.timings()))
         .collect(),
-        lists: Vec::new(),
+        lists: vec![left_out::list(replays.head.not_read())],
         charts: charts(replays),
         table: Table {
             what: "session",

@@ -8,6 +8,7 @@ use super::columns::{Row, columns, turn_columns};
 use super::table::{files, policies};
 use super::{Replays, page};
 use crate::report::csv;
+use crate::report::left_out;
 use crate::report::markdown::{write_foot, write_times};
 use crate::report::{CsvRows, Render, ReportFormat};
 use crate::text::count;
@@ -49,6 +50,7 @@ fn markdown(replays: &Replays, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         files(replays).write_markdown(out)?;
     }
+    left_out::write_markdown(replays.head.not_read(), out)?;
     write_times(replays.head.timings(), out)?;
     write_foot(&replays.head.about.policies, out)
 }

@@ -46,6 +46,10 @@ pub(super) fn columns() -> Vec<Column<File>> {
         bytes("dead_bytes", |c| c.dead.bytes),
         count("dead_tokens", |c| c.dead.tokens).shown(5, "dead tokens"),
         bytes("mirror_bytes", |c| c.mirrors.bytes),
+        Of::text("project", |file| file.project.clone().unwrap_or_default()),
+        Of::text("last_message", |file| {
+            file.last_message.clone().unwrap_or_default()
+        }),
     ]
 }
 

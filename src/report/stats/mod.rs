@@ -13,10 +13,11 @@ mod windows;
 use serde::Serialize;
 
 use super::column::Column;
+use super::groups::Entry;
 use super::rows::common_folder;
 use super::times::with_times;
 use super::{PolicyRef, RunReport, Screen};
-use crate::outcome::FileRecord;
+use crate::outcome::{FileRecord, FileStatus};
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
 pub(super) use columns::csv_headers;
@@ -79,6 +80,22 @@ impl Stats {
             thresholds,
         };
         RunReport::of(about, Totals::of(&files, top), files)
+    }
+
+    /// The inputs that were counted, as they are grouped.
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let counted = self.files.iter();
+        let counted = counted.filter(|file| file.status == FileStatus::Examined);
+        let entry = |file| {
+            let file: &FileRecord<FileStats> = file;
+            Entry {
+                format: file.format.as_deref(),
+                project: file.project.as_deref(),
+                last_message: file.last_message.as_deref(),
+                tokens: [file.found.counts.live.tokens; 2],
+            }
+        };
+        counted.map(entry).collect()
     }
 
     /// What is said of each input.

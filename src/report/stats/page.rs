@@ -10,6 +10,8 @@ use super::windows::name_of;
 use crate::outcome::FileRecord;
 use crate::report::cells::{not_examined, percent};
 use crate::report::column::{Column as Described, shown};
+use crate::report::groups::{Grouping, Sum, files};
+use crate::report::left_out;
 use crate::report::page::{
     self, Align, Axis, Bar, Bars, Cell, Chart, Column, ColumnKind, Curves, Detail, DetailTable,
     Fact, Line, Page, Rows, Table, Tone, Unit, amount, amount_of, figure,
@@ -47,7 +49,7 @@ pub(super) fn write(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
             .into_iter()
             .chain(time(stats.head.timings()))
             .collect(),
-        lists: Vec::new(),
+        lists: vec![left_out::list(stats.head.not_read())],
         charts: charts(stats),
         table: Table {
             what: "file",
@@ -138,7 +140,31 @@ fn charts(stats: &Stats) -> Vec<Chart> {
             },
         ),
     ];
-    charts.into_iter().flatten().chain(growth(stats)).collect()
+    let grouped = grouped(stats, whole);
+    let charts = charts.into_iter().flatten().chain(growth(stats));
+    charts.chain(grouped).collect()
+}
+
+/// Inputs by format, project and week.
+fn grouped(stats: &Stats, whole: u64) -> impl Iterator<Item = Chart> {
+    let entries = stats.entries();
+    let charts = Grouping::ALL.into_iter().map(move |grouping| {
+        let groups = grouping.groups(entries.iter().copied()).into_iter();
+        let bar = |(name, sum): (String, Sum)| Bar {
+            name,
+            note: files(&sum),
+            parts: vec![(Tone::Stays, sum.before)],
+            value: format!("{}, {}", figure(sum.before), percent(sum.before, whole)),
+        };
+        Bars {
+            title: grouping.title(),
+            about: format!("{}Tokens of live windows.", grouping.about()),
+            parts: vec![(Tone::Stays, "tokens")],
+            bars: groups.map(bar).collect(),
+        }
+    });
+    let charts = charts.filter(|chart| !chart.bars.is_empty());
+    charts.map(Chart::Bars)
 }
 
 /// The largest of `by`, if there are any.
@@ -322,8 +348,17 @@ impl Rows for Files<'_> {
             },
         ];
         let tables: Vec<_> = tables.into_iter().filter(|t| !t.rows.is_empty()).collect();
-        let timings = self.files[at].timings.as_ref();
-        let facts: Vec<_> = timings.map(|t| ("time", phases(t))).into_iter().collect();
+        let file = &self.files[at];
+        let timings = file.timings.as_ref();
+        let facts = [
+            ("project", file.project.clone()),
+            ("last message", file.last_message.clone()),
+            ("time", timings.map(phases)),
+        ];
+        let facts = facts.into_iter();
+        let facts: Vec<_> = facts
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect();
         (!tables.is_empty() || !facts.is_empty()).then_some(Detail { facts, tables })
     }
 }

@@ -7,9 +7,10 @@ use std::io::{self, Write};
 use super::columns::turn_columns;
 use super::table::parts;
 use super::{Stats, Turns, View, page};
-use crate::report::csv;
+use crate::report::groups::{self, Figures};
 use crate::report::markdown::{quoted, write_foot, write_times};
 use crate::report::{CsvRows, Render, ReportFormat, Screen};
+use crate::report::{csv, left_out};
 use crate::text::{count, thousands};
 
 /// How much of the counts a comment shows.
@@ -58,6 +59,8 @@ fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         table.write_markdown(out)?;
     }
+    groups::write_markdown(&stats.entries(), Figures::Share, out)?;
+    left_out::write_markdown(stats.head.not_read(), out)?;
     write_times(stats.head.timings(), out)?;
     write_foot(std::slice::from_ref(&stats.head.about.policy), out)
 }

@@ -1,0 +1,58 @@
+//! Where and when a session took place, by the text of its file: for reports, which group by it.
+//!
+//! Reads what is in memory; bounded, whatever the size of a file. What a transcript says is text, never used as a path.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::project::directory_of_text;
+use crate::format::{Detected, Layout};
+
+/// So much of its end is searched for the last time.
+pub(super) const TAIL: usize = 1 << 20;
+
+/// What is known of a session.
+#[derive(Debug, Default)]
+pub(super) struct SessionOrigin {
+    /// The folder in which its agent worked.
+    pub(super) project: Option<String>,
+    /// The last time that its lines name, as in RFC 3339.
+    pub(super) last_message: Option<String>,
+}
+
+impl SessionOrigin {
+    /// That of a file with this text. A file of many conversations has none, and neither has a format without an agent.
+    pub(super) fn of(path: &Path, detected: &Detected, text: &[u8]) -> Self {
+        let (format, agent) = match detected {
+            Detected::Known(format, Layout::File) => (*format, format.agent()),
+            Detected::Known(_, Layout::Line) | Detected::Unsupported(_) => return Self::default(),
+        };
+        if agent.is_none() {
+            return Self::default();
+        }
+        let tail = &text[text.len().saturating_sub(TAIL)..];
+        SessionOrigin {
+            project: directory_of_text(path, format, text),
+            last_message: last_time(tail).map(|time| time.to_string()),
+        }
+    }
+}
+
+/// A line, as far as it names a time.
+#[derive(Deserialize)]
+struct Stamped<'l> {
+    #[serde(borrow)]
+    timestamp: Cow<'l, str>,
+}
+
+/// The last time that a line of a file's end names. Where the end begins within a line, that line is no JSON, and says nothing.
+pub(super) fn last_time(tail: &[u8]) -> Option<Timestamp> {
+    let mut lines = tail.rsplit(|byte| *byte == b'\n');
+    lines.find_map(|line| {
+        let stamped: Stamped<'_> = serde_json::from_slice(line).ok()?;
+        stamped.timestamp.parse().ok()
+    })
+}

@@ -1,0 +1,274 @@
+//! Inputs grouped by format, project and week: charts on pages, tables in Markdown.
+//!
+//! A grouping that would show a single group is left out. Names are text from transcripts; whoever shows them escapes them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::cells::{percent, saved};
+use super::page::figure;
+use super::rows::Table;
+use crate::text::{count, thousands};
+
+/// The most groups that are shown; others share one.
+pub(super) const MOST: usize = 12;
+
+/// A sum over inputs or edits.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sum {
+    /// How many there are.
+    pub(super) times: u64,
+    /// Their tokens.
+    pub(super) before: u64,
+    /// Their tokens afterwards.
+    pub(super) after: u64,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, times: u64, before: u64, after: u64) {
+        self.times += times;
+        self.before += before;
+        self.after += after;
+    }
+}
+
+/// An input, as far as it is grouped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'f> {
+    pub(super) format: Option<&'f str>,
+    pub(super) project: Option<&'f str>,
+    /// As in RFC 3339.
+    pub(super) last_message: Option<&'f str>,
+    /// Tokens before and after.
+    pub(super) tokens: [u64; 2],
+}
+
+/// By what inputs are grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Grouping {
+    Format,
+    Project,
+    Week,
+}
+
+/// In which order groups are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The largest first.
+    Size,
+    /// By name; of too many, the last ones are shown.
+    Name,
+}
+
+impl Grouping {
+    /// In the order of reports.
+    pub(super) const ALL: [Grouping; 3] = [Grouping::Format, Grouping::Project, Grouping::Week];
+
+    /// The heading of a chart.
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Grouping::Format => "By format",
+            Grouping::Project => "By project",
+            Grouping::Week => "By week",
+        }
+    }
+
+    /// What is grouped by, in a sentence.
+    pub(super) fn about(self) -> &'static str {
+        match self {
+            Grouping::Format => "",
+            Grouping::Project => "The project is the folder in which the agent worked. ",
+            Grouping::Week => "The ISO week, in UTC, of the last message. ",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Grouping::Format => "format",
+            Grouping::Project => "project",
+            Grouping::Week => "week",
+        }
+    }
+
+    fn key(self, entry: &Entry<'_>) -> Option<String> {
+        match self {
+            Grouping::Format => entry.format.map(str::to_owned),
+            Grouping::Project => entry.project.map(str::to_owned),
+            Grouping::Week => entry.last_message.and_then(week),
+        }
+    }
+
+    fn order(self) -> Order {
+        match self {
+            Grouping::Format | Grouping::Project => Order::Size,
+            Grouping::Week => Order::Name,
+        }
+    }
+
+    /// The groups, if there are several.
+    pub(super) fn groups<'f>(
+        self,
+        entries: impl IntoIterator<Item = Entry<'f>>,
+    ) -> Vec<(String, Sum)> {
+        let mut groups: BTreeMap<Option<String>, Sum> = BTreeMap::new();
+        for entry in entries {
+            let [before, after] = entry.tokens;
+            let group = groups.entry(self.key(&entry)).or_default();
+            group.add(1, before, after);
+        }
+        if groups.len() < 2 {
+            return Vec::new();
+        }
+        let unknown = groups.remove(&None);
+        let named = groups.into_iter();
+        let named = named.filter_map(|(name, sum)| Some((name?, sum)));
+        let mut shown = ranked(named.collect(), self.order());
+        shown.extend(unknown.map(|sum| (format!("(no {} is known)", self.name()), sum)));
+        shown
+    }
+}
+
+/// The groups to show; others share one.
+pub(super) fn ranked(sums: BTreeMap<String, Sum>, order: Order) -> Vec<(String, Sum)> {
+    let mut sums: Vec<(String, Sum)> = sums.into_iter().collect();
+    match order {
+        // Stable, so that equal ones are in the order of their names.
+        Order::Size => sums.sort_by_key(|(_, sum)| Reverse(sum.before.max(sum.after))),
+        Order::Name => sums.reverse(),
+    }
+    let mut rest = None;
+    if sums.len() > MOST + 1 {
+        let others = sums.split_off(MOST);
+        let mut sum = Sum::default();
+        for (_, other) in &others {
+            sum.add(other.times, other.before, other.after);
+        }
+        let what = match order {
+            Order::Size => "others",
+            Order::Name => "earlier ones",
+        };
+        rest = Some((format!("{} {what}", figure(others.len() as u64)), sum));
+    }
+    sums.extend(rest);
+    if order == Order::Name {
+        sums.reverse();
+    }
+    sums
+}
+
+/// The ISO week of a time, in UTC: `2026-W48`.
+fn week(time: &str) -> Option<String> {
+    let time: Timestamp = time.parse().ok()?;
+    let week = TimeZone::UTC.to_datetime(time).date().iso_week_date();
+    Some(format!("{:04}-W{:02}", week.year(), week.week()))
+}
+
+/// What Markdown says of the tokens of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Figures {
+    /// Before, after, and what was saved.
+    Change,
+    /// How many, and their share of all.
+    Share,
+}
+
+/// Writes a table for each grouping that has several groups.
+pub(super) fn write_markdown(
+    entries: &[Entry<'_>],
+    figures: Figures,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let whole = entries.iter().map(|entry| entry.tokens[0]).sum();
+    for grouping in Grouping::ALL {
+        let groups = grouping.groups(entries.iter().copied());
+        if groups.is_empty() {
+            continue;
+        }
+        let header = match figures {
+            Figures::Change => vec![grouping.name(), "files", "tokens before", "after", "saved"],
+            Figures::Share => vec![grouping.name(), "files", "tokens", "share"],
+        };
+        let mut table = Table::new(header);
+        table.rows.extend(groups.into_iter().map(|(name, sum)| {
+            let mut row = vec![name, thousands(sum.times), thousands(sum.before)];
+            row.extend(match figures {
+                Figures::Change => vec![thousands(sum.after), saved(sum.before, sum.after)],
+                Figures::Share => vec![percent(sum.before, whole)],
+            });
+            row
+        }));
+        writeln!(out)?;
+        table.write_markdown(out)?;
+    }
+    Ok(())
+}
+
+/// `3 files`
+pub(super) fn files(sum: &Sum) -> String {
+    count(sum.times, "file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(
+        project: Option<&'static str>,
+        last_message: &'static str,
+        before: u64,
+    ) -> Entry<'static> {
+        Entry {
+            format: Some("pi"),
+            project,
+            last_message: Some(last_message),
+            tokens: [before, before / 2],
+        }
+    }
+
+    #[test]
+    fn groups_are_by_size_and_weeks_by_time() {
+        // The first of January 2027 is a Friday: its week is the 53rd of the year before.
+        let entries = [
+            entry(Some("/a"), "2027-01-01T00:00:00Z", 10),
+            entry(Some("/b"), "2026-11-25T23:59:59.5Z", 30),
+            entry(Some("/a"), "2027-01-04T00:30:00+01:00", 15),
+            entry(None, "no time", 7),
+        ];
+        let shown = |grouping: Grouping| {
+            let groups = grouping.groups(entries).into_iter();
+            let groups = groups.map(|(name, sum)| format!("{name} {} {}", sum.times, sum.before));
+            groups.collect::<Vec<_>>()
+        };
+        assert_eq!(shown(Grouping::Format), Vec::<String>::new());
+        let projects = ["/b 1 30", "/a 2 25", "(no project is known) 1 7"];
+        assert_eq!(shown(Grouping::Project), projects);
+        let weeks = ["2026-W48 1 30", "2026-W53 2 25", "(no week is known) 1 7"];
+        assert_eq!(shown(Grouping::Week), weeks);
+    }
+
+    #[test]
+    fn too_many_groups_share_one() {
+        let sums = |n: u64| -> BTreeMap<String, Sum> {
+            let sum = |k| Sum {
+                times: 1,
+                before: k,
+                after: 0,
+            };
+            (0..n).map(|k| (format!("{k:02}"), sum(k))).collect()
+        };
+        let names = |n, order| -> Vec<String> {
+            let ranked = ranked(sums(n), order).into_iter();
+            ranked.map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(13, Order::Size).len(), 13);
+        assert_eq!(names(13, Order::Name)[0], "00");
+        let by_size = names(20, Order::Size);
+        assert_eq!((&*by_size[0], &*by_size[12]), ("19", "8 others"));
+        let by_name = names(20, Order::Name);
+        assert_eq!((&*by_name[0], &*by_name[12]), ("8 earlier ones", "19"));
+    }
+}

@@ -1,0 +1,69 @@
+//! What a run was pointed at and did not read, for people: a list on pages, lines in Markdown.
+//!
+//! The JSON report has the same under `not_read`. Names of files are foreign text, and are shown as such.
+
+use std::io::{self, Write};
+
+use super::markdown::quoted;
+use super::page::List;
+use crate::outcome::NotRead;
+use crate::text::thousands;
+
+/// The most reasons that Markdown names; each is a line.
+const MOST: usize = 20;
+/// The longest name in Markdown, in characters.
+const NAME_MAX: usize = 80;
+
+/// `other extension`, `unsupported, chat-export`
+fn why(not_read: &NotRead) -> String {
+    let kind = not_read.kind.replace('_', " ");
+    match &not_read.format {
+        Some(format) => format!("{kind}, {format}"),
+        None => kind,
+    }
+}
+
+/// Whether more were left out than are named.
+fn more(not_read: &NotRead) -> &'static str {
+    match not_read.count > not_read.examples.len() as u64 {
+        true => ", …",
+        false => "",
+    }
+}
+
+/// The list of a page; empty if everything was read.
+pub(super) fn list(all: &[NotRead]) -> List {
+    let item = |one: &NotRead| {
+        let names = one.examples.join(", ");
+        let text = format!("{}: {names}{}", why(one), more(one));
+        (one.count, text)
+    };
+    List {
+        title: "Not read",
+        items: all.iter().map(item).collect(),
+    }
+}
+
+/// Writes a line a reason.
+pub(super) fn write_markdown(all: &[NotRead], out: &mut dyn Write) -> io::Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNot read:\n")?;
+    for one in all.iter().take(MOST) {
+        let names = one.examples.iter().map(|name| quoted(name, NAME_MAX));
+        let names: Vec<String> = names.collect();
+        writeln!(
+            out,
+            "- {} × {}: {}{}",
+            thousands(one.count),
+            quoted(&why(one), NAME_MAX),
+            names.join(", "),
+            more(one)
+        )?;
+    }
+    if let Some(left @ 1..) = all.len().checked_sub(MOST) {
+        writeln!(out, "- and {} more kinds", thousands(left as u64))?;
+    }
+    Ok(())
+}
