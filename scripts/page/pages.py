@@ -85,7 +85,31 @@ def others(root, ctxpack, room):
         flags = [flag for policy in policies for flag in ("--policy", policy)]
         run(ctxpack, room, "diff", *flags, "--set", "summary.when=always", session, "--report", f"{name}.html")
         pages[name] = room / f"{name}.html"
+    pages["check"] = checked(ctxpack, room, "some")
     return pages
+
+
+def checked(ctxpack, room, folder):
+    """The page of cases that were as expected until the policy changed, and one that cannot be run."""
+    cases = room / f"{folder}-cases"
+    for n, session in enumerate(sorted((room / folder).rglob("*.jsonl"))):
+        case = cases / f"{n:02} {session.stem}"
+        case.mkdir(parents=True)
+        (case / "input.jsonl").write_bytes(session.read_bytes())
+    run(ctxpack, room, "check", "--update=force", cases.name)
+    broken = cases / "broken"
+    broken.mkdir()
+    (broken / "input.jsonl").write_text("{}\n")
+    (broken / "expect.toml").write_text("[expect]\nnone = 1\n")
+    run(ctxpack, room, "check", "--set", "clear.keep=0", cases.name, "--report", f"{folder}-check.html")
+    return room / f"{folder}-check.html"
+
+
+def hostile_check(ctxpack, room):
+    """Payloads as names of cases and tools."""
+    page = checked(ctxpack, room, "hostile")
+    assert page.read_text().count("ran=1") > 300, "the payloads are not in the page"
+    return page
 
 
 def many(ctxpack, room, rows):

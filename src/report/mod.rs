@@ -13,6 +13,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Totals};
 
 mod cells;
+#[cfg(feature = "cli")]
+mod check;
 mod column;
 mod columns;
 mod csv;
@@ -38,6 +40,8 @@ mod tests;
 mod times;
 
 use cells::has_sizes;
+#[cfg(feature = "cli")]
+pub(crate) use check::{CheckPage, CheckedCase, CheckedMessage, write_check_page};
 #[cfg(feature = "cli")]
 pub(crate) use csv::text as csv_text;
 pub use diff::{

@@ -84,7 +84,7 @@ fn the_first_byte_that_differs_is_for_who_asks() {
 #[test]
 fn a_report_is_written_by_its_ending() {
     let place = differing();
-    let all = "--report r.json --report r.jsonl --report r.csv --report r.md --report r.xml";
+    let all = "--report r.json --report r.jsonl --report r.csv --report r.md --report r.html --report r.xml";
     place.run(&format!("check -q {all}")).exits(1);
     assert_eq!(place.json("r.json")["cases"][0]["status"], "differs");
     assert!(
@@ -109,9 +109,19 @@ fn a_report_is_written_by_its_ending() {
             .text("r.xml")
             .contains("<testcase classname=\"fixtures\" name=\"case\" time=\"0\">")
     );
+    let page = place.text("r.html");
+    assert!(page.contains("case not as expected"), "{page}");
+    for says in [
+        "fixtures/case",
+        "Became something else",
+        "ls two",
+        "stats.files[0].status",
+    ] {
+        assert!(page.contains(says), "{says}");
+    }
     // Again, over those of before; but over no file of somebody else.
     place.run(&format!("check -q {all}")).exits(1);
-    for name in ["own.json", "own.xml"] {
+    for name in ["own.json", "own.html", "own.xml"] {
         place.write(name, "mine");
         place
             .run(&format!("check --report {name}"))
@@ -119,12 +129,10 @@ fn a_report_is_written_by_its_ending() {
             .says(&["it is not a report of ctxpack"]);
         assert_eq!(place.text(name), "mine");
     }
-    for name in ["r.html", "r.txt"] {
-        place
-            .run(&format!("check --report {name}"))
-            .exits(2)
-            .says(&["hint: use one of .json, .jsonl, .csv, .md, .xml"]);
-    }
+    place
+        .run("check --report r.txt")
+        .exits(2)
+        .says(&["hint: use one of .json, .jsonl, .csv, .md, .html, .xml"]);
 }
 
 #[cfg(unix)]
@@ -151,9 +159,9 @@ fn no_name_steers_a_terminal_or_breaks_a_format() {
         }
     }
     place
-        .run("check -q --report r.jsonl --report r.json")
+        .run("check -q --report r.jsonl --report r.json --report r.html --report r.md")
         .exits(1);
-    for name in ["r.jsonl", "r.json"] {
+    for name in ["r.jsonl", "r.json", "r.html", "r.md"] {
         let text = place.text(name);
         assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{text:?}");
     }

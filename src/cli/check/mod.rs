@@ -78,7 +78,7 @@ pub(super) struct Check {
     /// What is printed
     #[arg(long, value_enum, default_value_t = OutputFormat::Full, value_name = "FORMAT")]
     output_format: OutputFormat,
-    /// Write a report as .json, .jsonl, .csv, .md or .xml (JUnit); repeatable
+    /// Write a report as .json, .jsonl, .csv, .md, .html or .xml (JUnit); repeatable
     #[arg(long = "report", value_name = "FILE", help_heading = OUTPUT)]
     reports: Vec<PathBuf>,
     #[command(flatten)]

@@ -98,7 +98,7 @@ impl Checked {
             writeln!(
                 out,
                 "| {case} | {} | {tool} | {expected} | {got} | {before} | {as_expected} | {now} |",
-                place(message)
+                place(message, |id| quoted(id, SHORT))
             )?;
         }
         more(changed().count(), MESSAGES, "more message", out)
@@ -109,15 +109,15 @@ fn figures(tokens: Tokens) -> [String; 3] {
     [tokens.before, tokens.expected, tokens.got].map(thousands)
 }
 
-fn became(fate: Option<&Fate>) -> &'static str {
+pub(super) fn became(fate: Option<&Fate>) -> &'static str {
     fate.map_or("not there", |fate| fate.name())
 }
 
-/// `11 (line 12)`, with the conversation if it is not the main one.
-fn place(message: &ChangedMessage) -> String {
+/// `11 (line 12)`, with the conversation as `written` if it is not the main one.
+pub(super) fn place(message: &ChangedMessage, written: impl Fn(&str) -> String) -> String {
     let conversation = match &message.conversation[..] {
         "main" => String::new(),
-        id => format!(" of {}", quoted(id, SHORT)),
+        id => format!(" of {}", written(id)),
     };
     match (message.message, message.line) {
         (Some(number), Some(line)) => format!("{number} (line {line}){conversation}"),

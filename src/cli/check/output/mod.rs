@@ -7,6 +7,7 @@ mod gitlab;
 mod json;
 mod junit;
 mod markdown;
+mod page;
 mod report;
 
 use std::io::{self, Write};

@@ -44,16 +44,6 @@ impl CheckReports {
         }
         let planned = ReportArgs::to(others.into_iter().cloned().collect());
         let planned = planned.checked().map_err(with_xml)?;
-        if let Some((file, _)) = planned
-            .iter()
-            .find(|(_, format)| *format == ReportFormat::Html)
-        {
-            return Err(
-                Error::new(ErrorKind::Usage, "check has no report of this kind")
-                    .at(file)
-                    .hint("use one of .json, .jsonl, .csv, .md, .xml"),
-            );
-        }
         Ok(CheckReports { planned, junit })
     }
 
@@ -74,7 +64,7 @@ impl CheckReports {
 fn with_xml(error: Error) -> Error {
     let hint = error.hint.as_deref().unwrap_or_default();
     if error.kind == ErrorKind::Usage && hint.starts_with("use one of ") {
-        return error.hint("use one of .json, .jsonl, .csv, .md, .xml");
+        return error.hint("use one of .json, .jsonl, .csv, .md, .html, .xml");
     }
     error
 }
@@ -117,8 +107,8 @@ impl Render for Checked {
                 writeln!(out, "{}", json_line(&self.head()))
             }
             ReportFormat::Csv(_) => self.csv(out),
-            // There is no page: it was refused before the work.
-            ReportFormat::Markdown | ReportFormat::Html => self.markdown(out),
+            ReportFormat::Markdown => self.markdown(out),
+            ReportFormat::Html => self.page(out),
         }
     }
 }
