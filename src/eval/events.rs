@@ -190,7 +190,9 @@ impl Reader<'_, '_> {
             What::Call { tool, call } if tool == CELL_TOOL && !call.commands.is_empty() => {
                 Some(call.commands.len())
             }
-            What::Call { .. } | What::User | What::Agent | What::Notice | What::Result { .. } => None,
+            What::Call { .. } | What::User | What::Agent | What::Notice | What::Result { .. } => {
+                None
+            }
         });
         let end = match in_cell {
             None => end(&header, &text, block.outcome),
