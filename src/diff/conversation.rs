@@ -1,6 +1,6 @@
 //! The rows of a conversation: every message of the old one once, and what only the new one has.
 
-use crate::facts::{MessageOrigin, is_put_back};
+use crate::facts::{MessageOrigin, is_restored_header};
 use crate::policy::Policy;
 use crate::text::printable;
 
@@ -223,7 +223,7 @@ fn restored(text: &str) -> Vec<String> {
             .and_then(|line| line.strip_suffix(']'));
         let fence = lines.peek().copied().unwrap_or_default();
         let is_fence = fence.len() >= 3 && fence.bytes().all(|b| b == b'`');
-        let Some(header) = header.filter(|_| is_fence && is_put_back(line)) else {
+        let Some(header) = header.filter(|_| is_fence && is_restored_header(line)) else {
             continue;
         };
         found.push(printable(header).into_owned());

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::Baseline;
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use crate::tokens::Estimator;
 
 /// The text of a masked result.
@@ -81,7 +81,7 @@ fn last_results(events: &[Event], count: usize) -> usize {
 }
 
 fn is_result(event: &Event) -> bool {
-    matches!(event.what, What::Result { .. })
+    matches!(event.what, EventKind::Result { .. })
 }
 
 /// The end of them.
@@ -194,21 +194,21 @@ mod tests {
     }
 
     fn session() -> (Vec<Event>, Vec<u64>) {
-        let event = |what: What, text: &str| Event {
+        let event = |what: EventKind, text: &str| Event {
             message: 0,
             block: None,
             what,
             text: text.to_owned(),
             body: String::new(),
         };
-        let result = || What::Result {
+        let result = || EventKind::Result {
             of: None,
             end: End::Fine,
         };
         let events = vec![
-            event(What::User, "aaa bbb ccc ddd"),
+            event(EventKind::User, "aaa bbb ccc ddd"),
             event(result(), &"one two ".repeat(20)),
-            event(What::Agent, "eee fff ggg hhh"),
+            event(EventKind::Agent, "eee fff ggg hhh"),
         ];
         (events, vec![4, 40, 4])
     }

@@ -103,8 +103,8 @@ struct Session<'s, 'a> {
 }
 
 impl<'p> Evaluator<'p> {
-    /// An evaluator for these policies and baselines with these budgets, at these cuts (in
-    /// percent of a session's tokens).
+    /// An evaluator for these policies and baselines with these budgets (in percent of the tokens before a cut), at these cuts
+    /// (in percent of a session's tokens).
     ///
     /// # Errors
     /// None for a program that passes its tests.

@@ -20,7 +20,7 @@ pub(super) struct Event {
     pub(super) message: usize,
     /// The block; `None` for an event on a line of its own.
     pub(super) block: Option<u32>,
-    pub(super) what: What,
+    pub(super) what: EventKind,
     /// Its text; for a call, the fields that refer to something.
     pub(super) text: String,
     /// What a call writes.
@@ -29,7 +29,7 @@ pub(super) struct Event {
 
 /// What kind of event it is.
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum EventKind {
     /// A person.
     User,
     /// The agent.
@@ -46,8 +46,8 @@ impl Event {
     /// Whether the agent or a person chose the words.
     pub(super) fn is_authored(&self) -> bool {
         match self.what {
-            What::User | What::Agent | What::Call { .. } => true,
-            What::Result { .. } | What::Notice => false,
+            EventKind::User | EventKind::Agent | EventKind::Call { .. } => true,
+            EventKind::Result { .. } | EventKind::Notice => false,
         }
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn events(
     for (number, message) in conversation.messages.iter().enumerate() {
         let line = conversation.first_line(message);
         while let Some((_, text)) = typed.next_if(|(at, _)| *at < line) {
-            reader.push(number.saturating_sub(1), None, What::User, text);
+            reader.push(number.saturating_sub(1), None, EventKind::User, text);
         }
         for block in conversation.blocks(message) {
             reader.block(number, message, *block);
@@ -101,7 +101,7 @@ pub(super) fn events(
     }
     let last = conversation.messages.len().saturating_sub(1);
     for (_, text) in typed {
-        reader.push(last, None, What::User, text);
+        reader.push(last, None, EventKind::User, text);
     }
     reader.events
 }
@@ -116,7 +116,7 @@ struct Reader<'t, 'a> {
 }
 
 impl Reader<'_, '_> {
-    fn push(&mut self, message: usize, block: Option<u32>, what: What, text: String) {
+    fn push(&mut self, message: usize, block: Option<u32>, what: EventKind, text: String) {
         self.events.push(Event {
             message,
             block,
@@ -134,13 +134,13 @@ impl Reader<'_, '_> {
             BlockKind::Text => {
                 let text = block_text(transcript, block);
                 let (what, text) = match (message.role, message.typed) {
-                    (Role::Assistant, _) => (What::Agent, text.into_owned()),
-                    (Role::User, Typed::Yes) => (What::User, unwrapped(&text)),
+                    (Role::Assistant, _) => (EventKind::Agent, text.into_owned()),
+                    (Role::User, Typed::Yes) => (EventKind::User, unwrapped(&text)),
                     (Role::User, Typed::No) => match arguments(&text) {
-                        Some(arguments) => (What::User, arguments.to_owned()),
-                        None => (What::Notice, text.into_owned()),
+                        Some(arguments) => (EventKind::User, arguments.to_owned()),
+                        None => (EventKind::Notice, text.into_owned()),
                     },
-                    (Role::System | Role::Tool, _) => (What::Notice, text.into_owned()),
+                    (Role::System | Role::Tool, _) => (EventKind::Notice, text.into_owned()),
                 };
                 self.push(number, Some(at), what, text);
             }
@@ -155,7 +155,7 @@ impl Reader<'_, '_> {
                     [] => self.nameless = Some(self.events.len()),
                     id => drop(self.calls.insert(id, self.events.len())),
                 }
-                self.push(number, Some(at), What::Call { tool, call }, text);
+                self.push(number, Some(at), EventKind::Call { tool, call }, text);
                 if let Some(event) = self.events.last_mut() {
                     event.body = body;
                 }
@@ -166,12 +166,12 @@ impl Reader<'_, '_> {
                     id => self.calls.get(id).copied(),
                 };
                 let (end, text) = self.result(block, of);
-                self.push(number, Some(at), What::Result { of, end }, text);
+                self.push(number, Some(at), EventKind::Result { of, end }, text);
             }
             BlockKind::Attachment | BlockKind::Server => {
                 let mut text = String::new();
                 strings(bytes(block.content), &mut text);
-                self.push(number, Some(at), What::Notice, text);
+                self.push(number, Some(at), EventKind::Notice, text);
             }
             BlockKind::Image
             | BlockKind::Document
@@ -187,12 +187,14 @@ impl Reader<'_, '_> {
         let header = String::from_utf8_lossy(self.transcript.header(block)).into_owned();
         let header = String::from_utf8_lossy(&unescape(header.as_bytes())).into_owned();
         let in_cell = of.and_then(|of| match &self.events[of].what {
-            What::Call { tool, call } if tool == CELL_TOOL && !call.commands.is_empty() => {
+            EventKind::Call { tool, call } if tool == CELL_TOOL && !call.commands.is_empty() => {
                 Some(call.commands.len())
             }
-            What::Call { .. } | What::User | What::Agent | What::Notice | What::Result { .. } => {
-                None
-            }
+            EventKind::Call { .. }
+            | EventKind::User
+            | EventKind::Agent
+            | EventKind::Notice
+            | EventKind::Result { .. } => None,
         });
         let end = match in_cell {
             None => end(&header, &text, block.outcome),
@@ -201,7 +203,7 @@ impl Reader<'_, '_> {
             Some(_) => End::Fine,
         };
         let reads = of.is_some_and(
-            |of| matches!(&self.events[of].what, What::Call { call, .. } if call.reads),
+            |of| matches!(&self.events[of].what, EventKind::Call { call, .. } if call.reads),
         );
         let text: Cow<'_, str> = if reads {
             unnumbered(&text).into()
@@ -301,11 +303,11 @@ mod tests {
         let events = events(&transcript, &transcript.conversations[0], Queued::Counted);
         let described = events.iter().map(|event| {
             let who = match &event.what {
-                What::User => "user".to_owned(),
-                What::Agent => "agent".to_owned(),
-                What::Call { tool, .. } => format!("call {tool}"),
-                What::Result { of, end } => format!("result {of:?} {end:?}"),
-                What::Notice => "notice".to_owned(),
+                EventKind::User => "user".to_owned(),
+                EventKind::Agent => "agent".to_owned(),
+                EventKind::Call { tool, .. } => format!("call {tool}"),
+                EventKind::Result { of, end } => format!("result {of:?} {end:?}"),
+                EventKind::Notice => "notice".to_owned(),
             };
             format!("{} {who}: {}|{}", event.message, event.text, event.body)
         });

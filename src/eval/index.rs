@@ -1,7 +1,7 @@
 //! An index of a session: the names in each event, and where each name and each sequence of three words first occurs.
 
 use super::call::End;
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use super::names::{Folders, names};
 use super::sought::Sought;
 use crate::ids::{IdMap, IdSet};
@@ -52,17 +52,20 @@ impl Index {
         for (number, event) in events.iter().enumerate() {
             index.begins.push(index.all.len());
             match &event.what {
-                What::Call { tool, .. } => {
+                EventKind::Call { tool, .. } => {
                     index.all.push_str(tool);
                     index.all.push('\n');
                 }
-                What::Result {
+                EventKind::Result {
                     of: Some(call),
                     end,
                 } => {
                     index.ends[*call].get_or_insert((number, *end));
                 }
-                What::Result { of: None, .. } | What::User | What::Agent | What::Notice => {}
+                EventKind::Result { of: None, .. }
+                | EventKind::User
+                | EventKind::Agent
+                | EventKind::Notice => {}
             }
             for text in [&event.text, &event.body] {
                 index.all.push_str(text);
@@ -219,7 +222,7 @@ mod tests {
     use super::*;
     use crate::eval::call::{Call, End};
 
-    fn event(what: What, text: &str, body: &str) -> Event {
+    fn event(what: EventKind, text: &str, body: &str) -> Event {
         Event {
             message: 0,
             block: None,
@@ -229,26 +232,26 @@ mod tests {
         }
     }
 
-    fn call() -> What {
-        What::Call {
+    fn call() -> EventKind {
+        EventKind::Call {
             tool: "mcp__tool".to_owned(),
             call: Call::default(),
         }
     }
 
     fn index() -> Index {
-        let result = || What::Result {
+        let result = || EventKind::Result {
             of: None,
             end: End::Fine,
         };
         let events = vec![
-            event(What::User, "fix the get_one call in src/a.rs now", ""),
+            event(EventKind::User, "fix the get_one call in src/a.rs now", ""),
             event(result(), "get_two get_three get_four", ""),
             // The cut.
             event(call(), "get_two", "get_four"),
             event(result(), "get_three", ""),
-            event(What::Agent, "get_three get_five", ""),
-            event(What::Agent, "get_one get_five", ""),
+            event(EventKind::Agent, "get_three get_five", ""),
+            event(EventKind::Agent, "get_one get_five", ""),
         ];
         Index::new(events, Folders::default())
     }

@@ -34,8 +34,8 @@ const IN_TOKENS: [bool; 256] = {
 /// Bytes at which an address ends, besides blanks and non-ASCII bytes.
 const ENDS_ADDRESS: &[u8] = b"\"'<>()[]{}|\\^`";
 
-/// Calls `found` with each name in `text` in order, repeated ones included. Paths are relative to the first of `folders` that they
-/// begin with.
+/// Calls `found` with each name in `text` in order, repeated ones included. Paths are relative to the first of `folders` that
+/// they begin with.
 pub(super) fn names<'t>(text: &'t str, folders: &Folders, found: &mut impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::call::{End, Work};
-use super::events::What;
+use super::events::EventKind;
 use super::index::Index;
 use super::sought::Sought;
 
@@ -70,8 +70,8 @@ impl References {
         let mut errors = BTreeSet::new();
         for (number, event) in index.events[..cut].iter().enumerate() {
             match &event.what {
-                What::User => sentences.extend(sentences_of(&event.text)),
-                What::Call { call, .. } => {
+                EventKind::User => sentences.extend(sentences_of(&event.text)),
+                EventKind::Call { call, .. } => {
                     let failed = index.end_of(number, cut).is_some_and(End::is_failure);
                     let changes = call.files.iter().filter(|(_, work)| match work {
                         Work::Read => false,
@@ -81,8 +81,10 @@ impl References {
                     let begun = call.commands.iter().map(|command| begins(command));
                     commands.extend(begun.filter(|c| !c.is_empty()));
                 }
-                What::Result { end, .. } if end.is_failure() => errors.extend(wrong(&event.text)),
-                What::Agent | What::Notice | What::Result { .. } => {}
+                EventKind::Result { end, .. } if end.is_failure() => {
+                    errors.extend(wrong(&event.text))
+                }
+                EventKind::Agent | EventKind::Notice | EventKind::Result { .. } => {}
             }
         }
         References {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::call::{CELL_TOOL, End, Work};
-use super::events::{Event, What};
+use super::events::{Event, EventKind};
 use super::index::Index;
 use super::sought::Sought;
 use crate::summarizer::extractive::{Row, Section, parse};
@@ -90,7 +90,7 @@ impl<'i> State<'i> {
             state
                 .carried
                 .extend(rows.map(|row| (row.section, row.text)));
-            let What::Call { tool, call } = &event.what else {
+            let EventKind::Call { tool, call } = &event.what else {
                 continue;
             };
             let end = index.end_of(number, cut);
@@ -129,13 +129,15 @@ impl<'i> State<'i> {
         let (mut files, mut commands) = (BTreeSet::new(), BTreeMap::new());
         for event in kept_events {
             match &event.what {
-                What::Call { call, .. } => {
+                EventKind::Call { call, .. } => {
                     let paths = call.files.iter();
                     files.extend(paths.map(|(path, _)| self.spelled(path)));
                     commands.extend(call.commands.iter().map(|c| (c.trim(), (0, ()))));
                 }
-                What::User | What::Agent | What::Notice => rows.extend(parse(&event.text).rows),
-                What::Result { .. } => {}
+                EventKind::User | EventKind::Agent | EventKind::Notice => {
+                    rows.extend(parse(&event.text).rows)
+                }
+                EventKind::Result { .. } => {}
             }
         }
         let named = self.commands_that_name(&rows);

@@ -6,7 +6,7 @@
 use super::FactLocation;
 use super::input::Input;
 use super::lines::Lines;
-use super::operation::{Content, Done, Operation, What};
+use super::operation::{Content, Done, FileAction, Operation};
 use super::path::{self, Folders};
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
@@ -33,7 +33,7 @@ pub(super) fn attached(
             call: place,
             result: Some(place),
             written: written.to_string(),
-            what: What::Read(lines),
+            what: FileAction::Read(lines),
             done: Done::Yes,
             patch: None,
             inner: None,

@@ -109,8 +109,8 @@ const CLOSING: [char; 14] = [
     '。', '！', '？', '｡', '”', '’', '」', '』', '）', '》', '】', '〉', '"', ')',
 ];
 
-/// One past the end of the first sentence of a text without leading blanks. A full stop ends a sentence if a blank follows and then
-/// no lower-case letter, as in `e.g. this`.
+/// One past the end of the first sentence of a text without leading blanks. A full stop ends a sentence if a blank follows and
+/// then no lower-case letter, as in `e.g. this`.
 fn end_of_sentence(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {

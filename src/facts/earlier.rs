@@ -53,7 +53,8 @@ fn noted(summary: &str) -> Option<(&str, u64)> {
         let (before, note) = (&summary[..at], &summary[at + prefix.len()..]);
         let (digits, after) = note.split_once(ORIGINAL.1)?;
         let is_number = digits.bytes().all(|b| b.is_ascii_digit());
-        let is_last = after.is_empty() || after.strip_prefix("\n\n").is_some_and(is_put_back);
+        let is_last =
+            after.is_empty() || after.strip_prefix("\n\n").is_some_and(is_restored_header);
         let is_line = before.is_empty() || before.ends_with('\n');
         let tokens = digits
             .parse()
@@ -64,7 +65,7 @@ fn noted(summary: &str) -> Option<(&str, u64)> {
 }
 
 /// Whether a line is the header of a restored entry.
-pub fn is_put_back(line: &str) -> bool {
+pub fn is_restored_header(line: &str) -> bool {
     PUT_BACK.iter().any(|header| line.starts_with(header))
 }
 
@@ -153,7 +154,7 @@ impl Earlier {
         };
         // The end of the template comes before restored entries.
         let headers = text.match_indices("\n\n[").map(|(at, _)| at);
-        let headers = headers.filter(|at| is_put_back(&text[at + 2..]));
+        let headers = headers.filter(|at| is_restored_header(&text[at + 2..]));
         shortest(text)
             .or_else(|| headers.map(|at| &text[..at]).find_map(shortest))
             .or_else(|| {

@@ -74,7 +74,7 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
     exchanges.iter().filter_map(failure).collect()
 }
 
-/// Whether a call failed: its result is flagged, or says so in formats without a flag.
+/// Whether a call failed: its result is flagged or, in formats without a flag, its text states it.
 fn outcome(transcript: &Transcript<'_>, exchange: &Exchange, result: &Block) -> Outcome {
     if let Some(inner) = &exchange.inner {
         return match inner.ended {

@@ -12,10 +12,10 @@ use super::exchanges::{Ended, Exchange, FactLocation, input_of, text_of};
 use super::input::Input;
 use super::lines::Lines;
 use super::numbered::{Numbered, Style};
-use super::operation::{At, Content, Done, Operation, Replacement, What};
+use super::operation::{Content, Done, FileAction, Occurrences, Operation, Replacement};
 use super::path::{self, Folders};
-use super::reads::{Reading, cut_off, says_that_there_is_more};
-use super::refused::{may_say_why_not, says_unchanged};
+use super::reads::{Reading, cut_off, mentions_more};
+use super::refused::{is_unchanged_note, may_be_refusal};
 use super::shell::{Look, VIEWERS, is_shell, look};
 use super::{beginning, block_text, patch};
 use crate::ids::IdMap;
@@ -92,7 +92,7 @@ fn operations(
         return Vec::new();
     }
     let input = exchange.input(transcript);
-    let operation = |written: &str, what: What, done: Done| {
+    let operation = |written: &str, what: FileAction, done: Done| {
         let operation = Operation {
             call: exchange.call,
             result: exchange.result,
@@ -113,7 +113,9 @@ fn operations(
             Some(Look::At { path, lines }) => (Some(Cow::Owned(path)), Reading::asking(lines)),
             // No match is not a failure, but shows nothing.
             Some(Look::For { .. }) if answered == Done::Failed => return Vec::new(),
-            Some(Look::For { path }) => return vec![operation(&path, What::Search, answered)],
+            Some(Look::For { path }) => {
+                return vec![operation(&path, FileAction::Search, answered)];
+            }
             None => (None, Reading::asking(Lines::ALL)),
         },
         ToolKind::Read
@@ -137,7 +139,7 @@ fn operations(
             .collect();
     };
     let what = what(exchange.kind, &input);
-    if !matches!(what, What::Read(_)) {
+    if !matches!(what, FileAction::Read(_)) {
         return vec![operation(&written, what, done())];
     }
     // What the cell has not printed, the conversation does not show.
@@ -148,14 +150,14 @@ fn operations(
             None => {
                 return vec![operation(
                     &written,
-                    What::Read(reading.lines()),
+                    FileAction::Read(reading.lines()),
                     Done::Unanswered,
                 )];
             }
             Some(output) if inner.ended == Ended::Returned && is_complaint(output) => {
                 return vec![operation(
                     &written,
-                    What::Read(reading.lines()),
+                    FileAction::Read(reading.lines()),
                     Done::Failed,
                 )];
             }
@@ -184,20 +186,20 @@ fn operations(
                 .or(is_picture.then_some(Lines::ALL))
         });
     vec![match shown {
-        Some(Some(lines)) => operation(&written, What::Read(lines), answered),
-        Some(None) => operation(&written, What::Read(reading.lines()), Done::Failed),
-        None => operation(&written, What::Read(reading.lines()), answered),
+        Some(Some(lines)) => operation(&written, FileAction::Read(lines), answered),
+        Some(None) => operation(&written, FileAction::Read(reading.lines()), Done::Failed),
+        None => operation(&written, FileAction::Read(reading.lines()), answered),
     }]
 }
 
 /// What a call of a tool of that kind does. One tool has a parameter for it.
-fn what(kind: ToolKind, input: &Input<'_>) -> What {
+fn what(kind: ToolKind, input: &Input<'_>) -> FileAction {
     match (kind, input.text(&["command"]).as_deref()) {
         (ToolKind::Read | ToolKind::Shell, _) | (ToolKind::Edit, Some("view")) => {
-            What::Read(Lines::ALL)
+            FileAction::Read(Lines::ALL)
         }
-        (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => What::Write,
-        _ => What::Edit,
+        (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => FileAction::Write,
+        _ => FileAction::Edit,
     }
 }
 
@@ -267,19 +269,22 @@ impl Operation {
     /// The content that a write gives the file.
     pub fn content(&self, transcript: &Transcript<'_>) -> Option<String> {
         match (self.what, &self.patch) {
-            (What::Write, Some(body)) => Some(patch::added(body)),
-            (What::Write, None) => {
+            (FileAction::Write, Some(body)) => Some(patch::added(body)),
+            (FileAction::Write, None) => {
                 let input = input_of(transcript, self.call, self.inner.as_deref());
                 let text = input.text(&["content", "file_text", "contents", "text"]);
                 text.map(Cow::into_owned)
             }
-            (What::Read(_) | What::Search | What::Edit | What::Delete, _) => None,
+            (
+                FileAction::Read(_) | FileAction::Search | FileAction::Edit | FileAction::Delete,
+                _,
+            ) => None,
         }
     }
 
     /// What an edit replaces, in order; `None` if its input does not say it literally.
     pub fn replacements(&self, transcript: &Transcript<'_>) -> Vec<Replacement> {
-        if self.what != What::Edit {
+        if self.what != FileAction::Edit {
             return Vec::new();
         }
         if let Some(body) = &self.patch {
@@ -314,7 +319,7 @@ impl Operation {
     fn shows_nothing_new(&self, transcript: &Transcript<'_>) -> bool {
         let is_named = transcript.block(self.call.block).kind == BlockKind::Attachment;
         let result = self.result.map(|result| transcript.block(result.block));
-        is_named || result.is_some_and(|block| says_unchanged(&block_text(transcript, block)))
+        is_named || result.is_some_and(|block| is_unchanged_note(&block_text(transcript, block)))
     }
 
     /// What the result of a read shows, without line numbers.
@@ -344,11 +349,9 @@ impl Operation {
             // This tool always numbers lines; text without numbers is not from the file.
             None if tool == b"Read" || said.starts_with("<file") => return None,
             // A file with a log of errors, or an error with its log.
-            None if may_say_why_not(&said) => return None,
+            None if may_be_refusal(&said) => return None,
             // The agent marks where it omitted a part of the output.
-            None if (result.header > 0 || self.inner.is_some())
-                && says_that_there_is_more(&said) =>
-            {
+            None if (result.header > 0 || self.inner.is_some()) && mentions_more(&said) => {
                 return None;
             }
             None => cut_off(&said).0.to_owned(),
@@ -364,9 +367,9 @@ fn replacement(input: &Input<'_>) -> Option<Replacement> {
         old: old.into_owned(),
         new: new.unwrap_or_default().into_owned(),
         at: if input.is_true(&["replace_all", "replaceAll"]) {
-            At::Everywhere
+            Occurrences::Everywhere
         } else {
-            At::Once
+            Occurrences::Once
         },
     })
 }
@@ -377,7 +380,7 @@ impl Replacement {
         if self.old.is_empty() {
             return text.is_empty().then(|| self.new.clone());
         }
-        if self.at == At::Lines {
+        if self.at == Occurrences::Lines {
             let places = text.match_indices(&self.old).map(|(at, _)| at);
             let mut places = places.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n');
             let (place, None) = (places.next()?, places.next()) else {
@@ -389,9 +392,9 @@ impl Replacement {
         let first = text.find(&self.old)?;
         let next = first + self.old.chars().next().map_or(1, char::len_utf8);
         match self.at {
-            At::Everywhere => Some(text.replace(&self.old, &self.new)),
-            At::Once if text[next..].contains(&self.old) => None,
-            At::Once | At::Lines => Some(text.replacen(&self.old, &self.new, 1)),
+            Occurrences::Everywhere => Some(text.replace(&self.old, &self.new)),
+            Occurrences::Once if text[next..].contains(&self.old) => None,
+            Occurrences::Once | Occurrences::Lines => Some(text.replacen(&self.old, &self.new, 1)),
         }
     }
 }
@@ -410,9 +413,13 @@ impl File {
         let mut known: Option<Known> = None;
         for operation in &self.operations {
             known = match (operation.what, operation.done) {
-                (What::Read(_), Done::Failed) => known.filter(|_| operation.is_flagged(transcript)),
-                (_, Done::Failed) | (What::Read(_), Done::Unanswered) | (What::Search, _) => known,
-                (What::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
+                (FileAction::Read(_), Done::Failed) => {
+                    known.filter(|_| operation.is_flagged(transcript))
+                }
+                (_, Done::Failed)
+                | (FileAction::Read(_), Done::Unanswered)
+                | (FileAction::Search, _) => known,
+                (FileAction::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
                     Some(content) => {
                         let shown_by = operation.result;
                         after_read(known, Known { content, shown_by }, effort)
@@ -420,14 +427,15 @@ impl File {
                     // If the result does not state it, it is not known whether the content was the same as before.
                     None => known.filter(|_| operation.shows_nothing_new(transcript)),
                 },
-                (What::Write, Done::Yes) => operation.content(transcript).map(|text| Known {
+                (FileAction::Write, Done::Yes) => operation.content(transcript).map(|text| Known {
                     content: Content::whole(text),
                     shown_by: Some(operation.call),
                 }),
-                (What::Edit, Done::Yes) => {
+                (FileAction::Edit, Done::Yes) => {
                     after_edits(known, &operation.replacements(transcript), effort)
                 }
-                (What::Delete, _) | (What::Write | What::Edit, Done::Unanswered) => None,
+                (FileAction::Delete, _)
+                | (FileAction::Write | FileAction::Edit, Done::Unanswered) => None,
             };
         }
         known
@@ -459,8 +467,8 @@ impl Content {
     }
 }
 
-/// How much text may still be processed to find out the contents of a conversation's files. Each edit takes time proportional to its
-/// whole file, so that many edits of a large file would take quadratic time.
+/// How much text may still be processed to find out the contents of a conversation's files. Each edit takes time proportional
+/// to its whole file, so that many edits of a large file would take quadratic time.
 #[derive(Debug)]
 pub struct Effort(Cell<usize>);
 

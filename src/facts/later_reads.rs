@@ -176,7 +176,8 @@ mod tests {
     use crate::facts::reads;
     use crate::facts::tests::{ResultText, anthropic, in_main};
 
-    /// Possible texts of the reads of one file: a few words and lines without numbers, some with the hint of pi, and numbered lines.
+    /// Possible texts of the reads of one file: a few words and lines without numbers, some with the hint of pi, and numbered
+    /// lines.
     fn said_by_reads() -> impl Strategy<Value = Vec<String>> {
         let line = "(a|bc|\"|é|a bc|x-a|)";
         let text = proptest::collection::vec(line, 1..6).prop_map(|lines| lines.join("\n"));

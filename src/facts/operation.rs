@@ -15,7 +15,7 @@ pub struct Operation {
     /// The path as the call writes it.
     pub written: String,
     /// What the call does.
-    pub what: What,
+    pub what: FileAction,
     /// Whether it succeeded.
     pub done: Done,
     /// For a patch, its lines about this file.
@@ -26,7 +26,7 @@ pub struct Operation {
 
 /// What is done to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum FileAction {
     /// Reads lines: those that the result shows, or those that were asked for.
     Read(Lines),
     /// Searches for lines: only those that match are shown.
@@ -69,12 +69,12 @@ pub struct Replacement {
     /// The new text.
     pub new: String,
     /// Which occurrences of `old`.
-    pub at: At,
+    pub at: Occurrences,
 }
 
 /// Which occurrences of a text are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At {
+pub enum Occurrences {
     /// The only one.
     Once,
     /// The only one that consists of whole lines.

@@ -6,13 +6,13 @@
 use std::borrow::Cow;
 
 use super::input::Input;
-use super::operation::{At, Replacement, What};
+use super::operation::{FileAction, Occurrences, Replacement};
 
 /// What a patch does to one file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Part<'p> {
     pub(super) path: &'p str,
-    pub(super) what: What,
+    pub(super) what: FileAction,
     /// The lines of its part.
     pub(super) body: &'p str,
 }
@@ -39,7 +39,7 @@ pub(super) fn replacements(body: &str) -> Vec<Replacement> {
         .map(|hunk| Replacement {
             old: side(hunk, '+'),
             new: side(hunk, '-'),
-            at: At::Lines,
+            at: Occurrences::Lines,
         })
         .collect()
 }
@@ -68,10 +68,10 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
         end += line.len();
         let line = line.trim_end_matches('\n').trim_end_matches('\r');
         let headers = [
-            ("*** Add File: ", What::Write),
-            ("*** Update File: ", What::Edit),
-            ("*** Delete File: ", What::Delete),
-            ("*** Move to: ", What::Edit),
+            ("*** Add File: ", FileAction::Write),
+            ("*** Update File: ", FileAction::Edit),
+            ("*** Delete File: ", FileAction::Delete),
+            ("*** Move to: ", FileAction::Edit),
         ];
         let header = headers
             .into_iter()
@@ -90,7 +90,7 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
             if header == "*** Move to: "
                 && let Some(old) = parts.last_mut()
             {
-                old.what = What::Delete;
+                old.what = FileAction::Delete;
             }
             start = end;
             parts.push(Part {

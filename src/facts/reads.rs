@@ -9,7 +9,7 @@ use super::input::Input;
 use super::lines::Lines;
 use super::numbered::Numbered;
 use super::path::{self, Folders};
-use super::refused::says_why_not;
+use super::refused::is_refusal;
 use super::shell::{Look, look};
 use super::{Exchange, FactLocation, block_text};
 use crate::policy::ToolKind;
@@ -283,9 +283,9 @@ impl Reading {
                 last: last.or(asked.last),
                 ..asked
             };
-            return (!says_why_not(said)).then(|| Shown {
+            return (!is_refusal(said)).then(|| Shown {
                 within,
-                whole: (!says_that_there_is_more(text)).then_some(within),
+                whole: (!mentions_more(text)).then_some(within),
                 known_by: KnownBy::Asking,
                 block,
             });
@@ -316,11 +316,11 @@ impl Reading {
 /// What an agent adds after every file; not a hint that there is more.
 fn is_reminder(after: &str) -> bool {
     after.trim_start().starts_with("<system-reminder>")
-        && !says_that_there_is_more(after)
+        && !mentions_more(after)
         && !after.contains("offset")
 }
 
-pub(super) fn says_that_there_is_more(text: &str) -> bool {
+pub(super) fn mentions_more(text: &str) -> bool {
     const HINTS: [&str; 5] = [
         "truncated",
         "Truncated",

@@ -1,17 +1,17 @@
-//! Recognises results that show no content but say why, in the words of tools.
+//! Recognises results that show no content but a message why not, by the wording of tools.
 //!
-//! A file may begin with any words, error messages included, so a text counts only if it is such a message as a whole. Does not
-//! look at flags: a result with a flag needs no test of its words.
+//! A file may begin with any text, including error messages, so a text counts only if all of it is such a message. Does not
+//! look at flags: a result with a flag needs no test of its text.
 
-/// Whether a result without line numbers says why it does not show a file: that the file is empty, an error message, or a hint where
-/// the content is.
-pub(super) fn says_why_not(text: &str) -> bool {
+/// Whether a result without line numbers only states why it does not show a file: the file is empty, an error message, or a
+/// hint where the content is.
+pub(super) fn is_refusal(text: &str) -> bool {
     let text = text.trim();
     text.is_empty() || is_hint(text) || is_message(text)
 }
 
-/// Whether a result says that a file is unchanged since it was last shown.
-pub(super) fn says_unchanged(text: &str) -> bool {
+/// Whether a result states that a file is unchanged since it was last shown.
+pub(super) fn is_unchanged_note(text: &str) -> bool {
     text.starts_with("File unchanged since last read.")
 }
 
@@ -41,9 +41,9 @@ fn is_message(text: &str) -> bool {
     is_short && (is_record || may_be_one(first))
 }
 
-/// Whether a result without line numbers begins like such a message, whatever follows. It may also be a log; since that cannot be
-/// known, it is not taken for the content of a file.
-pub(super) fn may_say_why_not(text: &str) -> bool {
+/// Whether a result without line numbers begins like such a message, whatever follows. It may also be a log; since that cannot
+/// be known, it does not count as the content of a file.
+pub(super) fn may_be_refusal(text: &str) -> bool {
     may_be_one(text.trim().lines().next().unwrap_or_default().trim())
 }
 
@@ -51,7 +51,7 @@ fn may_be_one(line: &str) -> bool {
     begins_a_message(line) || ends_a_message(line) || is_raised(line)
 }
 
-/// Whether a line says where an exception was raised.
+/// Whether a line states where an exception was raised.
 fn is_of_a_stack(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with("at ")
@@ -160,7 +160,7 @@ mod tests {
             "Failed to read file: offset is beyond the end",
             "Permission denied",
         ] {
-            assert!(says_why_not(text), "{text}");
+            assert!(is_refusal(text), "{text}");
         }
     }
 
@@ -189,17 +189,17 @@ mod tests {
             "{\"error\": 1,",
             "ENOENT_CODE = 2",
         ] {
-            assert!(!says_why_not(line), "{line}");
+            assert!(!is_refusal(line), "{line}");
             let file = format!(
                 "{line}\n\nfn one() {{}}\nfn two() {{}}\nfn three() {{}}\nfn four() {{}}\n"
             );
-            assert!(!says_why_not(&file) && !may_say_why_not(&file), "{line}");
+            assert!(!is_refusal(&file) && !may_be_refusal(&file), "{line}");
         }
     }
 
     #[test]
     fn what_is_long_may_be_either() {
         let log = "Error: no carrier\n08:01 up\n08:02 down\n08:03 up\n08:04 down\n";
-        assert!(!says_why_not(log) && may_say_why_not(log));
+        assert!(!is_refusal(log) && may_be_refusal(log));
     }
 }

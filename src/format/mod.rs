@@ -137,13 +137,13 @@ impl Format {
         transcript
     }
 
-    /// Adds the next line of its bytes to a transcript; [`Format::link`] then adds it to the conversations.
+    /// Adds the next line of its bytes to a transcript; it is in no conversation until [`Format::extend`] or [`Format::link`].
     pub fn push<'a>(self, transcript: &mut Transcript<'a>, raw: RawLine, warnings: &mut Warnings) {
         warnings.line(raw);
         transcript.push_line(raw, |bytes, record| self.line(bytes, record, warnings));
     }
 
-    /// The conversations as they would be had nothing been compacted.
+    /// The conversations as they would be if nothing had been compacted.
     pub fn full_history(self, transcript: &Transcript<'_>) -> Vec<Conversation> {
         self.dialect().full_history(transcript)
     }

@@ -77,7 +77,7 @@ impl Client {
                 let status = response.status().as_u16();
                 Ok(of_parts(status, response.headers(), body))
             });
-            // If the run was interrupted, nobody receives it.
+            // If the run was interrupted, there is no receiver.
             let _ = sender.send(result);
         };
         let thread = std::thread::Builder::new().name("request".to_owned());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::response::Failure;
 use crate::summarizer::retry::Breaker;
 
-/// How many failures in a row open the breaker if the policy does not say.
+/// How many failures in a row open the breaker if the policy does not set it.
 const DEFAULT_BREAKER: u64 = 3;
 /// How long the breaker stays open; then one request may try whether the server is back.
 const COOL_DOWN: Duration = Duration::from_secs(30);

@@ -9,7 +9,8 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::facts::{
-    self, Content, Done, Effort, FactLocation, File, Operation, What, calls, files, with_attached,
+    self, Content, Done, Effort, FactLocation, File, FileAction, Operation, calls, files,
+    with_attached,
 };
 use crate::outcome::RestoredFrom;
 use crate::policy::{Policy, Replacement, Template, presets};
@@ -99,7 +100,10 @@ pub fn recent<'t>(
 }
 
 fn is_read(operation: &&Operation) -> bool {
-    matches!((operation.what, operation.done), (What::Read(_), Done::Yes))
+    matches!(
+        (operation.what, operation.done),
+        (FileAction::Read(_), Done::Yes)
+    )
 }
 
 impl Recents<'_> {

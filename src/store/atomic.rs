@@ -354,8 +354,8 @@ fn put(mut file: temp::Nameless, target: &OsStr, stamp: &Stamp) -> io::Result<Op
     Ok(None)
 }
 
-/// Whether a file may be replaced by a rename, which would destroy a device or a named pipe, and separate a hard link from its other
-/// names.
+/// Whether a file may be replaced by a rename, which would destroy a device or a named pipe, and separate a hard link from its
+/// other names.
 ///
 /// # Errors
 ///

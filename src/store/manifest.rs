@@ -370,8 +370,8 @@ impl Ledger {
         records.map(|&i| &self.records[i])
     }
 
-    /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so that it
-    /// may be replaced.
+    /// Whether a run wrote a file of this name (by [`Store::name_of`]) with these bytes, as an output or by undoing one, so
+    /// that it may be replaced.
     pub fn wrote(&self, output: &str, hash: &str) -> bool {
         self.with_output(hash).any(|record| record.output == output)
             || self.is_original(hash)

@@ -124,7 +124,7 @@ impl Store {
 
     /// How manifests name a file: relative to the folder that holds the store when it is inside, else absolute;
     /// with `/` on every system. Links in the folders are resolved, one at the end is not.
-    /// A byte that is not Unicode is written as U+0000 and its two hexadecimal digits, which no path holds otherwise.
+    /// A byte that is not Unicode is written as U+0000 and its two hexadecimal digits, which no path contains otherwise.
     ///
     /// # Errors
     ///

@@ -146,7 +146,7 @@ impl Undo {
         for Known { root, ledger, name } in &stores {
             let mut records: Vec<&Record> = ledger.with_output(&written.hash).collect();
             if is_link || is_above(root) {
-                // A moved file is found by its bytes; but whoever made a link, or put a store above a folder that is walked, may
+                // A moved file is found by its bytes; but anyone who made a link, or put a store above a walked folder, may
                 // have made the record too.
                 records.retain(|record| Some(&record.output) == name.as_ref());
             }

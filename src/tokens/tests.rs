@@ -39,7 +39,7 @@ const ANTHROPIC: &str = concat!(
 
 #[test]
 fn content_counts_what_the_model_reads() {
-    // 10/4; "ok" + "Read" + {"a": "\u00e9"} as it stands (15); 5/4 and an image; 7/4.
+    // 10/4; "ok" + "Read" + {"a": "\u00e9"} as written (15); 5/4 and an image; 7/4.
     let scope = format!("{CHARS}image_tokens = 100");
     assert_eq!(
         count(Format::Anthropic, ANTHROPIC, &scope),

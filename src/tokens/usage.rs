@@ -37,8 +37,8 @@ const REQUESTS: usize = 32;
 /// The fewest requests for a fit: two points always form a line.
 const DISTINCT: usize = 3;
 
-/// The relation over the requests of a live window; `None` for fewer than three different ones, or if more content did not mean more
-/// tokens.
+/// The relation over the requests of a live window; `None` for fewer than three different ones, or if more content did not mean
+/// more tokens.
 pub fn usage(
     format: Format,
     transcript: &Transcript<'_>,
@@ -73,8 +73,8 @@ pub fn usage(
     fit(&requests)
 }
 
-/// The numbers (from 0) of the answers that were requested in this window. Messages that a compaction preserved were requested in the
-/// window before it, which was larger.
+/// The numbers (from 0) of the answers that were requested in this window. Messages that a compaction preserved were requested
+/// in the window before it, which was larger.
 pub fn asked(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<usize> {
     let links = transcript.links();
     let is_summary = |line: &&u32| {

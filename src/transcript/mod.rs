@@ -418,8 +418,8 @@ impl<'a> Transcript<'a> {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// A blank line before a line with a byte order mark that would become the first one: otherwise the mark would be the file's and
-    /// the line would be read.
+    /// A blank line before a line with a byte order mark that would become the first one: otherwise the mark would be the
+    /// file's and the line would be read.
     fn guard(&self) -> &'static [u8] {
         let is_there = |line: &&Line| line.presence != Presence::Dropped;
         let first = self.lines.iter().position(|line| is_there(&line));

@@ -86,22 +86,22 @@ fn operations_are_listed_by_file_and_in_order() {
             (
                 "/w/a.rs",
                 vec![
-                    (0, "/w/a.rs", What::Read(Lines::ALL), Done::Yes),
-                    (4, "/w//a.rs", What::Edit, Done::Yes),
-                    (10, "/w/./a.rs", What::Edit, Done::Failed),
+                    (0, "/w/a.rs", FileAction::Read(Lines::ALL), Done::Yes),
+                    (4, "/w//a.rs", FileAction::Edit, Done::Yes),
+                    (10, "/w/./a.rs", FileAction::Edit, Done::Failed),
                 ]
             ),
             (
                 "/w/b.rs",
                 vec![
-                    (2, "/w/b.rs", What::Read(some), Done::Failed),
-                    (12, "/w/b.rs", What::Edit, Done::Unanswered),
-                    (13, "/w/b.rs", What::Read(Lines::ALL), Done::Failed),
+                    (2, "/w/b.rs", FileAction::Read(some), Done::Failed),
+                    (12, "/w/b.rs", FileAction::Edit, Done::Unanswered),
+                    (13, "/w/b.rs", FileAction::Read(Lines::ALL), Done::Failed),
                 ]
             ),
             (
                 "/w/error.rs",
-                vec![(8, "/w/error.rs", What::Write, Done::Yes)]
+                vec![(8, "/w/error.rs", FileAction::Write, Done::Yes)]
             ),
         ]
     );
@@ -112,9 +112,9 @@ fn operations_are_listed_by_file_and_in_order() {
     assert_eq!(
         last,
         [
-            Some((4, What::Edit)),
-            Some((12, What::Edit)),
-            Some((8, What::Write))
+            Some((4, FileAction::Edit)),
+            Some((12, FileAction::Edit)),
+            Some((8, FileAction::Write))
         ]
     );
 }
@@ -197,7 +197,7 @@ fn after_an_edit_that_does_not_fit_nobody_knows() {
         ResultText::Fine("     1→x"),
     );
     assert_eq!(whole(&[WRITE, many, read]).as_deref(), Some("x"));
-    // "aa" stands twice in "aaa".
+    // "aa" occurs twice in "aaa".
     let aaa = ("Write", r#"{"file_path":"/w/a.rs","content":"aaa"}"#, DONE);
     let aa = edit(r#"{"file_path":"/w/a.rs","old_string":"aa","new_string":"b"}"#);
     assert_eq!(content(&[aaa, aa]), None);
@@ -299,7 +299,7 @@ fn a_patch_names_its_files() {
     let input = serde_json::json!({ "input": patch }).to_string();
     let transcript = anthropic(&[("apply_patch", &input, ResultText::Fine("Success."))]);
     let found = in_main(&transcript, files);
-    let found: Vec<(&str, What, Option<Content>)> = found
+    let found: Vec<(&str, FileAction, Option<Content>)> = found
         .iter()
         .map(|file| {
             (
@@ -316,11 +316,11 @@ fn a_patch_names_its_files() {
     assert_eq!(
         found,
         [
-            ("new.rs", What::Write, Some(new)),
-            ("old.rs", What::Edit, None),
-            ("gone.rs", What::Delete, None),
-            ("from.rs", What::Delete, None),
-            ("to.rs", What::Edit, None),
+            ("new.rs", FileAction::Write, Some(new)),
+            ("old.rs", FileAction::Edit, None),
+            ("gone.rs", FileAction::Delete, None),
+            ("from.rs", FileAction::Delete, None),
+            ("to.rs", FileAction::Edit, None),
         ]
     );
 }
@@ -346,7 +346,7 @@ fn what_was_searched_is_looked_at_and_its_content_stays_known() {
     ]);
     let files = in_main(&transcript, files);
     assert_eq!(files.len(), 1);
-    let done: Vec<(What, Done)> = files[0]
+    let done: Vec<(FileAction, Done)> = files[0]
         .operations
         .iter()
         .map(|o| (o.what, o.done))
@@ -354,8 +354,8 @@ fn what_was_searched_is_looked_at_and_its_content_stays_known() {
     assert_eq!(
         done,
         [
-            (What::Read(Lines::ALL), Done::Yes),
-            (What::Search, Done::Yes)
+            (FileAction::Read(Lines::ALL), Done::Yes),
+            (FileAction::Search, Done::Yes)
         ]
     );
     let content = files[0].content(&transcript).unwrap();

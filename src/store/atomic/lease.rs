@@ -80,7 +80,7 @@ impl Drop for Lease<'_> {
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
-/// The one call that the standard library has no safe form of.
+/// The only call for which the standard library has no safe form.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn fcntl(file: &File, command: libc::c_int, argument: libc::c_int) -> std::io::Result<libc::c_int> {

@@ -119,8 +119,8 @@ fn settle(
     append(old, stamp.bytes, new)
 }
 
-/// Appends to `heir` what others still write to `file`, which no longer has its name, after its first `seen` bytes. `file` must be
-/// open for reading only.
+/// Appends to `heir` what others still write to `file`, which no longer has its name, after its first `seen` bytes. `file` must
+/// be open for reading only.
 fn watch(file: &File, mut seen: u64, heir: &File) -> io::Result<()> {
     let age = file.metadata()?.modified()?.elapsed().unwrap_or_default();
     let end = Instant::now() + if age < RECENT { GRACE } else { Duration::ZERO };

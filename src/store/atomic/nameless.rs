@@ -17,8 +17,8 @@ static LIVE: Mutex<Live> = Mutex::new(Live {
     next: 0,
     files: BTreeMap::new(),
 });
-/// Locked for reading while a file is renamed, and for writing by [`halt`]: in the middle of a rename, the old file has the temporary
-/// name. To be locked before [`LIVE`].
+/// Locked for reading while a file is renamed, and for writing by [`halt`]: in the middle of a rename, the old file has the
+/// temporary name. To be locked before [`LIVE`].
 pub(super) static NAMING: RwLock<()> = RwLock::new(());
 
 /// Temporary files, numbered in the order of creation.

@@ -188,8 +188,8 @@ fn kind(folder: &Handle, name: &OsStr) -> Result<FileType, Errno> {
     Ok(FileType::from_raw_mode(seen.st_mode))
 }
 
-/// Opens a regular file. Opening some devices has an effect, so the name is examined first; the open file is examined again, since
-/// the name may be another file by then.
+/// Opens a regular file. Opening some devices has an effect, so the name is examined first; the open file is examined again,
+/// since the name may be another file by then.
 fn plain(folder: &Handle, name: &OsStr, how: OFlags) -> io::Result<File> {
     match kind(folder, name)? {
         FileType::RegularFile => {}

@@ -211,8 +211,8 @@ impl Found {
         !self.records.is_empty()
     }
 
-    /// Writes the original bytes to `to` and changes nothing else; for a fork, those of the session that it was made from. What was
-    /// appended since does not matter.
+    /// Writes the original bytes to `to` and changes nothing else; for a fork, those of the session that it was made from. What
+    /// was appended since does not matter.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use super::gather::{Gather, LONGEST};
 use super::names::{Speaker, hash};
 use super::units::Claim;
 use super::{facts_of, requests, state};
-use crate::facts::{block_text, folder, is_put_back, is_relative, spelled};
+use crate::facts::{block_text, folder, is_relative, is_restored_header, spelled};
 use crate::transcript::{BlockKind, Message};
 
 /// Adds the summary in `message`.
@@ -34,7 +34,10 @@ pub(super) fn gather(gather: &mut Gather<'_, '_>, number: u32, message: &Message
 
 /// A summary that an agent wrote, line by line.
 fn prose(gather: &mut Gather<'_, '_>, text: &str, message: u32, mark: Mark) {
-    for line in text.split('\n').take_while(|line| !is_put_back(line)) {
+    for line in text
+        .split('\n')
+        .take_while(|line| !is_restored_header(line))
+    {
         let names = &mut gather.found.names;
         names.count(line, message, Speaker::Author, |_, _, _| false);
         let row = Row {

@@ -69,8 +69,8 @@ pub(super) fn choose(
     choice.summary()
 }
 
-/// What must be added to a summary by another writer: the user's words that must be quoted, and those open to-dos, changed files and
-/// the last error that it does not mention.
+/// What must be added to a summary by another writer: the user's words that must be quoted, and those open to-dos, changed
+/// files and the last error that it does not mention.
 pub(super) fn complete(
     extract: &Extract,
     summary: &str,

@@ -21,7 +21,8 @@ pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{} {CUT}", text[..cut(text, most)].trim_end()))
 }
 
-/// `text` if it has at most `most` tokens, else its start and its end: a long text was mostly pasted between a person's own words.
+/// `text` if it has at most `most` tokens, else its start and its end: a long text was mostly pasted between a person's own
+/// words.
 pub(super) fn clip_to_tokens<'t>(text: &'t str, most: u64, estimator: &Estimator) -> Cow<'t, str> {
     let fits = |text: &str| estimator.tokens(estimator.text(text)) <= most;
     if fits(text) {

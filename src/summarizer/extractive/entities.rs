@@ -3,7 +3,7 @@
 //! Later steps of an agent refer to these names, so a summary is measured by the names that it covers. A hand-written pass over
 //! the bytes, because every byte of a transcript is processed. Names are ASCII; the text around them may be in any language.
 
-/// What a name stands for.
+/// The kind of thing that a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Path,

@@ -9,7 +9,7 @@ use super::gather::Gather;
 use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
-    Done, Exchange, Exit, FactLocation, File, Lines, Operation, TodoState, What, commands,
+    Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Operation, TodoState, commands,
     failures, files, folder, is_relative, proposal, spelled, todos,
 };
 use crate::ids::{IdMap, IdSet};
@@ -86,8 +86,8 @@ pub(super) fn gather(
     outputs(own, &files)
 }
 
-/// Facts that an earlier summary may repeat only if nothing newer is known: a command, the to-dos, the plan. Files are identified by
-/// their paths.
+/// Facts that an earlier summary may repeat only if nothing newer is known: a command, the to-dos, the plan. Files are
+/// identified by their paths.
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
         Section::Commands => Some((row.section, hash(&row.text))),
@@ -126,10 +126,11 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
         let mut shown: Vec<Lines> = Vec::new();
         for operation in file.operations.iter().rev() {
             let lines = match (operation.what, operation.done) {
-                (What::Read(lines), Done::Yes) => lines,
+                (FileAction::Read(lines), Done::Yes) => lines,
                 // The earlier content no longer exists.
-                (What::Write | What::Delete, Done::Yes) => break,
-                (What::Search | What::Edit, Done::Yes) | (_, Done::Failed | Done::Unanswered) => {
+                (FileAction::Write | FileAction::Delete, Done::Yes) => break,
+                (FileAction::Search | FileAction::Edit, Done::Yes)
+                | (_, Done::Failed | Done::Unanswered) => {
                     continue;
                 }
             };
@@ -189,7 +190,7 @@ fn mark(
 
 fn add_file(gather: &mut Gather<'_, '_>, file: &File) {
     let is_done = |o: &&Operation| o.done != Done::Failed;
-    let is_look = |o: &Operation| matches!(o.what, What::Read(_) | What::Search);
+    let is_look = |o: &Operation| matches!(o.what, FileAction::Read(_) | FileAction::Search);
     let Some(last) = file.last().or(file.operations.last()) else {
         return;
     };
@@ -231,16 +232,16 @@ pub(super) fn changed_before(unit: &mut Unit, earlier: &Row) {
 /// What was done, with the line numbers of a read if the transcript names them.
 fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
     let what = match (operation.what, operation.done) {
-        (What::Read(_), Done::Failed) => "read failed",
-        (What::Search, Done::Failed) => "search failed",
-        (What::Write, Done::Failed) => "write failed",
-        (What::Edit, Done::Failed) => "edit failed",
-        (What::Delete, Done::Failed) => "delete failed",
-        (What::Search, _) => "searched",
-        (What::Write, _) => "wrote",
-        (What::Edit, _) => "edited",
-        (What::Delete, _) => "deleted",
-        (What::Read(lines), _) => match lines.last {
+        (FileAction::Read(_), Done::Failed) => "read failed",
+        (FileAction::Search, Done::Failed) => "search failed",
+        (FileAction::Write, Done::Failed) => "write failed",
+        (FileAction::Edit, Done::Failed) => "edit failed",
+        (FileAction::Delete, Done::Failed) => "delete failed",
+        (FileAction::Search, _) => "searched",
+        (FileAction::Write, _) => "wrote",
+        (FileAction::Edit, _) => "edited",
+        (FileAction::Delete, _) => "deleted",
+        (FileAction::Read(lines), _) => match lines.last {
             Some(last) if is_said(gather, operation, &[lines.first, last]) => {
                 return format!("read {}-{last}", lines.first);
             }
@@ -293,9 +294,9 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
             let is_there = |line: &&str| !line.trim().is_empty();
             let mut lines: Vec<String> = Vec::new();
             match operation.what {
-                What::Read(_) | What::Search => continue,
-                What::Delete => break,
-                What::Write => {
+                FileAction::Read(_) | FileAction::Search => continue,
+                FileAction::Delete => break,
+                FileAction::Write => {
                     let text = operation.content(transcript).unwrap_or_default();
                     let new = text.split('\n').filter(is_there);
                     lines.extend(
@@ -303,7 +304,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
                             .map(str::to_owned),
                     );
                 }
-                What::Edit => {
+                FileAction::Edit => {
                     let mut taken = Vec::new();
                     for replacement in operation.replacements(transcript) {
                         let old: BTreeSet<&str> = replacement.old.split('\n').collect();
@@ -321,7 +322,7 @@ fn add_edits(gather: &mut Gather<'_, '_>, files: &[File]) {
             }
             added.push((operation.call, lines));
             // The earlier content no longer exists.
-            if operation.what == What::Write {
+            if operation.what == FileAction::Write {
                 break;
             }
         }

@@ -228,8 +228,8 @@ pub struct Parsed<'t> {
     pub rows: Vec<Row>,
 }
 
-/// Reads the first summary in `text`. It begins with a heading that is followed by a row, and ends with the last row: other text may
-/// have the same headings, or surround it.
+/// Reads the first summary in `text`. It begins with a heading that is followed by a row, and ends with the last row: other
+/// text may have the same headings, or surround it.
 pub fn parse(text: &str) -> Parsed<'_> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

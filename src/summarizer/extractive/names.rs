@@ -161,8 +161,8 @@ impl Names {
         self.names.len()
     }
 
-    /// The value of each name for a summary of a conversation of `messages` messages. The arithmetic is exact on every machine: no
-    /// logarithms or exponentials.
+    /// The value of each name for a summary of a conversation of `messages` messages. The arithmetic is exact on every machine:
+    /// no logarithms or exponentials.
     pub(super) fn weights(&self, messages: usize) -> Vec<f64> {
         let weight = |name: &Name| {
             let age = 1.0 - f64::from(name.last_message + 1) / messages.max(1) as f64;

@@ -59,8 +59,8 @@ pub(super) fn arguments(echo: &str) -> Option<&str> {
     Some(arguments.trim()).filter(|arguments| !arguments.is_empty())
 }
 
-/// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice, whose text outside of
-/// its elements says what to do.
+/// Adds what an agent wrote as a user message: the echo of a command with the user's arguments, or a notice, whose text outside
+/// of its elements says what to do.
 pub(super) fn add_echo(gather: &mut Gather<'_, '_>, text: &str, message: u32, line: u32) {
     if !text.trim_start().starts_with('<') {
         return;

@@ -5,8 +5,8 @@
 //! ever, which distinguishes prose from base64. A sum over pairs needs only the previous character as state, takes one look-up
 //! for each byte, and never decreases when text is added.
 //!
-//! Weights are integers, in ten-thousandths of a token, so sums are the same on every machine. `scripts/fit-classes` fits them to exact
-//! o200k counts and writes `weights.rs`.
+//! Weights are integers, in ten-thousandths of a token, so sums are the same on every machine. `scripts/fit-classes` fits them
+//! to exact o200k counts and writes `weights.rs`.
 
 mod weights;
 

@@ -158,8 +158,8 @@ impl Case {
         self.check_count(conversation, &found, &texts)
     }
 
-    /// How many of the last typed messages a policy keeps unchanged, by its documentation: those among its last messages, or those
-    /// of its last turns.
+    /// How many of the last typed messages a policy keeps unchanged, by its documentation: those among its last messages, or
+    /// those of its last turns.
     fn kept(&self, conversation: &ConversationOutcome) -> usize {
         let keep = &self.policy.summary;
         if !is_summarised(conversation) {

@@ -122,7 +122,7 @@ impl Tree<'_, '_> {
             .copied()
             .filter(|line| self.line(*line).kind == LineKind::Mirror)
         {
-            // The parent of a mirror may be a mirror; the parent of the first one decides.
+            // A mirror may be attached to another mirror; the nearest ancestor that is not a mirror decides.
             let is_other = |above| self.line(above).kind != LineKind::Mirror;
             let is_live = live.contains(&self.climb(line, &mut known, is_other).stop);
             if is_live {

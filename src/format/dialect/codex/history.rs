@@ -17,7 +17,7 @@ pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
     for unit in &now.live {
         is_live[transcript.units()[*unit].line as usize] = true;
     }
-    // A compaction with an empty history counts as content of the window.
+    // The line of a compaction that forms the window is live, even if its history is empty.
     for line in [now.restart, now.rebuilt].into_iter().flatten() {
         is_live[line as usize] = true;
     }

@@ -330,7 +330,7 @@ fn every_entry_begins_as_the_facts_know_it() {
     };
     for what in ["File", "Plan", "To-dos"] {
         let entry = render(what, "", &shown);
-        assert!(crate::facts::is_put_back(&entry), "{entry}");
+        assert!(crate::facts::is_restored_header(&entry), "{entry}");
     }
-    assert!(!crate::facts::is_put_back("[L7] File restored"));
+    assert!(!crate::facts::is_restored_header("[L7] File restored"));
 }
