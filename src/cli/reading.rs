@@ -118,7 +118,7 @@ pub(super) fn unsupported<T>(files: &[FileRecord<T>], left: &str) -> Notices {
     let mut notices = Notices::default();
     for file in files {
         match &file.status {
-            FileStatus::Unsupported(why) => notices.unsupported(&file.path, &why.to_string(), left),
+            FileStatus::Unsupported(why) => notices.unsupported(&file.path, why, left),
             FileStatus::Examined | FileStatus::Failed => {}
         }
     }

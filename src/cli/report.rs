@@ -1,4 +1,4 @@
-//! `ctxpack report`: a report of `compact` in another form, without another run; and several reports in one.
+//! `ctxpack report`: a report in another form, without another run; and several reports in one.
 //!
 //! Reads reports only, never transcripts.
 
@@ -10,15 +10,15 @@ use clap::{Args, Subcommand};
 use super::reports::{Planned, ReportArgs, RowArgs, write_all};
 use super::{Context, flush, stdout_failed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::report::{CsvRows, Depth, Report, read, write_table};
+use crate::report::{AnyReport, CsvRows, read};
 use crate::store::read_regular;
 
 /// A larger report is refused.
 const MOST: u64 = 4 << 30;
 
-/// Render a report of compact again, or add several up.
+/// Render a report again, or add several up.
 ///
-/// FILE is a .json or .jsonl report. Without -o, the table is printed.
+/// FILE is a .json or .jsonl report of compact, stats, replay or eval. Without -o, the table is printed.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct ReportCommand {
@@ -42,15 +42,16 @@ struct Out {
 }
 
 impl Out {
-    fn planned(&self) -> Result<Vec<Planned>> {
+    /// `finer` is what rows can be beside files.
+    fn planned(&self, finer: CsvRows) -> Result<Vec<Planned>> {
         let reports = ReportArgs::to(self.out.clone());
-        self.rows.of(reports.checked()?, CsvRows::Action)
+        self.rows.of(reports.checked()?, finer)
     }
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Add up several reports: all their inputs, with new totals
+    /// Add up several reports of compact, or of stats: all their inputs, with new totals
     Merge {
         /// The reports
         #[arg(required = true, value_name = "FILE")]
@@ -64,32 +65,30 @@ impl ReportCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         match (&self.verb, &self.file) {
             (Some(Verb::Merge { files, out }), _) => {
-                let planned = out.planned()?;
                 let files = files.iter().map(|file| load(file));
-                let merged = read::merge(files.collect::<Result<_>>()?);
-                tell(context, &planned, &merged)
+                let merged = read::merge(files.collect::<Result<_>>()?)?;
+                tell(context, &out.planned(merged.finer_rows())?, &merged)
             }
-            (None, Some(file)) => tell(context, &self.out.planned()?, &load(file)?),
+            (None, Some(file)) => {
+                let report = load(file)?;
+                tell(context, &self.out.planned(report.finer_rows())?, &report)
+            }
             (None, None) => Err(Error::new(ErrorKind::Usage, "no report is named")),
         }
     }
 }
 
-fn load(path: &Path) -> Result<Report> {
+fn load(path: &Path) -> Result<AnyReport> {
     read::read(path, &read_regular(path, MOST)?)
 }
 
 /// Writes what was asked for, or else the table to stdout.
-fn tell(context: &Context, planned: &[Planned], report: &Report) -> Result<u8> {
+fn tell(context: &Context, planned: &[Planned], report: &AnyReport) -> Result<u8> {
     if planned.is_empty() {
         let mut out = BufWriter::new(io::stdout().lock());
-        write_table(
-            report,
-            Depth::Sums,
-            context.color.screen(&io::stdout()),
-            &mut out,
-        )
-        .map_err(|e| stdout_failed(&e))?;
+        let screen = context.color.screen(&io::stdout());
+        let written = report.write_table(screen, &mut out);
+        written.map_err(|e| stdout_failed(&e))?;
         flush(&mut out)?;
         return Ok(0);
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::batch::split_ending;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
-use crate::report::read::read;
+use crate::report::read::read_compact;
 use crate::report::{ReportFormat, is_report};
 use crate::store::atomic::remove;
 use crate::store::{Missing, Spot};
@@ -59,7 +59,7 @@ pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) ->
         return Ok(Stale::OfOthers);
     }
     // Of another command, or of a later version.
-    let Ok(report) = read(&path, &bytes) else {
+    let Ok(report) = read_compact(&path, &bytes) else {
         return Ok(Stale::Nothing);
     };
     let [one] = report.files() else {

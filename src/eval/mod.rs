@@ -49,7 +49,7 @@ pub use scores::{Metric, Scores};
 pub use totals::Totals;
 
 /// The result for one input.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FileEval {
     /// Its sessions, in the order of the transcript.
     pub sessions: Vec<SessionEval>,
@@ -66,7 +66,7 @@ impl Find for FileEval {
 }
 
 /// One session under all methods.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionEval {
     /// `main`, a sidechain's id, or `line:7`.
     pub id: String,
@@ -93,7 +93,7 @@ pub enum Skipped {
 }
 
 /// A place where a session was cut, and the number of things to find there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cut {
     /// The first message after it, from 1.
     pub message: u64,
@@ -117,7 +117,7 @@ pub struct Cut {
 }
 
 /// A method with one budget.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodScores {
     /// The name of a policy or a baseline.
     pub method: String,
@@ -131,7 +131,7 @@ pub struct MethodScores {
 }
 
 /// How much a method may keep of the tokens before a cut.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Budget {
     /// So many percent of them.

@@ -1,6 +1,8 @@
 //! Figures of one run, and their means.
 
-use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A metric, in percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,10 +82,10 @@ pub struct Scores {
 const EXAMPLES: usize = 10;
 
 impl Scores {
-    /// One of the shares.
+    /// One of the shares, to a hundredth: what a report says is what is read back from it.
     pub fn share(&self, metric: Metric) -> Option<f64> {
         let at = Metric::ALL.iter().position(|other| *other == metric)?;
-        self.shares[at]
+        self.shares[at].map(hundredths)
     }
 
     /// The means of percentages, if there are any, and the sums of counts.
@@ -120,6 +122,30 @@ impl Serialize for Scores {
         map.serialize_entry("invented", &self.invented)?;
         map.serialize_entry("invented_names", &self.examples)?;
         map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Scores {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Read {
+            cuts: u64,
+            over: u64,
+            unreachable: u64,
+            invented: u64,
+            invented_names: Vec<String>,
+            #[serde(flatten)]
+            shares: BTreeMap<String, Option<f64>>,
+        }
+        let read = Read::deserialize(deserializer)?;
+        Ok(Scores {
+            cuts: read.cuts,
+            shares: Metric::ALL.map(|metric| read.shares.get(metric.name()).copied().flatten()),
+            invented: read.invented,
+            examples: read.invented_names,
+            over: read.over,
+            unreachable: read.unreachable,
+        })
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{FileEval, MethodScores, Scores, Skipped};
 use crate::outcome::{FileCounts, FileRecord};
 
 /// The means over all sessions, and how many of them there are.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Sessions that were measured.
     pub sessions: u64,
@@ -44,7 +44,9 @@ impl Totals {
             return totals;
         };
         for (number, method) in first.scores.iter().enumerate() {
-            let of_all = measured().map(|session| &session.scores[number].scores);
+            // A report that is read back may lack one.
+            let of_all = measured().filter_map(|session| session.scores.get(number));
+            let of_all = of_all.map(|method| &method.scores);
             totals.scores.push(MethodScores {
                 scores: Scores::mean(of_all),
                 ..method.clone()

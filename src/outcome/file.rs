@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{OutcomeError, Timings, path_text};
 use crate::error::Error;
@@ -36,8 +37,8 @@ pub struct FileRecord<T> {
 pub enum FileStatus {
     /// It was examined.
     Examined,
-    /// Its format is not supported.
-    Unsupported(Unsupported),
+    /// Its format is not supported, and why, in words.
+    Unsupported(String),
     /// It could not be read.
     Failed,
 }
@@ -83,7 +84,7 @@ impl<T: Find> FileRecord<T> {
     pub fn unsupported(path: &Path, why: Unsupported, bytes: u64) -> Self {
         FileRecord {
             format: Some(why.name.to_owned()),
-            status: FileStatus::Unsupported(why),
+            status: FileStatus::Unsupported(why.to_string()),
             ..FileRecord::new(path, "", bytes)
         }
     }
@@ -124,6 +125,8 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
             last_message: Option<&'r str>,
             status: &'static str,
             error: Option<&'r OutcomeError>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reason: Option<&'r str>,
             #[serde(flatten)]
             found: &'r T,
             #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,9 +143,52 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
                 FileStatus::Failed => "failed",
             },
             error: self.error.as_ref(),
+            reason: match &self.status {
+                FileStatus::Unsupported(why) => Some(why),
+                FileStatus::Examined | FileStatus::Failed => None,
+            },
             found: &self.found,
             timings: self.timings.as_ref(),
         };
         entry.serialize(serializer)
+    }
+}
+
+impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for FileRecord<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Entry<T> {
+            path: String,
+            format: Option<String>,
+            #[serde(default)]
+            project: Option<String>,
+            #[serde(default)]
+            last_message: Option<String>,
+            status: String,
+            error: Option<OutcomeError>,
+            #[serde(default)]
+            reason: Option<String>,
+            #[serde(default)]
+            timings: Option<Timings>,
+            #[serde(flatten)]
+            found: T,
+        }
+        let entry = Entry::<T>::deserialize(deserializer)?;
+        let status = match &*entry.status {
+            "unsupported" => FileStatus::Unsupported(entry.reason.unwrap_or_default()),
+            "failed" => FileStatus::Failed,
+            other if other == entry.found.status() => FileStatus::Examined,
+            other => return Err(D::Error::custom(format!("no status is called {other:?}"))),
+        };
+        Ok(FileRecord {
+            path: entry.path,
+            format: entry.format,
+            project: entry.project,
+            last_message: entry.last_message,
+            status,
+            error: entry.error,
+            found: entry.found,
+            timings: entry.timings,
+        })
     }
 }

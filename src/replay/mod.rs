@@ -32,6 +32,8 @@ mod round;
 mod totals;
 mod window;
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Find;
@@ -42,7 +44,7 @@ pub use recording::{Answers, Recorded, Recording, recordings};
 pub use totals::Totals;
 
 /// The result for one input.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FileReplay {
     /// Its sessions, in the order of the transcript.
     pub sessions: Vec<SessionReplay>,
@@ -55,7 +57,7 @@ impl Find for FileReplay {
 }
 
 /// One session under all policies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionReplay {
     /// `main`, a sidechain's id, or `line:7`.
     pub id: String,
@@ -72,7 +74,7 @@ pub struct SessionReplay {
 }
 
 /// One session under one policy.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PolicyReplay {
     /// The policy's name.
     pub policy: String,
@@ -84,7 +86,7 @@ pub struct PolicyReplay {
     /// Tokens by the policy's own estimator.
     pub own: Figures,
     /// The name of its estimator.
-    pub estimator: &'static str,
+    pub estimator: Cow<'static, str>,
     /// The tokens above which it summarises, if it does.
     pub threshold: Option<u64>,
     /// The turns, as the policy counts.
@@ -94,7 +96,7 @@ pub struct PolicyReplay {
 }
 
 /// How often a policy acted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Done {
     /// Summaries, and times that messages were removed without one.
     pub compactions: u64,
@@ -105,7 +107,7 @@ pub struct Done {
 }
 
 /// What a session costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Figures {
     /// Tokens of all requests.
     pub sent: u64,
@@ -119,7 +121,7 @@ pub struct Figures {
 }
 
 /// One turn: from a typed message to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnReplay {
     /// Its number, from 1; 0 is what comes before the first typed message.
     pub turn: u64,
@@ -134,7 +136,7 @@ pub struct TurnReplay {
 }
 
 /// A step at which something happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The number of the model request, from 1; one more than the last for what follows the last answer.
     pub request: u64,
@@ -151,7 +153,7 @@ pub struct Step {
 }
 
 /// What a layer did or failed to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// The layer.
     pub layer: Layer,

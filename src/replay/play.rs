@@ -218,7 +218,7 @@ impl Play<'_, '_> {
             done: self.done,
             tokens: self.costs.tokens,
             own: self.costs.own,
-            estimator: self.player.estimator.name(),
+            estimator: self.player.estimator.name().into(),
             threshold: policy.threshold(),
             turns: self.turns,
             steps: self.steps,

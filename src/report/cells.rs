@@ -73,7 +73,7 @@ pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
 pub(super) fn not_examined<T>(file: &FileRecord<T>) -> String {
     match (&file.status, &file.error) {
         (FileStatus::Examined, _) => String::new(),
-        (FileStatus::Unsupported(why), _) => why.to_string(),
+        (FileStatus::Unsupported(why), _) => why.clone(),
         (FileStatus::Failed, Some(error)) => format!("failed: {}", error.message),
         (FileStatus::Failed, None) => "failed".to_owned(),
     }

@@ -4,8 +4,8 @@
 
 use std::io::{self, Write};
 
-use super::markdown::quoted;
 use super::page::List;
+use super::quoted::quoted;
 use crate::outcome::NotRead;
 use crate::text::thousands;
 

@@ -5,14 +5,15 @@
 
 use std::io::{self, Write};
 
-use super::cells::{elide, has_sizes, hidden_note, saved, select, statuses, stored, told};
+use super::cells::{has_sizes, hidden_note, saved, select, statuses, stored, told};
 use super::column::{Column, shown};
 use super::groups::{self, Figures};
 use super::left_out;
+use super::quoted::quoted;
 use super::times::RunTimings;
 use super::{PolicyRef, Report};
 use crate::outcome::Outcome;
-use crate::text::{count, printable, thousands};
+use crate::text::{count, thousands};
 
 /// The longest path shown, in characters.
 const NAME_MAX: usize = 80;
@@ -107,22 +108,4 @@ pub(super) fn write_foot(policies: &[PolicyRef], out: &mut dyn Write) -> io::Res
         env!("CARGO_PKG_VERSION"),
         names.join(", ")
     )
-}
-
-/// Foreign text as code. Tags and not backticks: within those, nothing could be escaped; GitHub looks for
-/// mentions and issue numbers in neither.
-pub(crate) fn quoted(text: &str, max: usize) -> String {
-    let shown = printable(text);
-    let mut out = String::from("<code>");
-    for c in elide(&shown, max).chars() {
-        if matches!(
-            c,
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '$'
-        ) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push_str("</code>");
-    out
 }

@@ -27,6 +27,7 @@ mod json;
 mod left_out;
 mod markdown;
 mod page;
+mod quoted;
 pub mod read;
 mod reasons;
 mod replay;
@@ -51,7 +52,8 @@ pub use diff::{
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
 use groups::Entry;
 #[cfg(feature = "cli")]
-pub(crate) use markdown::quoted;
+pub(crate) use quoted::quoted;
+pub use read::AnyReport;
 pub use replay::{Detail, Replays, write_replay_table};
 use run::SCHEMA_VERSION;
 pub use run::{Head, RunReport};
@@ -114,7 +116,7 @@ pub fn is_report(bytes: &[u8], format: ReportFormat) -> bool {
 pub type Report = RunReport<Compacting, Totals, Outcome>;
 
 /// How `compact` was run. The fields are the JSON's keys, in its order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Compacting {
     /// The policy that was in force.
     pub policy: PolicyRef,
@@ -125,13 +127,6 @@ impl Report {
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
         files.sort_by(|a, b| a.input.cmp(&b.input));
         RunReport::of(Compacting { policy }, Totals::of(&files), files)
-    }
-
-    /// The same report as made by that version of the program.
-    #[must_use]
-    fn by_version(mut self, version: String) -> Self {
-        self.head.version = version.into();
-        self
     }
 
     /// The inputs whose sizes mean anything, as they are grouped.

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::markdown::quoted;
+use super::quoted::quoted;
 use super::screen::{Ink, Screen, Tint, bar};
 
 /// The first column is never narrower than this, if a cell needs that much.

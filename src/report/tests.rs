@@ -484,7 +484,7 @@ fn a_report_that_is_read_back_is_the_same() {
         let written = text(|out| sample().render(format, out));
         let read = read::read(&path, written.as_bytes()).unwrap();
         assert_eq!(text(|out| read.render(format, out)), written);
-        let page = |report: &Report| text(|out| report.render(ReportFormat::Html, out));
+        let page = |report: &dyn Render| text(|out| report.render(ReportFormat::Html, out));
         assert_eq!(page(&read), page(&sample()));
     }
 }
@@ -513,7 +513,7 @@ fn what_is_no_report_is_refused_with_its_line() {
             "r.json",
             "{\"schema_version\": 1, \"files\": []}",
             1,
-            "not a report on `compact`",
+            "not a report on compact, stats, replay or eval",
         ),
         ("r.json", "{}", 1, "it is not a report"),
     ] {
@@ -534,10 +534,17 @@ fn merged_reports_have_new_totals() {
         },
         vec![compacted("z.jsonl", 1_000, 400)],
     );
-    let same = read::merge(vec![sample(), sample()]);
+    let merged = |reports: Vec<Report>| {
+        let reports = reports.into_iter().map(AnyReport::Compact).collect();
+        match read::merge(reports).unwrap() {
+            AnyReport::Compact(report) => report,
+            other => panic!("a report on {}", other.command()),
+        }
+    };
+    let same = merged(vec![sample(), sample()]);
     assert_eq!(same.policy(), sample().policy());
     assert_eq!(same.totals().files, 8);
-    let both = read::merge(vec![other, sample()]);
+    let both = merged(vec![other, sample()]);
     assert_eq!(both.policy().name, "auto + reset");
     assert_eq!(both.totals().tokens_before, 59_411);
     assert_eq!(both.files().last().unwrap().input, "z.jsonl");

@@ -108,7 +108,8 @@ impl<'p> Counting<'p> {
             let tokens = growth.last().copied().unwrap_or(0);
             let first_line = line.unwrap_or(1);
             let input = (format, transcript, first_line);
-            let timeline = turns(input, conversation, &self.earlier, &growth);
+            let grown = turns(input, conversation, &self.earlier, &growth);
+            let timeline = grown.turns;
             let usage = usage(format, transcript, conversation, sizes);
             let counts = self
                 .ways
@@ -118,6 +119,7 @@ impl<'p> Counting<'p> {
                 messages: conversation.messages.len() as u64,
                 turns: timeline.last().map_or(0, |turn| turn.turn),
                 tokens,
+                compactions: grown.compactions,
                 usage,
                 estimates: self.ways.estimates(&counts),
                 standing: self.thresholds.standing(&timeline, &seen.results),
@@ -300,7 +302,7 @@ fn consumer(
         line: u64::from(block.line) + line.unwrap_or(1),
         conversation: id_of(conversation, line),
         message: candidate.message as u64 + 1,
-        role: role_name(block.kind, conversation.messages[candidate.message].role),
+        role: role_name(block.kind, conversation.messages[candidate.message].role).into(),
         kind: block.kind,
         tool: of_tool.then(tool),
         tokens: candidate.tokens,

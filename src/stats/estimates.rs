@@ -3,9 +3,10 @@
 //! Each way counts once, however many use it. Byte-pair encodings take far longer than everything else, and count only on
 //! request.
 
+use std::borrow::Cow;
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::policy::{Compare, Encoding, Method, Policy, Tokens, Unit, presets};
@@ -22,7 +23,7 @@ pub enum Exact {
 }
 
 /// Live tokens by each estimator; `None` if it did not count. All count the parts of a message that the policy counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Estimates {
     /// One token for four characters.
     pub chars: Option<u64>,
@@ -35,12 +36,12 @@ pub struct Estimates {
 }
 
 /// The live windows as a preset counts them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PresetCount {
     /// Its name.
     pub policy: String,
     /// The name of its estimator.
-    pub estimator: &'static str,
+    pub estimator: Cow<'static, str>,
     /// Live tokens; `None` if it did not count.
     pub tokens: Option<u64>,
     /// The live tokens that make it summarise, by `compare`; `None` if nothing does.
@@ -52,7 +53,7 @@ pub struct PresetCount {
 }
 
 /// The presets in order; empty if nothing was counted.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PresetCounts(pub Vec<PresetCount>);
 
@@ -105,7 +106,7 @@ impl Ways {
         let mut counts = Vec::new();
         for preset in presets()? {
             let count = PresetCount {
-                estimator: preset.tokens.method.name(),
+                estimator: preset.tokens.method.name().into(),
                 tokens: None,
                 threshold: preset.threshold(),
                 compare: preset.trigger.compare,

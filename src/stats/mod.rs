@@ -14,11 +14,13 @@ mod thresholds;
 mod totals;
 mod turns;
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::de::{Deserializer, Error as _};
 use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Find, Usage};
 use crate::transcript::BlockKind;
@@ -27,10 +29,10 @@ pub use count::Counting;
 pub use estimates::{Estimates, Exact, PresetCount, PresetCounts};
 pub use thresholds::{ResultsOver, Standing, Thresholds, Window};
 pub use totals::Totals;
-pub use turns::Turn;
+pub use turns::{RecordedCompaction, Turn};
 
 /// The statistics of one input.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FileStats {
     /// The counts; for an unsupported input, only its bytes.
     #[serde(flatten)]
@@ -59,7 +61,7 @@ impl FileStats {
 }
 
 /// The live window of one conversation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConversationStats {
     /// `main`, a sidechain's id, or `line:7`.
     pub id: String,
@@ -75,12 +77,15 @@ pub struct ConversationStats {
     pub estimates: Estimates,
     /// How it compares with the policy's thresholds.
     pub standing: Standing,
+    /// The compactions of its agent whose summaries are in it; older ones are no longer there.
+    #[serde(default)]
+    pub compactions: Vec<RecordedCompaction>,
     /// How it grew.
     pub timeline: Vec<Turn>,
 }
 
 /// The counts of one input or of all.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Counts {
     /// Bytes, unpacked.
     pub bytes: u64,
@@ -107,7 +112,7 @@ pub struct Counts {
 }
 
 /// What the model would see now: all live windows together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Live {
     /// Conversations that have messages.
     pub conversations: u64,
@@ -122,7 +127,7 @@ pub struct Live {
 }
 
 /// Message lines outside of every live window: before a compaction, or on an abandoned branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Dead {
     /// Lines.
     pub lines: u64,
@@ -133,7 +138,7 @@ pub struct Dead {
 }
 
 /// What repeats results for a viewer; the model never sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Mirrors {
     /// Lines that contain nothing else.
     pub lines: u64,
@@ -142,7 +147,7 @@ pub struct Mirrors {
 }
 
 /// Blocks of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Share {
     /// Blocks.
     pub blocks: u64,
@@ -151,7 +156,7 @@ pub struct Share {
 }
 
 /// The tokens of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ToolCount {
     /// Calls.
     pub calls: u64,
@@ -166,7 +171,7 @@ pub struct ToolCount {
 }
 
 /// The tokens of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PathCount {
     /// Calls that read it.
     pub reads: u64,
@@ -179,10 +184,10 @@ pub struct PathCount {
 }
 
 /// A large block.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consumer {
     /// Its file; `None` in a file's own list.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Its line, from 1.
     pub line: u64,
@@ -191,9 +196,9 @@ pub struct Consumer {
     /// Its message in that conversation, from 1.
     pub message: u64,
     /// Its role, as in [`Counts::roles`].
-    pub role: &'static str,
+    pub role: Cow<'static, str>,
     /// Its kind; named as in [`Counts::blocks`].
-    #[serde(serialize_with = "kind_name")]
+    #[serde(serialize_with = "kind_name", deserialize_with = "kind_of_name")]
     pub kind: BlockKind,
     /// The tool that was called.
     pub tool: Option<String>,
@@ -205,6 +210,12 @@ pub struct Consumer {
 
 fn kind_name<S: Serializer>(kind: &BlockKind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(kind.name())
+}
+
+fn kind_of_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BlockKind, D::Error> {
+    let name = Cow::<str>::deserialize(deserializer)?;
+    let known = BlockKind::ALL.into_iter().find(|kind| kind.name() == name);
+    known.ok_or_else(|| D::Error::custom(format!("no kind of block is called {name:?}")))
 }
 
 /// What has tokens can be ranked by them.
@@ -268,5 +279,18 @@ impl<T: Weigh + Default + Serialize> Serialize for By<T> {
                 .into_iter()
                 .map(|(name, count)| Named { name, count }),
         )
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for By<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Named<T> {
+            name: String,
+            #[serde(flatten)]
+            count: T,
+        }
+        let all = Vec::<Named<T>>::deserialize(deserializer)?.into_iter();
+        Ok(By(all.map(|named| (named.name, named.count)).collect()))
     }
 }

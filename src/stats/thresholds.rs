@@ -2,13 +2,13 @@
 //!
 //! Does not predict what a compaction does: it may keep a result over a limit because it is new or nothing would be saved.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::turns::Turn;
 use crate::policy::{Compare, Layer, Policy};
 
 /// The limits of a policy; `None` if their layer is off. In tokens, unless a field says otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thresholds {
     /// The live tokens that make it summarise, by `compare`.
     pub trigger: Option<u64>,
@@ -33,7 +33,7 @@ pub struct Thresholds {
 }
 
 /// How a conversation compares with the limits of its policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Standing {
     /// By `trigger`.
     pub trigger: Option<Window>,
@@ -48,7 +48,7 @@ pub struct Standing {
 }
 
 /// The live tokens and a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// The limit.
     pub limit: u64,
@@ -57,7 +57,7 @@ pub struct Window {
 }
 
 /// The tokens of single results and a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultsOver {
     /// The limit.
     pub limit: u64,

@@ -2,7 +2,7 @@
 //!
 //! A summary of an earlier compaction does not count as typed, whatever its role.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::Format;
@@ -10,7 +10,7 @@ use crate::tokens::asked;
 use crate::transcript::{Conversation, Transcript, Typed};
 
 /// One turn of a live window. Tokens are the policy's estimates, but for `recorded`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// Its number, from 1; 0 is what comes before the first typed message.
     pub turn: u64,
@@ -26,6 +26,23 @@ pub struct Turn {
     pub recorded: Option<u64>,
 }
 
+/// A compaction of the agent itself, whose summary is in the live window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedCompaction {
+    /// The line of its summary, from 1.
+    pub line: u64,
+    /// The turn that its summary is a part of, as in the timeline.
+    pub turn: u64,
+    /// Tokens of the window up to its summary.
+    pub context: u64,
+}
+
+/// How a live window came to be.
+pub(super) struct Grown {
+    pub(super) turns: Vec<Turn>,
+    pub(super) compactions: Vec<RecordedCompaction>,
+}
+
 /// The turns of a live window that grew by messages as `growth` says; `first_line` is the number (from 1) of the
 /// transcript's first line.
 pub(super) fn turns(
@@ -33,7 +50,7 @@ pub(super) fn turns(
     conversation: &Conversation,
     earlier: &Earlier,
     growth: &[u64],
-) -> Vec<Turn> {
+) -> Grown {
     let messages = &conversation.messages;
     let origins = earlier.origins(transcript, conversation);
     let is_typed =
@@ -66,5 +83,17 @@ pub(super) fn turns(
         });
         earlier = context;
     }
-    turns
+    let summaries = (0..messages.len()).filter(|i| origins[*i] == MessageOrigin::Summary);
+    let compactions = summaries.map(|i| {
+        let begun = starts.iter().take_while(|(_, start)| *start <= i).last();
+        RecordedCompaction {
+            line: u64::from(conversation.first_line(&messages[i])) + first_line,
+            turn: begun.map_or(0, |(turn, _)| *turn),
+            context: growth[i],
+        }
+    });
+    Grown {
+        compactions: compactions.collect(),
+        turns,
+    }
 }

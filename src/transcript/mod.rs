@@ -146,6 +146,20 @@ pub enum BlockKind {
 }
 
 impl BlockKind {
+    /// Every kind.
+    pub(crate) const ALL: [BlockKind; 10] = [
+        BlockKind::Text,
+        BlockKind::Image,
+        BlockKind::Document,
+        BlockKind::Thinking,
+        BlockKind::Redacted,
+        BlockKind::Call,
+        BlockKind::Result,
+        BlockKind::Server,
+        BlockKind::Attachment,
+        BlockKind::Other,
+    ];
+
     /// The name in a report.
     pub const fn name(self) -> &'static str {
         match self {

@@ -300,12 +300,119 @@ fn reports_are_rendered_again_and_added_up() {
     place
         .run("report merge r.json bad.jsonl")
         .exits(2)
-        .says(&["bad.jsonl:2: it is not a report on `compact`: missing field `version`"]);
+        .says(&["bad.jsonl:2: it is not a report on compact, stats, replay or eval"]);
     place
         .run("report r.csv")
         .exits(2)
         .says(&["only .json and .jsonl"]);
     place.run("report").exits(2);
+}
+
+#[test]
+fn reports_of_every_command_are_rendered_again() {
+    for command in ["stats in", "replay in", "eval in"] {
+        let place = mixed();
+        let args = "--timings --report r.json --report r.jsonl --report r.html --report r.csv --report r.md";
+        place.run(&format!("{command} {args}")).exits(3);
+        for from in ["r.json", "r.jsonl"] {
+            for form in ["json", "jsonl", "csv", "md", "html"] {
+                place
+                    .run(&format!("report {from} --report again/r.{form}"))
+                    .exits(0);
+                let again = place.text(&format!("again/r.{form}"));
+                let first = place.text(&format!("r.{form}"));
+                assert_eq!(again, first, "{command} {from} {form}");
+            }
+        }
+        let table = place.run("report r.jsonl").exits(0).text();
+        assert!(table.contains("took "), "{command}: {table}");
+    }
+}
+
+#[test]
+fn what_adds_up_is_merged_and_what_does_not_is_refused() {
+    let place = mixed();
+    for (command, name) in [
+        ("stats in", "a"),
+        ("stats in/lines.jsonl --top 3", "b"),
+        ("stats in --policy layered", "other"),
+        ("replay in", "replay"),
+        ("eval in --no-baselines", "eval"),
+        ("compact in -n", "compact"),
+    ] {
+        let ran = place.run(&format!("{command} --report {name}.json"));
+        assert!([Some(0), Some(3)].contains(&ran.code), "{command}");
+    }
+    place
+        .run("report merge b.json a.json -o both.json")
+        .exits(0);
+    let [a, b, both] = ["a.json", "b.json", "both.json"].map(|name| place.json(name));
+    for key in ["files", "counted", "failed", "bytes"] {
+        let of = |report: &Value| report["totals"][key].as_u64().unwrap();
+        assert_eq!(of(&both), of(&a) + of(&b), "{key}");
+    }
+    let live = |report: &Value| report["totals"]["live"]["tokens"].as_u64().unwrap();
+    assert_eq!(live(&both), live(&a) + live(&b));
+    let paths: Vec<&str> = both["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["path"].as_str().unwrap())
+        .collect();
+    assert!(paths.is_sorted() && paths.len() == 8, "{paths:?}");
+    for (names, why) in [
+        (
+            "a.json other.json",
+            "counted under different policies (auto ",
+        ),
+        (
+            "a.json compact.json",
+            "compact and on stats say different things",
+        ),
+        ("replay.json", "a report on replay holds peaks and means"),
+        (
+            "compact.json eval.json",
+            "a report on eval holds peaks and means",
+        ),
+    ] {
+        place
+            .run(&format!("report merge {names} -o no.json"))
+            .exits(2)
+            .says(&[why]);
+        assert!(!place.path("no.json").exists());
+    }
+}
+
+#[test]
+fn a_report_that_contradicts_itself_is_refused() {
+    let place = mixed();
+    place.run("replay in --report r.json").exits(3);
+    place.run("eval in --report e.json").exits(3);
+    let mut replay = place.json("r.json");
+    let one = replay["policies"][0].clone();
+    replay["policies"].as_array_mut().unwrap().push(one);
+    let mut eval = place.json("e.json");
+    eval["totals"]["scores"].as_array_mut().unwrap().clear();
+    eval["totals"]["sessions"] = 1_000.into();
+    let mut stats = replay.clone();
+    stats["old"] = "a diff".into();
+    stats["policy"] = stats["policies"][0].clone();
+    for (name, report, why) in [
+        (
+            "bad.json",
+            replay,
+            "was not replayed under all of its policies",
+        ),
+        ("bad2.json", eval, "its totals are not those of its files"),
+        (
+            "bad3.json",
+            stats,
+            "it is not a report on compact, stats, replay or eval",
+        ),
+    ] {
+        place.write(name, report.to_string());
+        place.run(&format!("report {name}")).exits(2).says(&[why]);
+    }
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn said(context: &Context, outcomes: &[Outcome]) -> Exit {
 }
 
 fn record_in(path: &Path, old_hash: &str, new_hash: &str) -> Result<Option<Record>> {
-    let report: Report = read::read(path, &read_regular(path, MOST_STATS)?)?;
+    let report: Report = read::read_compact(path, &read_regular(path, MOST_STATS)?)?;
     let policy = report.policy().clone();
     let mut files = report.into_files().into_iter();
     let outcome = files.find(|file| {

@@ -14,7 +14,8 @@ use super::{
 use crate::diff::{At, Fate, LineCounts, Stat};
 use crate::report::csv::text;
 use crate::report::json::write_lines;
-use crate::report::markdown::{quoted, write_foot};
+use crate::report::markdown::write_foot;
+use crate::report::quoted::quoted;
 use crate::report::rows::Table;
 use crate::report::{PolicyRef, Render, ReportFormat};
 use crate::text::{count, printable, thousands};

@@ -9,9 +9,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::csv;
 use super::{PolicyRef, RunReport};
@@ -27,12 +28,12 @@ pub use table::write as write_eval_table;
 pub type Evals = RunReport<Measuring, Totals, FileRecord<FileEval>>;
 
 /// How a run has measured. The fields are the JSON's keys, in its order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measuring {
     /// The policies, without their budgets.
     pub policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
-    pub vocabulary: &'static str,
+    pub vocabulary: Cow<'static, str>,
     /// Percent of the tokens before a cut; null for a policy as it is by itself.
     pub budgets: Vec<Budget>,
 }
@@ -55,10 +56,30 @@ impl Evals {
     ) -> Self {
         let about = Measuring {
             policies,
-            vocabulary: "cl100k_base",
+            vocabulary: "cl100k_base".into(),
             budgets,
         };
         RunReport::of(about, Totals::of(&files), files)
+    }
+
+    /// The same report read back, with its means: those of its scores, which are rounded, may differ from them.
+    pub(super) fn read_back(
+        about: Measuring,
+        totals: Totals,
+        files: Vec<FileRecord<FileEval>>,
+    ) -> std::result::Result<Self, String> {
+        let counted = Totals::of(&files);
+        let ways = |totals: &Totals| -> Vec<(String, String)> {
+            let scores = totals.scores.iter();
+            scores
+                .map(|of| (of.method.clone(), of.budget.to_string()))
+                .collect()
+        };
+        let sizes = |totals: &Totals| (totals.sessions, totals.cuts);
+        if sizes(&counted) != sizes(&totals) || ways(&counted) != ways(&totals) {
+            return Err("its totals are not those of its files".to_owned());
+        }
+        Ok(RunReport::of(about, totals, files))
     }
 }
 

@@ -1,140 +1,267 @@
-//! Reports of `compact` read back from JSON or JSON lines, and several added up.
+//! Reports of every command read back from JSON or JSON lines.
 //!
-//! Sums are computed again and never taken from the file. A report of a later version, or of another command, is refused:
-//! nothing is guessed.
+//! One reader for all: a head and entries, whose types are those of the command. Sums are computed again and never taken from the
+//! file (but for the means of `eval`, whose parts are rounded). A report of a later version, or of a command whose reports are
+//! not read, is refused: nothing is guessed.
 
-use std::collections::BTreeSet;
+mod any;
+mod merge;
+
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::{PolicyRef, Report, ReportFormat, SCHEMA_VERSION};
+use super::run::{RunReport, SCHEMA_VERSION};
+use super::times::RunTimings;
+use super::{Evals, Replays, Report, ReportFormat, Stats};
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{NotRead, NotReads, Outcome};
+use crate::outcome::NotRead;
 
-/// What tells whether the rest can be understood.
+pub use any::AnyReport;
+pub use merge::merge;
+
+/// What tells whether the rest can be understood, and whose it is.
 #[derive(Deserialize)]
 struct Mark {
     schema_version: Option<u64>,
+    policy: Option<IgnoredAny>,
+    policies: Option<IgnoredAny>,
+    thresholds: Option<IgnoredAny>,
+    vocabulary: Option<IgnoredAny>,
+    estimator: Option<IgnoredAny>,
 }
 
-/// A whole report.
-#[derive(Deserialize)]
-struct Whole {
-    version: String,
-    policy: PolicyRef,
-    #[serde(default)]
-    not_read: Vec<NotRead>,
-    files: Vec<Outcome>,
+/// The commands whose reports are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Command {
+    Compact,
+    Stats,
+    Replay,
+    Eval,
 }
 
-/// The last line of JSON lines.
+impl Command {
+    fn name(self) -> &'static str {
+        match self {
+            Command::Compact => "compact",
+            Command::Stats => "stats",
+            Command::Replay => "replay",
+            Command::Eval => "eval",
+        }
+    }
+}
+
+/// What the head of every report says beside what is its command's own.
 #[derive(Deserialize)]
-struct Last {
+struct Common {
     version: String,
-    policy: PolicyRef,
     #[serde(default)]
     not_read: Vec<NotRead>,
+    #[serde(default)]
+    timings: Option<RunTimings>,
+}
+
+/// The entries of a report.
+#[derive(Deserialize)]
+struct Entries<F> {
+    files: Vec<F>,
+}
+
+/// A file that may hold a report.
+struct Source<'r> {
+    path: &'r Path,
+    /// The part that holds the head, and the number of its first line.
+    head: (usize, &'r [u8]),
+    /// The lines of entries; none where the head holds them.
+    lines: Option<Vec<(usize, &'r [u8])>>,
 }
 
 /// The report that `bytes`, the content of `path`, are; its extension says in which format.
 ///
 /// # Errors
-/// What is not a report of `compact` by this version of the format, with its line.
-pub fn read(path: &Path, bytes: &[u8]) -> Result<Report> {
-    match ReportFormat::from_path(path)? {
-        ReportFormat::Json => {
-            check_version(path, 1, bytes)?;
-            let whole: Whole = parse(path, 1, bytes)?;
-            let report = Report::new(whole.policy, whole.files).by_version(whole.version);
-            Ok(report.with_not_read(whole.not_read))
+/// What is not a report by this version of the format, with its line.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<AnyReport> {
+    let source = Source::of(path, bytes)?;
+    let command = source.command()?;
+    Ok(match command {
+        Command::Compact => {
+            let (about, files) = source.parts::<super::Compacting, _>(command)?;
+            let report = Report::new(about.policy, files);
+            AnyReport::Compact(source.headed(report, command)?)
         }
-        ReportFormat::Jsonl => {
-            let lines: Vec<(usize, &[u8])> = (1..)
-                .zip(bytes.split(|b| *b == b'\n'))
-                .filter(|(_, line)| !line.trim_ascii().is_empty())
-                .collect();
-            let Some(((number, last), files)) = lines.split_last() else {
-                return Err(Error::new(ErrorKind::Unsupported, "it is empty").at(path));
-            };
-            check_version(path, *number, last)?;
-            let last: Last = parse(path, *number, last)?;
-            let files = files.iter();
-            let files = files.map(|(number, line)| parse::<Outcome>(path, *number, line));
-            let files = files.collect::<Result<_>>()?;
-            let report = Report::new(last.policy, files).by_version(last.version);
-            Ok(report.with_not_read(last.not_read))
+        Command::Stats => {
+            let (about, files) = source.parts::<super::stats::Counting, _>(command)?;
+            let top = about.top;
+            let report = Stats::new(about.policy, about.estimator, about.thresholds, files, top);
+            AnyReport::Stats(source.headed(report, command)?)
         }
-        ReportFormat::Csv(_) | ReportFormat::Markdown | ReportFormat::Html => Err(Error::new(
-            ErrorKind::Usage,
-            "only .json and .jsonl reports can be read back",
-        )
-        .at(path)),
-    }
-}
-
-/// Fails for what has no version that is known.
-fn check_version(path: &Path, line: usize, bytes: &[u8]) -> Result<()> {
-    let mark: Mark = parse(path, line, bytes)?;
-    let version = mark.schema_version.ok_or_else(|| {
-        Error::new(
-            ErrorKind::Unsupported,
-            "it is not a report, or its end is missing",
-        )
-        .at(path)
-        .on_line(line as u64)
-        .hint("a report has a schema_version; that of .jsonl is on its last line")
-    })?;
-    if version != u64::from(SCHEMA_VERSION) {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("its schema_version is {version}, and this program reads {SCHEMA_VERSION}"),
-        )
-        .at(path)
-        .on_line(line as u64)
-        .hint("render it with the version of ctxpack that made it"));
-    }
-    Ok(())
-}
-
-/// `first` is the number of the first line of `bytes` in the file.
-fn parse<T: DeserializeOwned>(path: &Path, first: usize, bytes: &[u8]) -> Result<T> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        let message = match error.is_data() {
-            true => format!("it is not a report on `compact`: {error}"),
-            false => format!("it is not JSON: {error}"),
-        };
-        Error::new(ErrorKind::Unsupported, message)
-            .at(path)
-            .on_line((first + error.line().max(1) - 1) as u64)
+        Command::Replay => {
+            let (about, files) = source.parts::<super::replay::Replaying, _>(command)?;
+            let report = Replays::read_back(about, files).map_err(|why| source.refused(why))?;
+            AnyReport::Replay(source.headed(report, command)?)
+        }
+        Command::Eval => {
+            let (about, files) = source.parts::<super::eval::Measuring, _>(command)?;
+            let totals = source
+                .head::<TotalsOf<crate::eval::Totals>>(command)?
+                .totals;
+            let report = Evals::read_back(about, totals, files);
+            let report = report.map_err(|why| source.refused(why))?;
+            AnyReport::Eval(source.headed(report, command)?)
+        }
     })
 }
 
-/// All inputs of several reports in one. Where they were made under different policies, it names them all.
-pub fn merge(reports: Vec<Report>) -> Report {
-    let policies = reports.iter().map(|report| report.policy());
-    let policy = joined(&policies.collect::<Vec<_>>());
-    let mut not_read = NotReads::default();
-    for report in &reports {
-        not_read.extend(report.head().not_read().to_vec());
+/// The report of `compact` that `bytes` are; otherwise as [`read`].
+///
+/// # Errors
+/// Those of [`read`], and a report of another command.
+pub fn read_compact(path: &Path, bytes: &[u8]) -> Result<Report> {
+    match read(path, bytes)? {
+        AnyReport::Compact(report) => Ok(report),
+        other @ (AnyReport::Stats(_) | AnyReport::Replay(_) | AnyReport::Eval(_)) => {
+            let why = format!("it is a report on {}, not on compact", other.command());
+            Err(Error::new(ErrorKind::Unsupported, why).at(path))
+        }
     }
-    let files = reports.into_iter().flat_map(Report::into_files);
-    Report::new(policy, files.collect()).with_not_read(not_read.into_list())
 }
 
-fn joined(policies: &[&PolicyRef]) -> PolicyRef {
-    if let [first, rest @ ..] = policies
-        && rest.iter().all(|policy| policy == first)
-    {
-        return (*first).clone();
+/// Totals that are taken from the file.
+#[derive(Deserialize)]
+struct TotalsOf<T> {
+    totals: T,
+}
+
+impl<'r> Source<'r> {
+    fn of(path: &'r Path, bytes: &'r [u8]) -> Result<Self> {
+        match ReportFormat::from_path(path)? {
+            ReportFormat::Json => Ok(Source {
+                path,
+                head: (1, bytes),
+                lines: None,
+            }),
+            ReportFormat::Jsonl => {
+                let mut lines: Vec<(usize, &[u8])> = (1..)
+                    .zip(bytes.split(|b| *b == b'\n'))
+                    .filter(|(_, line)| !line.trim_ascii().is_empty())
+                    .collect();
+                let Some(head) = lines.pop() else {
+                    return Err(Error::new(ErrorKind::Unsupported, "it is empty").at(path));
+                };
+                Ok(Source {
+                    path,
+                    head,
+                    lines: Some(lines),
+                })
+            }
+            ReportFormat::Csv(_) | ReportFormat::Markdown | ReportFormat::Html => Err(Error::new(
+                ErrorKind::Usage,
+                "only .json and .jsonl reports can be read back",
+            )
+            .at(path)),
+        }
     }
-    let names: BTreeSet<&str> = policies.iter().map(|policy| &policy.name[..]).collect();
-    let hashes: BTreeSet<&str> = policies.iter().map(|policy| &policy.hash[..]).collect();
-    let list = |set: BTreeSet<&str>| set.into_iter().collect::<Vec<_>>().join(" + ");
-    PolicyRef {
-        name: list(names),
-        hash: list(hashes),
-        overrides: Vec::new(),
+
+    /// Whose report it is. Fails for what has no version that is known.
+    fn command(&self) -> Result<Command> {
+        let mark: Mark = self.head_of("any command")?;
+        let line = self.head.0 as u64;
+        let version = mark.schema_version.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Unsupported,
+                "it is not a report, or its end is missing",
+            )
+            .at(self.path)
+            .on_line(line)
+            .hint("a report has a schema_version; that of .jsonl is on its last line")
+        })?;
+        if version != u64::from(SCHEMA_VERSION) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("its schema_version is {version}, and this program reads {SCHEMA_VERSION}"),
+            )
+            .at(self.path)
+            .on_line(line)
+            .hint("render it with the version of ctxpack that made it"));
+        }
+        let Mark {
+            policy,
+            policies,
+            thresholds,
+            vocabulary,
+            estimator,
+            ..
+        } = mark;
+        match (policy, policies, thresholds, vocabulary, estimator) {
+            (Some(_), None, None, None, None) => Ok(Command::Compact),
+            (Some(_), None, Some(_), None, Some(_)) => Ok(Command::Stats),
+            (None, Some(_), None, None, Some(_)) => Ok(Command::Replay),
+            (None, Some(_), None, Some(_), None) => Ok(Command::Eval),
+            (Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None) => {
+                Err(self
+                    .refused("it is not a report on compact, stats, replay or eval".to_owned())
+                    .hint("other reports are rendered by the command that makes them"))
+            }
+        }
+    }
+
+    /// What the command itself says of the run, and the entries.
+    fn parts<A: DeserializeOwned, F: DeserializeOwned>(
+        &self,
+        command: Command,
+    ) -> Result<(A, Vec<F>)> {
+        let about = self.head(command)?;
+        let files = match &self.lines {
+            None => self.head::<Entries<F>>(command)?.files,
+            Some(lines) => {
+                let lines = lines.iter();
+                let files = lines.map(|line| self.parse::<F>(*line, command.name()));
+                files.collect::<Result<_>>()?
+            }
+        };
+        Ok((about, files))
+    }
+
+    /// The same report with what every head says.
+    fn headed<A, T, F>(
+        &self,
+        mut report: RunReport<A, T, F>,
+        command: Command,
+    ) -> Result<RunReport<A, T, F>> {
+        let common: Common = self.head(command)?;
+        report.head.version = Cow::Owned(common.version);
+        report.head.not_read = common.not_read;
+        report.head.timings = common.timings;
+        Ok(report)
+    }
+
+    fn head<T: DeserializeOwned>(&self, command: Command) -> Result<T> {
+        self.head_of(command.name())
+    }
+
+    fn head_of<T: DeserializeOwned>(&self, of: &str) -> Result<T> {
+        self.parse(self.head, of)
+    }
+
+    /// `first` is the number of the first line of `bytes` in the file.
+    fn parse<T: DeserializeOwned>(&self, (first, bytes): (usize, &[u8]), of: &str) -> Result<T> {
+        serde_json::from_slice(bytes).map_err(|error| {
+            let message = match error.is_data() {
+                true => format!("it is not a report on `{of}`: {error}"),
+                false => format!("it is not JSON: {error}"),
+            };
+            Error::new(ErrorKind::Unsupported, message)
+                .at(self.path)
+                .on_line((first + error.line().max(1) - 1) as u64)
+        })
+    }
+
+    /// Why the report as a whole is refused.
+    fn refused(&self, why: String) -> Error {
+        Error::new(ErrorKind::Unsupported, why)
+            .at(self.path)
+            .on_line(self.head.0 as u64)
     }
 }

@@ -9,7 +9,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::{PolicyRef, RunReport};
 use crate::outcome::FileRecord;
@@ -22,12 +24,12 @@ pub use table::write as write_replay_table;
 pub type Replays = RunReport<Replaying, Totals, FileRecord<FileReplay>>;
 
 /// How a run has replayed. The fields are the JSON's keys, in its order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replaying {
     /// The policies, in the order in which each session has them.
     pub policies: Vec<PolicyRef>,
     /// The name of the estimator that counted for all of them.
-    pub estimator: &'static str,
+    pub estimator: Cow<'static, str>,
 }
 
 /// How much is shown.
@@ -43,15 +45,27 @@ impl Replays {
     /// The sums over `files`, which are in path order.
     pub fn new(
         policies: Vec<PolicyRef>,
-        estimator: &'static str,
+        estimator: impl Into<Cow<'static, str>>,
         files: Vec<FileRecord<FileReplay>>,
     ) -> Self {
         let names = policies.iter().map(|policy| policy.name.clone());
         let totals = Totals::of(&files, names);
         let about = Replaying {
             policies,
-            estimator,
+            estimator: estimator.into(),
         };
         RunReport::of(about, totals, files)
+    }
+    /// The same report read back. Says why, where its sessions do not fit its policies.
+    pub(super) fn read_back(
+        about: Replaying,
+        files: Vec<FileRecord<FileReplay>>,
+    ) -> std::result::Result<Self, String> {
+        let policies = about.policies.len();
+        let mut sessions = files.iter().flat_map(|file| &file.found.sessions);
+        if sessions.any(|session| session.policies.len() != policies) {
+            return Err("a session in it was not replayed under all of its policies".to_owned());
+        }
+        Ok(Replays::new(about.policies, about.estimator, files))
     }
 }

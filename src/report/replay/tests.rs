@@ -26,7 +26,7 @@ fn policy(name: &str, done: Done, tokens: Figures, steps: Vec<Step>) -> PolicyRe
         done,
         tokens,
         own: tokens,
-        estimator: "chars",
+        estimator: "chars".into(),
         threshold: Some(9_000),
         turns: vec![TurnReplay {
             turn: 1,

@@ -10,7 +10,9 @@ mod table;
 mod tests;
 mod windows;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use super::column::Column;
 use super::groups::Entry;
@@ -27,16 +29,24 @@ pub use table::write as write_stats_table;
 pub type Stats = RunReport<Counting, Totals, FileRecord<FileStats>>;
 
 /// How a run has counted. The fields are the JSON's keys, in its order.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counting {
     /// The policy that has counted.
     pub policy: PolicyRef,
     /// The name of the estimator that counted the tokens.
-    pub estimator: &'static str,
+    pub estimator: Cow<'static, str>,
     /// The tokens above which the policy summarises, if it does at all.
     pub threshold: Option<u64>,
     /// All thresholds of the policy.
     pub thresholds: Thresholds,
+    /// The most consumers of an input and of all.
+    #[serde(default = "usual_top")]
+    pub top: usize,
+}
+
+/// The number of consumers where a report does not say it.
+fn usual_top() -> usize {
+    10
 }
 
 /// How much of the counts is shown.
@@ -68,16 +78,17 @@ impl Stats {
     /// The sums over `files`, which are in path order, with the `top` largest consumers; `policy` has counted them.
     pub fn new(
         policy: PolicyRef,
-        estimator: &'static str,
+        estimator: impl Into<Cow<'static, str>>,
         thresholds: Thresholds,
         files: Vec<FileRecord<FileStats>>,
         top: usize,
     ) -> Self {
         let about = Counting {
             policy,
-            estimator,
+            estimator: estimator.into(),
             threshold: thresholds.trigger,
             thresholds,
+            top,
         };
         RunReport::of(about, Totals::of(&files, top), files)
     }

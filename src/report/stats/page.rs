@@ -1,6 +1,6 @@
 //! The page of `stats`: what takes the tokens, by role, block, tool and file, and how the windows grew.
 //!
-//! Recorded compactions are not marked on the curves: what was before one is not in the live window.
+//! A recorded compaction is marked on a curve where its summary is: what was before it is not in the live window.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::report::page::{
     Fact, Line, Page, Rows, Table, Tone, Unit, amount, amount_of, figure,
 };
 use crate::report::times::{phases, time};
-use crate::stats::{By, FileStats, PathCount, Share, ToolCount, Weigh};
+use crate::stats::{By, ConversationStats, FileStats, PathCount, Share, ToolCount, Weigh};
 
 /// The most bars of a chart; others are not shown.
 const BARS: usize = 12;
@@ -219,7 +219,7 @@ fn growth(stats: &Stats) -> Option<Chart> {
             name: name_of(file, conversation, ""),
             tone: Tone::Nth(number),
             points: points.map(|t| (t.turn as f64, t.context as f64)).collect(),
-            marks: Vec::new(),
+            marks: marks(conversation),
         });
     }
     if let [(_, conversation)] = largest[..] {
@@ -244,13 +244,7 @@ fn growth(stats: &Stats) -> Option<Chart> {
     (!lines.is_empty()).then(|| {
         Chart::Curves(Curves {
             title: "Context over turns",
-            about: match all > CURVES {
-                true => format!(
-                    "The {CURVES} largest of {}.",
-                    amount_of(all as u64, "conversation")
-                ),
-                false => String::new(),
-            },
+            about: about(all, &lines),
             x: Axis {
                 name: "turn",
                 unit: Unit::One,
@@ -263,6 +257,34 @@ fn growth(stats: &Stats) -> Option<Chart> {
             limits: trigger.into_iter().collect(),
         })
     })
+}
+
+/// What the curves are, of so many conversations.
+fn about(all: usize, lines: &[Line]) -> String {
+    let mut said = Vec::new();
+    if all > CURVES {
+        let all = amount_of(all as u64, "conversation");
+        said.push(format!("The {CURVES} largest of {all}."));
+    }
+    if lines.iter().any(|line| !line.marks.is_empty()) {
+        said.push("A large dot is the summary of a compaction that the agent recorded.".to_owned());
+    }
+    said.join(" ")
+}
+
+/// A mark at the turn with the summary of each recorded compaction.
+fn marks(conversation: &ConversationStats) -> Vec<(f64, f64, String)> {
+    let marks = conversation.compactions.iter().filter_map(|compaction| {
+        let mut turns = conversation.timeline.iter();
+        let turn = turns.find(|turn| turn.turn == compaction.turn)?;
+        let what = format!(
+            "a recorded compaction, {} tokens up to its summary on line {}",
+            figure(compaction.context),
+            figure(compaction.line)
+        );
+        Some((turn.turn as f64, turn.context as f64, what))
+    });
+    marks.collect()
 }
 
 /// The name and what precedes the figures.
@@ -311,7 +333,7 @@ impl Rows for Files<'_> {
         let largest = found.counts.largest.iter().take(MOST).map(|consumer| {
             vec![
                 figure(consumer.line),
-                consumer.role.to_owned(),
+                consumer.role.clone().into_owned(),
                 consumer.tool.clone().unwrap_or_default(),
                 consumer.hint.clone().unwrap_or_default(),
                 figure(consumer.tokens),

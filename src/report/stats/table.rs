@@ -195,7 +195,7 @@ fn largest(consumers: &[Consumer], files: usize, folder: &str) -> Table {
                 BlockKind::Result => format!("{tool} result"),
                 kind => format!("{tool} {}", kind.name()),
             },
-            None if consumer.role == consumer.kind.name() => consumer.role.to_owned(),
+            None if consumer.role == consumer.kind.name() => consumer.role.clone().into_owned(),
             None => format!("{} {}", consumer.role, consumer.kind.name()),
         };
         let hint = consumer.hint.as_ref().map(|hint| format!(": {hint}"));

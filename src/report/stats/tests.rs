@@ -11,8 +11,8 @@ use crate::outcome::Usage;
 use crate::policy::{Compare, preset};
 use crate::report::{Render, ReportFormat};
 use crate::stats::{
-    Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, ResultsOver,
-    Standing, Turn, Window,
+    Consumer, ConversationStats, Dead, Estimates, Live, Mirrors, PresetCount, RecordedCompaction,
+    ResultsOver, Standing, Turn, Window,
 };
 use crate::transcript::BlockKind;
 
@@ -66,7 +66,7 @@ fn full() -> FileRecord<FileStats> {
             line: 1200,
             conversation: "main".to_owned(),
             message: 2,
-            role: "tool_result",
+            role: "tool_result".into(),
             kind: BlockKind::Result,
             tool: Some("Read".to_owned()),
             tokens: 1400,
@@ -77,16 +77,16 @@ fn full() -> FileRecord<FileStats> {
             line: 1,
             conversation: "main".to_owned(),
             message: 1,
-            role: "user",
+            role: "user".into(),
             kind: BlockKind::Text,
             tool: None,
             tokens: 600,
             hint: None,
         },
     ];
-    let preset = |policy: &str, estimator, tokens, threshold, over| PresetCount {
+    let preset = |policy: &str, estimator: &'static str, tokens, threshold, over| PresetCount {
         policy: policy.to_owned(),
-        estimator,
+        estimator: estimator.into(),
         tokens,
         threshold,
         compare: Compare::Over,
@@ -111,6 +111,11 @@ fn full() -> FileRecord<FileStats> {
         }),
         estimates: counts_of_estimates(),
         standing: standing(None),
+        compactions: vec![RecordedCompaction {
+            line: 1,
+            turn: 0,
+            context: 550,
+        }],
         timeline: vec![
             turn([0, 1, 1, 600, 600], None),
             turn([1, 1200, 2, 2400, 3000], Some(24_000)),
@@ -396,6 +401,7 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
             "estimator",
             "threshold",
             "thresholds",
+            "top",
             "totals",
             "files"
         ]
@@ -403,7 +409,14 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
     let totals = ["files", "counted", "unsupported", "failed"];
     assert_eq!(keys(&json["totals"]), [&totals[..], &counts].concat());
     let file = [
-        &["path", "format", "status", "error"],
+        &[
+            "path",
+            "format",
+            "project",
+            "last_message",
+            "status",
+            "error",
+        ],
         &counts[..],
         &["conversations"],
     ]
@@ -423,6 +436,7 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
                 "offload": null,
                 "demote": {"limit": 10000, "results": 0, "since": null},
                 "clear": {"limit": 250, "results": 2, "since": 1}},
+            "compactions": [{"line": 1, "turn": 0, "context": 550}],
             "timeline": [
                 {"turn": 0, "line": 1, "messages": 1, "tokens": 600, "context": 600, "recorded": null},
                 {"turn": 1, "line": 1200, "messages": 2, "tokens": 2400, "context": 3000, "recorded": 24000}]}])

@@ -237,7 +237,7 @@ pub(super) fn presets(stats: &Stats) -> Table {
         let threshold = preset.threshold.map(|t| holds(preset.compare, t));
         table.rows.push(vec![
             preset.policy.clone(),
-            preset.estimator.to_owned(),
+            preset.estimator.clone().into_owned(),
             preset.tokens.map_or(NONE.to_owned(), thousands),
             threshold.unwrap_or_else(|| "never".to_owned()),
             would,

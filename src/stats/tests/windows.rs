@@ -250,9 +250,9 @@ fn estimates_stand_side_by_side_and_exact_ones_only_where_they_were_asked_for() 
 
 #[test]
 fn each_shipped_policy_counts_in_its_own_way() {
-    let count = |policy: &str, estimator, tokens, threshold, over| PresetCount {
+    let count = |policy: &str, estimator: &'static str, tokens, threshold, over| PresetCount {
         policy: policy.to_owned(),
-        estimator,
+        estimator: estimator.into(),
         tokens: Some(tokens),
         threshold,
         compare: crate::policy::Compare::Over,
