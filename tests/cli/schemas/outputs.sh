@@ -48,7 +48,7 @@ ln -s sub tree/link
 mkfifo tree/pipe.jsonl
 echo sub/left.jsonl >tree/.ctxpackignore
 { cat "$small"; echo '{"role":"user","content":"aws_secret_access_key = wJalrXUtnFEMIK7MDENGbPxRfiCYzEXAMPLEKEYA1"}'; echo 'oops'; } >tree/secret.jsonl
-touch -d 2001-01-01 tree/old.jsonl
+touch -t 200101010000 tree/old.jsonl
 
 # compact: every preset, original kept beside and in the store, compressed, by limits, from a stream, in lines.
 for policy in auto layered offload-first boundary reset turns none; do
