@@ -11,7 +11,7 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::schemas::assert_is_report;
+use super::schemas::{assert_is_error, assert_is_of_its_form};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ctxpack");
 
@@ -71,12 +71,10 @@ impl Place {
         String::from_utf8(self.read(name)).unwrap()
     }
 
-    /// What a file holds; the report of a compaction must be of its form.
+    /// What a file holds; a report must be of its form.
     pub(super) fn json(&self, name: &str) -> Value {
         let value = serde_json::from_slice(&self.read(name)).unwrap();
-        if name.ends_with(".stats.json") && !name.ends_with("expected.stats.json") {
-            assert_is_report(&value);
-        }
+        assert_is_of_its_form(&value);
         value
     }
 
@@ -160,10 +158,18 @@ impl Place {
 impl Ran {
     fn of(mut command: Command) -> Self {
         let output = command.timeout(Duration::from_secs(30)).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        // Whatever a test is about, what is written for programs is of its form.
+        if let Ok(value) = serde_json::from_slice(&output.stdout) {
+            assert_is_of_its_form(&value);
+        }
+        err.lines()
+            .filter(|line| line.starts_with("{\"kind\":"))
+            .for_each(assert_is_error);
         Ran {
             code: output.status.code(),
             out: output.stdout,
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+            err,
         }
     }
 

@@ -7,6 +7,7 @@ mod valid;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -14,13 +15,61 @@ use serde_json::{Value, json};
 use super::harness::Place;
 use valid::{Met, places, validate};
 
-/// Fails if this is no report of `compact` as `ctxpack schema report` describes it.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ctxpack");
+
+/// Fails if this is a report that is not of the form that `ctxpack schema` prints. Other values pass.
 #[track_caller]
-pub(super) fn assert_is_report(value: &Value) {
-    static SCHEMA: OnceLock<Value> = OnceLock::new();
-    let schema = SCHEMA.get_or_init(|| schema(&Place::new(), "report"));
-    let found = validate(schema, value);
-    assert!(found.errors.is_empty(), "{:#?}", found.errors);
+pub(super) fn assert_is_of_its_form(value: &Value) {
+    if let Some(name) = form_of(value) {
+        assert_is(name, value);
+    }
+}
+
+/// Fails if this line of stderr is not of the form of errors.
+#[track_caller]
+pub(super) fn assert_is_error(line: &str) {
+    assert_is("error", &serde_json::from_str(line).unwrap());
+}
+
+#[track_caller]
+fn assert_is(name: &str, value: &Value) {
+    static SCHEMAS: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
+    let schemas = SCHEMAS.get_or_init(|| {
+        let printed = |name: &str| {
+            let run = Command::new(PROGRAM).args(["schema", name]).output();
+            serde_json::from_slice(&run.unwrap().stdout).unwrap()
+        };
+        let names = WHOLE.iter().chain(&["error"]);
+        names
+            .map(|name| ((*name).to_owned(), printed(name)))
+            .collect()
+    });
+    let found = validate(&schemas[name], value);
+    assert!(found.errors.is_empty(), "{name}: {:#?}", found.errors);
+}
+
+/// The schemas of whole reports.
+const WHOLE: [&str; 7] = [
+    "report", "stats", "eval", "replay", "diff", "check", "sessions",
+];
+
+/// Which of them a value should be of, by what only these have.
+fn form_of(value: &Value) -> Option<&'static str> {
+    let has = |key: &str| value.get(key).is_some();
+    if value.get("schema_version") != Some(&json!(1)) {
+        return None;
+    }
+    // A list of entries is in none of the last lines of reports in lines.
+    match () {
+        () if has("folders") => Some("sessions"),
+        () if has("cases") => Some("check"),
+        () if has("conversations") => Some("diff"),
+        () if !has("files") => None,
+        () if has("thresholds") => Some("stats"),
+        () if has("vocabulary") => Some("eval"),
+        () if has("policies") => Some("replay"),
+        () => Some("report"),
+    }
 }
 
 /// What fits no schema but that of anything.
@@ -52,7 +101,7 @@ fn outputs(place: &Place, known: &[String]) -> BTreeMap<String, Vec<(String, Val
     );
     // Some 250 runs: however long they take.
     let mut shell = place.command_of("sh", &["-c", &line]);
-    let status = shell.env("CTXPACK", env!("CARGO_BIN_EXE_ctxpack")).status();
+    let status = shell.env("CTXPACK", PROGRAM).status();
     assert!(status.unwrap().success());
     let mut all: BTreeMap<String, Vec<(String, Value)>> = BTreeMap::new();
     for file in place.files() {
@@ -113,6 +162,9 @@ fn what_is_written_is_of_its_form_and_nothing_else_is() {
         for (number, (file, value)) in values.iter().enumerate() {
             let found = validate(&schema, value);
             assert!(found.errors.is_empty(), "{file}: {:#?}", found.errors);
+            // What other tests see of this is validated as the same.
+            let is_whole = WHOLE.contains(&name.as_str());
+            assert_eq!(form_of(value), is_whole.then_some(name.as_str()), "{file}");
             for (place, one) in found.met {
                 let is_better = |(_, known): &(usize, Met)| one.is_word && !known.is_word;
                 if met.get(&place).is_none_or(is_better) {
