@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
+use super::aligned::aligned;
 use super::config::{Chosen, PolicyArgs};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
@@ -24,10 +25,13 @@ use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
 use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, Ran};
+use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
 use crate::policy::{Effective, Policy};
-use crate::report::{CsvRows, Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table};
+use crate::report::{
+    Aligned, CsvRows, Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table,
+};
 use crate::store::atomic::sweep_beside;
 use crate::store::{Missing, Spot};
 use crate::text::count;
@@ -178,7 +182,8 @@ impl Compact {
             }
             _ => None,
         };
-        let unwritten = self.write_reports(report, &planned, &found, &options);
+        let diff = aligned(context, (&report, &planned), &options, &effective.policy);
+        let unwritten = self.write_reports((report, diff), &planned, &found, &options);
         for error in faults.into_iter().chain(unwritten) {
             context.error(&error);
             exit = Exit::Partial;
@@ -274,7 +279,7 @@ impl Compact {
     /// Writes those, or else one beside each output; gives what went wrong.
     fn write_reports(
         &self,
-        report: Report,
+        (report, diff): (Report, Option<Diff>),
         planned: &[Planned],
         found: &Found,
         options: &Options,
@@ -282,9 +287,13 @@ impl Compact {
         let overwrite = options.overwrite;
         let took = wall(options.clock.as_ref());
         if !planned.is_empty() || self.no_report || self.dry_run {
+            let report = &Aligned {
+                report: &report,
+                diff,
+            };
             let write = |(path, format): &Planned| {
                 let spot = Spot::named(path, Missing::Make)?;
-                reports::write(spot, &report, *format, overwrite)
+                reports::write(spot, report, *format, overwrite)
             };
             return planned.iter().filter_map(|p| write(p).err()).collect();
         }

@@ -2,6 +2,7 @@
 //!
 //! The only module that prints, reads the environment or knows exit codes. Decides nothing about content.
 
+mod aligned;
 mod check;
 mod compact;
 mod config;

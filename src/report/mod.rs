@@ -9,6 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Outcome, Totals};
 
@@ -264,7 +265,28 @@ impl Render for Report {
                 csv::write(&self.columns(), &self.files, out)
             }
             ReportFormat::Markdown => markdown::write(self, out),
-            ReportFormat::Html => html::write(self, out),
+            ReportFormat::Html => html::write(self, None, out),
+        }
+    }
+}
+
+/// A report on one file, whose page also shows what became of its messages.
+#[derive(Debug)]
+pub struct Aligned<'r> {
+    /// The report.
+    pub report: &'r Report,
+    /// What became of the messages.
+    pub diff: Option<Diff>,
+}
+
+impl Render for Aligned<'_> {
+    fn render(&self, format: ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            ReportFormat::Html => html::write(self.report, self.diff.as_ref(), out),
+            ReportFormat::Json
+            | ReportFormat::Jsonl
+            | ReportFormat::Csv(_)
+            | ReportFormat::Markdown => self.report.render(format, out),
         }
     }
 }

@@ -5,6 +5,7 @@
 // Clippy lets tests unwrap, but not what tests call.
 #![allow(clippy::unwrap_used)]
 
+mod aligned;
 #[cfg(target_os = "linux")]
 mod attributes;
 mod bytes;

@@ -3,6 +3,7 @@
 //! Only says what is on the page; how it looks and how it is made safe is the business of `page`.
 
 mod charts;
+mod messages;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -12,12 +13,13 @@ use super::cells::{saved, statuses};
 use super::page::{Fact, List, Page, Table, Tone, amount, amount_of, figure};
 use super::times::time;
 use super::{Report, left_out};
+use crate::diff::Diff;
 use crate::outcome::{Outcome, Status, Totals};
 
-/// Writes the page.
-pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the page; `diff` is what became of the messages of its only file.
+pub(super) fn write(report: &Report, diff: Option<&Diff>, out: &mut dyn Write) -> io::Result<()> {
     let totals = report.totals();
-    let files = rows::Files::of(report);
+    let files = rows::Files::of(report, diff);
     let page = Page {
         command: "compact",
         headline: format!(

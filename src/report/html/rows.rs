@@ -2,6 +2,8 @@
 //!
 //! In a report on several inputs, edits of the same kind, tool and reason share a line; the JSON report has each.
 
+use super::messages;
+use crate::diff::Diff;
 use crate::ids::IdMap;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status, WarningKind};
 use crate::report::Report;
@@ -24,6 +26,8 @@ pub(super) struct Files<'r> {
     files: &'r [Outcome],
     columns: Vec<Described<Outcome>>,
     most: usize,
+    /// What became of the messages of the only file.
+    diff: Option<&'r Diff>,
 }
 
 /// The columns, in the order of the cells.
@@ -41,7 +45,7 @@ pub(super) fn columns(report: &Report) -> Vec<Column> {
 }
 
 impl<'r> Files<'r> {
-    pub(super) fn of(report: &'r Report) -> Self {
+    pub(super) fn of(report: &'r Report, diff: Option<&'r Diff>) -> Self {
         let files = report.files();
         let most = MOST[usize::from(files.len() > WHOLE)];
         let columns = report.columns();
@@ -49,6 +53,7 @@ impl<'r> Files<'r> {
             files,
             columns,
             most,
+            diff,
         }
     }
 }
@@ -86,6 +91,8 @@ impl Rows for Files<'_> {
             tables: tables.filter_map(|c| self.conversation(c)).collect(),
         };
         detail.tables.extend(self.warnings(outcome));
+        let aligned = self.diff.into_iter().flat_map(messages::tables);
+        detail.tables.extend(aligned);
         let says = !detail.facts.is_empty() || !detail.tables.is_empty();
         says.then_some(detail)
     }

@@ -1,0 +1,109 @@
+//! The messages of a compacted file beside what became of them, for the page of a run over that file alone.
+//!
+//! Reads what was written and what it was made from; writes nothing. A page of many files has none: it would be as large as they are.
+
+use std::path::Path;
+
+use super::Context;
+use super::reports::Planned;
+use crate::batch::{Destination, Effect, Loaded, Loading, Options};
+use crate::diff::{Diff, Differ, Source};
+use crate::error::Result;
+use crate::format::Detected;
+use crate::outcome::{NoticeLevel, Notices, Outcome, Status};
+use crate::policy::{Policy, Redact};
+use crate::report::{Report, ReportFormat};
+use crate::store::undo::Undo;
+
+/// What became of the messages, if a page is written on one file that was compacted into another or in its place. Where that
+/// cannot be read, it says so.
+pub(super) fn aligned(
+    context: &Context,
+    (report, planned): (&Report, &[Planned]),
+    options: &Options,
+    policy: &Policy,
+) -> Option<Diff> {
+    let has_page = planned
+        .iter()
+        .any(|(_, format)| *format == ReportFormat::Html);
+    let [one] = report.files() else { return None };
+    let output = one.output.as_deref().filter(|output| *output != "-")?;
+    let is_written = one.status == Status::Compacted && options.effect == Effect::Write;
+    if !has_page || !is_written || one.input == "-" || options.fork.is_some() {
+        return None;
+    }
+    match read(context, one, Path::new(output), options, policy) {
+        Ok(diff) => diff,
+        Err(error) => {
+            let mut notices = Notices::default();
+            let message = format!("the page lacks its messages: {error}");
+            let place = (&*one.input, None);
+            notices.add(
+                NoticeLevel::Warning,
+                "messages_not_shown",
+                &message,
+                None,
+                place,
+            );
+            context.notices(notices);
+            None
+        }
+    }
+}
+
+fn read(
+    context: &Context,
+    one: &Outcome,
+    output: &Path,
+    options: &Options,
+    policy: &Policy,
+) -> Result<Option<Diff>> {
+    let loading = Loading {
+        format: options.format,
+        limits: options.limits,
+        bad_lines: options.bad_lines,
+        stop: &context.stop,
+    };
+    let input = Path::new(&one.input);
+    let old = match options.destination {
+        Destination::InPlace => {
+            let mut bytes = Vec::new();
+            let mut undo = Undo::new(options.store.clone());
+            undo.find(input)?.original(&mut bytes)?;
+            loading.bytes(input, &bytes)?
+        }
+        Destination::Stdout
+        | Destination::File(_)
+        | Destination::Folder(_)
+        | Destination::Beside => loading.file(input)?,
+    };
+    let new = loading.file(output)?;
+    let (Some(before), Some(after)) = (source(&old), source(&new)) else {
+        return Ok(None);
+    };
+    if before.format != after.format || before.layout != after.layout {
+        return Ok(None);
+    }
+    let mut diff = Differ::new(policy)?.diff(before, after, &one.conversations);
+    match policy.redact {
+        // The first words of what is gone were never masked.
+        Redact::Outputs => {
+            for row in diff.conversations.iter_mut().flat_map(|c| &mut c.rows) {
+                row.words.clear();
+            }
+        }
+        Redact::Requests | Redact::Never => {}
+    }
+    Ok(Some(diff))
+}
+
+fn source(loaded: &Loaded) -> Option<Source<'_>> {
+    match loaded.detected {
+        Detected::Known(format, layout) => Some(Source {
+            bytes: &loaded.bytes,
+            format,
+            layout,
+        }),
+        Detected::Unsupported(_) => None,
+    }
+}
