@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::build::{Form, Schema, counts, from_one, key, list, object, one_of, or_null, text};
-use super::common::{policy, policy_key, version};
+use super::common::{conversation_id, policy, policy_key, version};
 use super::words::words;
+use crate::diff::Fate;
 use crate::error::{ErrorKind, Result};
 
 pub(super) fn schema(form: Form) -> Result<Schema> {
@@ -67,7 +68,45 @@ fn case() -> Value {
             or_null(list(text())),
             "How it differs, in lines, if it does.",
         ),
+        key(
+            "changed",
+            or_null(changed()),
+            "The messages that became something else, if messages could be compared.",
+        ),
         key("error", error, "Why it could not be run, or null."),
+    ])
+}
+
+fn changed() -> Value {
+    let tokens = || {
+        object(counts([
+            ("before", "Tokens of the input."),
+            ("expected", "Tokens as expected."),
+            ("got", "Tokens as they are."),
+        ]))
+    };
+    let fate = || or_null(one_of(Fate::ALL.map(Fate::name)));
+    let message = object(vec![
+        conversation_id("conversation"),
+        key(
+            "message",
+            or_null(from_one()),
+            "Its number in the conversation; null if the compaction wrote it.",
+        ),
+        key("line", or_null(from_one()), "Its first line, or null."),
+        key("role", or_null(text()), "Its role, or null."),
+        key("tools", list(text()), "The tools of its calls and results."),
+        key(
+            "expected",
+            fate(),
+            "What was to become of it; null if it was not expected at all.",
+        ),
+        key("got", fate(), "What became of it; null if it is missing."),
+        key("tokens", tokens(), "Its tokens."),
+    ]);
+    object(vec![
+        key("tokens", tokens(), "Live tokens of the case."),
+        key("messages", list(message), "These messages."),
     ])
 }
 

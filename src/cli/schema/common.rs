@@ -12,7 +12,7 @@ use super::words::{Table, every, words};
 use crate::batch::PassedBy;
 use crate::cli::topics::Topic;
 use crate::error::{ErrorKind, Result};
-use crate::outcome::Rejection;
+use crate::outcome::{Phase, Rejection};
 use crate::policy::Method;
 
 /// The first keys of every report.
@@ -137,9 +137,51 @@ pub(super) fn examined(examined: &[&str]) -> Vec<Key> {
             or_null(text()),
             "The detected format (`ctxpack help formats`), or null.",
         ),
+        project(),
+        last_message(),
         key("status", one_of(statuses), "Whether it was examined."),
         key("error", error(), "Why it could not be read, or null."),
+        key("reason", text(), "Why its format is not supported.").sometimes(),
+        timings(&EXAMINING),
     ]
+}
+
+/// The project of a session.
+pub(super) fn project() -> Key {
+    let about = "The folder in which the agent worked, as the session names it, or null.";
+    key("project", or_null(text()), about)
+}
+
+/// The time of a session's last message.
+pub(super) fn last_message() -> Key {
+    let about = "The last time that the session names, as in RFC 3339 and in UTC, or null.";
+    key("last_message", or_null(text()), about)
+}
+
+/// The times of the phases of one file.
+pub(super) fn timings(of: &[Phase]) -> Key {
+    let about = "With `--timings`: the seconds of each phase.";
+    key("timings", object(phases(of)), about).sometimes()
+}
+
+/// The times of a run.
+pub(super) fn run_timings(of: &[Phase]) -> Key {
+    let mut keys = vec![key(
+        "wall",
+        amount(),
+        "Seconds from its beginning to its report.",
+    )];
+    keys.extend(phases(of));
+    let about = "With `--timings`: seconds; phases of all files and threads together.";
+    key("timings", object(keys), about).sometimes()
+}
+
+/// The phases of commands that only examine.
+pub(super) const EXAMINING: [Phase; 2] = [Phase::Read, Phase::Examine];
+
+fn phases(of: &[Phase]) -> Vec<Key> {
+    let phase = |phase: &Phase| key(phase.name(), amount(), "Seconds.").sometimes();
+    of.iter().map(phase).collect()
 }
 
 /// A reference to the policy.

@@ -7,19 +7,31 @@ use super::build::{
     one_of, or_null, text, to,
 };
 use super::common::{
-    conversation_id, error, estimator, hash, not_read, policy, policy_key, usage, version,
+    conversation_id, error, estimator, hash, last_message, not_read, policy, policy_key, project,
+    run_timings, timings, usage, version,
 };
 use super::words::{Table, words};
 use crate::cli::topics::Topic;
 use crate::error::Result;
-use crate::outcome::{ActionKind, DegradedKind, Missed, OriginalKind, RestoredFrom, Status};
+use crate::outcome::{ActionKind, DegradedKind, Missed, OriginalKind, Phase, RestoredFrom, Status};
 use crate::policy::{Source, TargetKind};
+
+/// The phases of a compaction.
+const PHASES: [Phase; 6] = [
+    Phase::Read,
+    Phase::Plan,
+    Phase::Artifacts,
+    Phase::Apply,
+    Phase::Verify,
+    Phase::Write,
+];
 
 pub(super) fn schema(form: Form) -> Result<Schema> {
     let mut head = version();
     head.push(policy_key());
     head.push(key("totals", to("totals"), "Sums over all files."));
     head.push(not_read());
+    head.push(run_timings(&PHASES));
     let schema = Schema {
         title: "ctxpack report",
         about: "What compact did: ctxpack help reports.",
@@ -82,6 +94,8 @@ fn file() -> Result<Value> {
         key("input", text(), ""),
         key("output", or_null(text()), ""),
         key("format", or_null(text()), ""),
+        project(),
+        last_message(),
         key("status", one_of(words::<Status>()), ""),
         key("error", error(), ""),
         key("original", original, ""),
@@ -104,6 +118,7 @@ fn file() -> Result<Value> {
         key("degraded", list(degraded()), ""),
         key("warnings", list(warning()?), ""),
         key("conversations", list(to("conversation")), ""),
+        timings(&PHASES),
     ]);
     let table = Table::of(Topic::Reports, "An entry of files")?;
     Ok(object_told_by(&table, keys))

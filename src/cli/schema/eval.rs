@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::build::{
     Form, Key, Schema, count, counts, from_one, key, list, object, one_of, or_null, share, text, to,
 };
-use super::common::{conversation_id, examined, not_read, policy, version};
+use super::common::{EXAMINING, conversation_id, examined, not_read, policy, run_timings, version};
 use super::words::words;
 use crate::error::Result;
 use crate::eval::{Kind, Metric, Skipped};
@@ -25,11 +25,12 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         ),
         key(
             "budgets",
-            list(share()),
-            "Percent of the tokens before a cut.",
+            list(or_null(share())),
+            "Percent of the tokens before a cut; null for policies as they are by themselves.",
         ),
         key("totals", totals(), "The means over all sessions."),
         not_read(),
+        run_timings(&EXAMINING),
     ]);
     let mut file = examined(&["measured", "nothing_to_measure"]);
     file.push(key(
@@ -118,8 +119,8 @@ fn scores() -> Value {
         ),
         key(
             "budget",
-            share(),
-            "The budget, in percent of the tokens before a cut.",
+            or_null(share()),
+            "The budget, in percent of the tokens before a cut; null for a policy as it is by itself.",
         ),
         key("cuts", count(), "How many cuts the scores come from."),
     ];

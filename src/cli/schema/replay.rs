@@ -5,7 +5,9 @@ use serde_json::Value;
 use super::build::{
     Form, Key, Schema, count, counts, from_one, key, list, object, one_of, or_null, text, to,
 };
-use super::common::{conversation_id, estimator, examined, not_read, policy, version};
+use super::common::{
+    EXAMINING, conversation_id, estimator, examined, not_read, policy, run_timings, version,
+};
 use super::words::words;
 use crate::error::Result;
 use crate::policy::Layer;
@@ -22,6 +24,7 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
         key("estimator", estimator(), "What counted for all of them."),
         key("totals", totals(), "Sums over all files."),
         not_read(),
+        run_timings(&EXAMINING),
     ]);
     let mut file = examined(&["replayed"]);
     file.push(key(

@@ -7,7 +7,8 @@ use super::build::{
     share, text, to,
 };
 use super::common::{
-    conversation_id, estimator, examined, not_read, policy, policy_key, usage, version,
+    EXAMINING, conversation_id, estimator, examined, not_read, policy, policy_key, run_timings,
+    usage, version,
 };
 use super::words::{every, words};
 use crate::error::Result;
@@ -39,8 +40,10 @@ pub(super) fn schema(form: Form) -> Result<Schema> {
             thresholds(),
             "The limits of the policy; null where their layer is off.",
         ),
+        key("top", count(), "The most consumers that are named."),
         key("totals", object(totals), "Sums over all files."),
         not_read(),
+        run_timings(&EXAMINING),
     ]);
     let mut file = examined(&["counted"]);
     file.extend(counted(Of::One));
@@ -340,8 +343,25 @@ fn conversation() -> Value {
             "How it compares with the limits of the policy.",
         ),
         key("timeline", list(to("turn")), "How it grew."),
+        key(
+            "compactions",
+            list(recorded_compaction()),
+            "The agent's own compactions whose summaries are in the window.",
+        ),
     ]);
     object(keys)
+}
+
+fn recorded_compaction() -> Value {
+    object(vec![
+        key("line", from_one(), "The line of its summary."),
+        key("turn", count(), "The turn that its summary is a part of."),
+        key(
+            "context",
+            count(),
+            "Tokens of the window up to its summary.",
+        ),
+    ])
 }
 
 fn window() -> Value {

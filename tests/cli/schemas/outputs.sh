@@ -54,6 +54,7 @@ touch -t 200101010000 tree/old.jsonl
 for policy in auto layered offload-first boundary reset turns none; do
     quiet compact tree --policy $policy --out-dir "out-$policy" --report "report.$policy.json" --report "report.$policy.jsonl"
 done
+quiet compact tree --timings --set summary.when=always --out-dir out-timed --report report.timed.json --report report.timed.jsonl
 quiet compact "$all" --set clear.keep=3 --out-dir out-all --report report.all.json --report report.all.jsonl
 for folder in $cases; do
     name=$(basename "$(dirname "$folder")")-$(basename "$folder")
@@ -81,6 +82,7 @@ quiet report report.merged.json -o report.merged.jsonl
 # stats
 prints stats.all.json stats "$all" --json
 prints stats.tree.json stats tree --json --exact
+quiet stats tree --timings --report stats.timed.json --report stats.timed.jsonl
 quiet stats tree fixtures/pi --set clear.keep=3 --report stats.all.jsonl
 for policy in auto layered offload-first boundary; do
     prints stats.$policy.json stats fixtures/codex fixtures/pi --json --policy $policy
@@ -91,6 +93,7 @@ prints stats.since.json stats tree --json --since 2020-01-01 --exclude 'a*'
 # replay
 prints replay.all.json replay fixtures/replay tree --set clear.keep=3 --json
 prints replay.two.json replay fixtures/replay --policy auto --policy layered --policy offload-first --json
+quiet replay fixtures/replay tree --timings --report replay.timed.json --report replay.timed.jsonl
 quiet replay fixtures/replay tree --set clear.keep=3 --report replay.all.jsonl
 for case in "$FIXTURES"/replay/*/policy.toml; do
     folder=${case%/policy.toml}
@@ -101,6 +104,7 @@ done
 start=fixtures/claude-code/again-a-native-record-stays/input.jsonl
 prints eval.all.json eval fixtures/replay/*/input.jsonl "$start" tree --budget 10 --json
 prints eval.two.json eval fixtures/replay/a*/input.jsonl --policy auto --policy reset --budget 10 --json
+quiet eval fixtures/replay/a*/input.jsonl tree --timings --budget none --report eval.timed.json --report eval.timed.jsonl
 quiet eval fixtures/replay/a*/input.jsonl "$start" tree --budget 10 --report eval.all.jsonl
 if [ -n "${WIDE:-}" ]; then prints eval.wide.json eval fixtures --json; fi
 
