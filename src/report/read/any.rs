@@ -14,7 +14,7 @@ pub enum AnyReport {
     /// Of `compact`.
     Compact(Report),
     /// Of `stats`.
-    Stats(Stats),
+    Stats(Box<Stats>),
     /// Of `replay`.
     Replay(Replays),
     /// Of `eval`.

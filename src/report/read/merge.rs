@@ -19,7 +19,7 @@ pub fn merge(reports: Vec<AnyReport>) -> Result<AnyReport> {
     for report in reports {
         match report {
             AnyReport::Compact(report) => compact.push(report),
-            AnyReport::Stats(report) => stats.push(report),
+            AnyReport::Stats(report) => stats.push(*report),
             AnyReport::Replay(_) | AnyReport::Eval(_) => {
                 return Err(refused(format!(
                     "a report on {} holds peaks and means of one run, which do not add up",
@@ -33,7 +33,7 @@ pub fn merge(reports: Vec<AnyReport>) -> Result<AnyReport> {
         (false, false) => Err(refused(
             "reports on compact and on stats say different things, and do not add up".to_owned(),
         )),
-        (true, false) => merged_stats(stats).map(AnyReport::Stats),
+        (true, false) => merged_stats(stats).map(|merged| AnyReport::Stats(Box::new(merged))),
         (false, true) | (true, true) => Ok(AnyReport::Compact(merged(compact))),
     }
 }

@@ -95,7 +95,7 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<AnyReport> {
             let (about, files) = source.parts::<super::stats::Counting, _>(command)?;
             let top = about.top;
             let report = Stats::new(about.policy, about.estimator, about.thresholds, files, top);
-            AnyReport::Stats(source.headed(report, command)?)
+            AnyReport::Stats(Box::new(source.headed(report, command)?))
         }
         Command::Replay => {
             let (about, files) = source.parts::<super::replay::Replaying, _>(command)?;
