@@ -334,7 +334,7 @@ impl Operation {
         if result.images > 0 || result.documents > 0 || result.others > 0 {
             return None;
         }
-        let said = block_text(transcript, result);
+        let said = text_of(transcript, self.result?, self.inner.as_deref());
         let tool = transcript.bytes(call.line, call.tool);
         let text = match Numbered::read(&said) {
             Some(file) => {

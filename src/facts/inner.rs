@@ -2,7 +2,10 @@
 //!
 //! PURE. A cell's result belongs to all its calls together; what it says of each is taken apart here, as far as it is sure.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::cell::{Cell, CellCall};
 use super::exchanges::{Ended, Exchange, FactLocation, InnerCall, exchanges};
@@ -11,10 +14,12 @@ use super::{kind_of, lossy};
 use crate::ids::IdMap;
 use crate::policy::Tools;
 use crate::scan::unescape;
-use crate::transcript::{Conversation, Outcome, Transcript};
+use crate::transcript::{Conversation, Transcript};
 
 /// The tool of code mode.
 const CELL_TOOL: &str = "exec";
+/// The tool that changes files.
+const PATCH_TOOL: &str = "apply_patch";
 /// The tool that waits for a cell which runs.
 const WAIT_TOOL: &str = "wait";
 
@@ -30,11 +35,15 @@ pub fn calls(
     let mut calls = Vec::with_capacity(exchanges.len());
     for exchange in &exchanges {
         match cell(transcript, exchange) {
-            Some(cell) if !cell.calls.is_empty() => {
+            Some((cell, code)) => {
                 let waits = waits.get_or_insert_with(|| Waits::of(transcript, &exchanges));
-                calls.extend(inner(transcript, exchange, &cell, waits, added));
+                match cell.calls.is_empty() {
+                    true => calls.push(exchange.clone()),
+                    false => calls.extend(inner(transcript, exchange, &cell, waits, added)),
+                }
+                calls.extend(possible_patch(exchange, &cell, &code, added));
             }
-            Some(_) | None => calls.push(exchange.clone()),
+            None => calls.push(exchange.clone()),
         }
     }
     if waits.is_some() {
@@ -43,8 +52,8 @@ pub fn calls(
     calls
 }
 
-/// The cell that a call runs.
-pub(super) fn cell(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<Cell> {
+/// The cell that a call runs, and its code.
+fn cell<'t>(transcript: &'t Transcript<'_>, exchange: &Exchange) -> Option<(Cell, Cow<'t, str>)> {
     if exchange.tool(transcript) != CELL_TOOL {
         return None;
     }
@@ -53,7 +62,7 @@ pub(super) fn cell(transcript: &Transcript<'_>, exchange: &Exchange) -> Option<C
         return None;
     };
     let code = lossy(unescape(code));
-    code.contains("tools").then(|| Cell::read(&code))
+    code.contains("tools").then(|| (Cell::read(&code), code))
 }
 
 /// The results of waiting for cells, by the ids of these.
@@ -112,14 +121,17 @@ const OUTPUT: &str = "\nOutput:\n";
 impl Report {
     fn of(transcript: &Transcript<'_>, result: FactLocation) -> Self {
         let block = transcript.block(result.block);
+        let read = |raw| lossy(unescape(raw));
         let texts = transcript.texts(block).iter();
-        let mut texts = texts.map(|text| lossy(unescape(transcript.bytes(block.line, text.span))));
+        let mut texts = texts.map(|text| read(transcript.bytes(block.line, text.span)));
         let unknown = Report {
             state: State::Unknown,
             blocks: Vec::new(),
             id: None,
         };
-        let Some(first) = texts.next().filter(|_| block.outcome == Outcome::Fine) else {
+        // A result that is one text has its first lines as a header.
+        let header = read(transcript.header(block));
+        let Some(first) = texts.next().map(|first| format!("{header}{first}")) else {
             return unknown;
         };
         let mut states = STATES.iter();
@@ -182,6 +194,40 @@ fn inner(
     calls.collect()
 }
 
+/// The patch that a cell may have applied in a call that could not be read: it names the same files, so that none of them counts
+/// as known afterwards.
+fn possible_patch(exchange: &Exchange, cell: &Cell, code: &str, added: &Tools) -> Option<Exchange> {
+    const HEADERS: [&str; 3] = ["*** Add File: ", "*** Update File: ", "*** Delete File: "];
+    let is_text = |call: &CellCall| call.tool != PATCH_TOOL || call.input.is_string();
+    if cell.unread == 0 && cell.calls.iter().all(is_text) {
+        return None;
+    }
+    let named = HEADERS.iter().flat_map(|header| {
+        let headers = code.match_indices(header);
+        headers.filter_map(|(at, header)| {
+            let path = code[at + header.len()..]
+                .split(['\n', '\\', '"', '\'', '`'])
+                .next()?;
+            Some(format!("*** Update File: {path}\n"))
+        })
+    });
+    let named: String = named.collect();
+    (!named.is_empty()).then(|| Exchange {
+        kind: kind_of(PATCH_TOOL, added),
+        call: exchange.call,
+        result: exchange.result,
+        inner: Some(Arc::new(InnerCall {
+            tool: PATCH_TOOL.to_owned(),
+            input: Value::String(format!("*** Begin Patch\n{named}*** End Patch"))
+                .to_string()
+                .into_bytes(),
+            output: None,
+            ended: Ended::Unknown,
+            session: None,
+        })),
+    })
+}
+
 fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Report>) -> InnerCall {
     let blocks: Vec<&str> = match report {
         Some(report) if report.state == State::Completed => {
@@ -236,5 +282,159 @@ fn settle_sessions(calls: &mut [Exchange]) {
         {
             Arc::make_mut(started).ended = ended;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::tests::read_as;
+    use super::super::{Done, Effort, Exit, commands, files};
+    use super::*;
+    use crate::format::Format;
+
+    /// A session of cells, each with the texts of its result.
+    fn session(cells: &[(&str, Value)]) -> Transcript<'static> {
+        let item = |payload: Value| json!({"timestamp": "2026-03-09T11:00:04.000Z", "type": "response_item", "payload": payload});
+        let mut lines = vec![
+            json!({"timestamp": "2026-03-09T11:00:01.000Z", "type": "session_meta", "payload": {"id": "019a0000-7a1d-7e0c-8b5f-c0a570000001", "cwd": "/w"}}),
+            item(
+                json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "do"}]}),
+            ),
+        ];
+        for (number, (code, output)) in cells.iter().enumerate() {
+            let id = format!("call_{number}");
+            let (call, result) = match code.strip_prefix("wait ") {
+                Some(cell) => (
+                    json!({"type": "function_call", "name": "wait", "arguments": json!({"cell_id": cell}).to_string(), "call_id": id}),
+                    "function_call_output",
+                ),
+                None => (
+                    json!({"type": "custom_tool_call", "name": "exec", "input": code, "call_id": id}),
+                    "custom_tool_call_output",
+                ),
+            };
+            lines.push(item(call));
+            lines.push(item(
+                json!({"type": result, "call_id": id, "output": output}),
+            ));
+        }
+        let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+        read_as(Format::Codex, &lines.join("\n"))
+    }
+
+    fn calls_of(transcript: &Transcript<'_>) -> Vec<Exchange> {
+        calls(transcript, &transcript.conversations[0], &Tools::default())
+    }
+
+    fn completed(blocks: &[&str]) -> Value {
+        let head = "Script completed\nWall time 0.1 seconds\nOutput:\n";
+        let all = [&[head], blocks].concat();
+        all.iter()
+            .map(|text| json!({"type": "input_text", "text": text}))
+            .collect()
+    }
+
+    fn exits(cells: &[(&str, Value)]) -> Vec<(String, Exit)> {
+        let transcript = session(cells);
+        let commands = commands(&transcript, &calls_of(&transcript)).into_iter();
+        commands
+            .map(|command| (command.text, command.exit))
+            .collect()
+    }
+
+    #[test]
+    fn a_cell_that_runs_ends_where_it_is_waited_for() {
+        let code = "const r = await tools.exec_command({cmd: 'make'}); text(JSON.stringify(r));";
+        let running = json!("Script running with cell ID 3\nWall time 10.0 seconds\nOutput:\n");
+        let make = |exit| vec![("make".to_owned(), exit)];
+        assert_eq!(exits(&[(code, running.clone())]), make(Exit::Running));
+        let ended = completed(&["{\"exit_code\": 2, \"output\": \"no\"}"]);
+        let cells = [
+            (code, running.clone()),
+            ("wait 3", running.clone()),
+            ("wait 3", ended.clone()),
+        ];
+        assert_eq!(exits(&cells), make(Exit::Code(2)));
+        // Another cell.
+        assert_eq!(
+            exits(&[(code, running), ("wait 4", ended)]),
+            make(Exit::Running)
+        );
+    }
+
+    #[test]
+    fn a_session_ends_where_it_is_read_to_its_end() {
+        let start = "const r = await tools.exec_command({cmd: 'make'}); text(JSON.stringify(r));";
+        let read = "const r = await tools.write_stdin({session_id: 7, chars: ''}); text(JSON.stringify(r));";
+        let running = completed(&["{\"session_id\": 7, \"output\": \"\"}"]);
+        let ended = completed(&["{\"exit_code\": 0, \"output\": \"done\"}"]);
+        let make = |exit| vec![("make".to_owned(), exit)];
+        assert_eq!(
+            exits(&[(start, running.clone()), (read, running.clone())]),
+            make(Exit::Running)
+        );
+        assert_eq!(
+            exits(&[(start, running.clone()), (read, running), (read, ended)]),
+            make(Exit::Code(0))
+        );
+    }
+
+    #[test]
+    fn what_failed_or_was_interrupted_is_known_of_the_only_call() {
+        let one = "await tools.exec_command({cmd: 'a'});";
+        let two = "await tools.exec_command({cmd: 'a'}); await tools.exec_command({cmd: 'b'});";
+        let failed: Value = json!([{"type": "input_text", "text": "Script failed\nWall time 0.0 seconds\nOutput:\n"}, {"type": "input_text", "text": "Script error"}]);
+        let exit = |code: &str, result: &Value| exits(&[(code, result.clone())])[0].1;
+        assert_eq!(exit(one, &failed), Exit::Badly);
+        assert_eq!(exit(two, &failed), Exit::Unknown);
+        assert_eq!(
+            exit(one, &json!("aborted by user after 12s")),
+            Exit::Interrupted
+        );
+        assert_eq!(exit(one, &completed(&[])), Exit::Unknown);
+        // Cleared by an earlier compaction.
+        assert_eq!(
+            exit(one, &json!("[Old tool result content cleared]")),
+            Exit::Unknown
+        );
+    }
+
+    #[test]
+    fn a_file_is_known_as_the_cell_has_printed_it_and_no_longer_once_it_may_have_changed() {
+        let read = "const r = await tools.exec_command({cmd: 'cat a.txt', workdir: '/w'}); text(r.output);";
+        let patch = "const p = '*** Begin Patch\\n*** Update File: /w/a.txt\\n@@\\n-one\\n+two\\n*** End Patch'; text(await tools.apply_patch(p));";
+        let maybe = "if (x) { text(await tools.apply_patch('*** Begin Patch\\n*** Update File: /w/a.txt\\n@@\\n-one\\n+two\\n*** End Patch')); }";
+        let known = |cells: &[(&str, Value)]| {
+            let transcript = session(cells);
+            let files = files(&transcript, &calls_of(&transcript));
+            let file = files.iter().find(|file| file.path == "/w/a.txt").unwrap();
+            let known = file.known(&transcript, &Effort::default());
+            (
+                known.map(|known| known.content.text),
+                file.operations.last().unwrap().done,
+            )
+        };
+        let shown = (read, completed(&["one\nand more\n"]));
+        assert_eq!(
+            known(&[shown.clone()]),
+            (Some("one\nand more\n".to_owned()), Done::Yes)
+        );
+        let patched = (patch, completed(&["{}"]));
+        assert_eq!(
+            known(&[shown.clone(), patched]),
+            (Some("two\nand more\n".to_owned()), Done::Yes)
+        );
+        let unsure = (maybe, completed(&["{}"]));
+        assert_eq!(known(&[shown.clone(), unsure]), (None, Done::Unanswered));
+        // What was not printed, or was only a complaint, shows nothing.
+        let silent = "await tools.exec_command({cmd: 'cat a.txt', workdir: '/w'}); text('done');";
+        assert_eq!(
+            known(&[(silent, completed(&["done"]))]),
+            (None, Done::Unanswered)
+        );
+        let complaint = completed(&["cat: a.txt: No such file or directory\n"]);
+        assert_eq!(known(&[(read, complaint)]), (None, Done::Failed));
     }
 }
