@@ -418,7 +418,7 @@ mod tests {
         };
         let shown = (read, completed(&["one\nand more\n"]));
         assert_eq!(
-            known(&[shown.clone()]),
+            known(std::slice::from_ref(&shown)),
             (Some("one\nand more\n".to_owned()), Done::Yes)
         );
         let patched = (patch, completed(&["{}"]));
