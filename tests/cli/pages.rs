@@ -41,15 +41,26 @@ fn every_page_of_help_is_as_it_was_read() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/pages");
     let pages = help(&place);
     assert!(pages.len() > 12, "{:?}", pages.keys());
+    are_as_they_were_read(&pages, "txt", &folder);
+}
+
+/// Compares pages with the files of that extension in a folder, or writes these anew.
+fn are_as_they_were_read(pages: &BTreeMap<String, String>, extension: &str, folder: &Path) {
+    let is_one = |path: &Path| path.extension().is_some_and(|own| own == extension);
+    let files = || {
+        let entries = fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| is_one(path)).collect::<Vec<_>>()
+    };
     if env::var_os("UPDATE_PAGES").is_some() {
-        fs::remove_dir_all(&folder).unwrap();
-        fs::create_dir(&folder).unwrap();
-        for (name, text) in &pages {
-            fs::write(folder.join(name).with_extension("txt"), text).unwrap();
+        files()
+            .iter()
+            .for_each(|file| fs::remove_file(file).unwrap());
+        for (name, text) in pages {
+            fs::write(folder.join(name).with_extension(extension), text).unwrap();
         }
     }
-    let known = fs::read_dir(&folder).unwrap().map(|entry| {
-        let path = entry.unwrap().path();
+    let known = files().into_iter().map(|path| {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         (name, fs::read_to_string(path).unwrap())
     });
@@ -58,7 +69,7 @@ fn every_page_of_help_is_as_it_was_read() {
         known.keys().collect::<Vec<_>>(),
         pages.keys().collect::<Vec<_>>()
     );
-    for (name, text) in &pages {
+    for (name, text) in pages {
         assert_eq!(&known[name], text, "{name}; UPDATE_PAGES=1 writes it anew");
     }
 }
@@ -103,6 +114,20 @@ fn man_pages_are_made_of_the_same() {
             assert!(page.contains(flag), "{name}: {flag} is not in {page}");
         }
     }
+}
+
+#[test]
+fn every_man_page_is_as_it_was_read() {
+    let place = Place::new();
+    place.run("man pages").exits(0);
+    let pages = fs::read_dir(place.path("pages")).unwrap().map(|entry| {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        (name, text.replace(env!("CARGO_PKG_VERSION"), "{VERSION}"))
+    });
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/pages/man");
+    are_as_they_were_read(&pages.collect(), "1", &folder);
 }
 
 /// A path in the place of a command is most likely a transcript.
