@@ -2,6 +2,8 @@
 //!
 //! PURE. Names and sentences only.
 
+use std::path::Path;
+
 /// Why something in a walked folder is not read although nothing failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PassedBy {
@@ -39,6 +41,18 @@ impl PassedBy {
             PassedBy::Newer => "newer",
             PassedBy::OtherProject => "other_project",
         }
+    }
+
+    /// How the name of `path` ends, if it was passed by for that: with the dot, in small letters. `None` if that is not an
+    /// extension: names may end in anything.
+    pub fn extension(self, path: &Path) -> Option<String> {
+        /// No usual extension is longer, in bytes.
+        const LONGEST: usize = 10;
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        let is_one = extension.len() <= LONGEST
+            && extension.bytes().any(|b| b.is_ascii_alphabetic())
+            && extension.bytes().all(|b| b.is_ascii_alphanumeric());
+        (self == PassedBy::OtherExtension && is_one).then(|| format!(".{extension}"))
     }
 
     /// The sentence about it.

@@ -89,6 +89,12 @@ impl Reading {
 /// Adds what a walk left out, although nothing failed.
 pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut Notices) {
     for (path, why) in passed {
+        let message = match why.extension(path) {
+            Some(extension) => format!(
+                "not read: the name ends in {extension}, not in .jsonl, .jsonl.gz or .jsonl.zst"
+            ),
+            None => why.message().to_owned(),
+        };
         let path = path_text(path);
         let level = match why {
             PassedBy::FolderLink | PassedBy::NoFile => NoticeLevel::Warning,
@@ -100,7 +106,7 @@ pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut No
             | PassedBy::Newer
             | PassedBy::OtherProject => NoticeLevel::Note,
         };
-        notices.add(level, why.kind(), why.message(), why.hint(), (&path, None));
+        notices.add(level, why.kind(), &message, why.hint(), (&path, None));
     }
 }
 
@@ -108,7 +114,7 @@ pub(super) fn passed_by(passed: &BTreeSet<(PathBuf, PassedBy)>, notices: &mut No
 pub(super) fn not_read(found: &Found) -> NotReads {
     let mut all = NotReads::default();
     for (path, why) in &found.passed {
-        all.add(why.kind(), &path_text(path));
+        all.add(why.kind(), why.extension(path), &path_text(path));
     }
     all
 }

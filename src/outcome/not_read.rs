@@ -22,6 +22,9 @@ pub struct NotRead {
     /// The format, of files whose format is not supported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// How the names of the files end, with the dot and in small letters, if the extension is why they were not read and is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
     /// How many files (or folders, which count once) it concerns.
     pub count: u64,
     /// The first of them, in path order, up to 5.
@@ -30,18 +33,21 @@ pub struct NotRead {
 
 /// Collects what was not read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NotReads(BTreeMap<(String, Option<String>), (u64, Vec<String>)>);
+pub struct NotReads(BTreeMap<Why, (u64, Vec<String>)>);
+
+/// Why a file was not read: the kind, the format, the extension.
+type Why = (String, Option<String>, Option<String>);
 
 impl NotReads {
     /// Adds a file; those of a kind come in path order.
-    pub fn add(&mut self, kind: &str, path: &str) {
-        self.add_one(kind, None, path);
+    pub fn add(&mut self, kind: &str, extension: Option<String>, path: &str) {
+        self.add_one(kind, None, extension, path);
     }
 
     /// Adds the outcomes whose format is not supported.
     pub fn add_outcomes(&mut self, outcomes: &[Outcome]) {
         for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
-            self.add_one(UNSUPPORTED, outcome.format.as_deref(), &outcome.input);
+            self.add_one(UNSUPPORTED, outcome.format.as_deref(), None, &outcome.input);
         }
     }
 
@@ -50,7 +56,7 @@ impl NotReads {
         for file in files {
             match file.status {
                 FileStatus::Unsupported(_) => {
-                    self.add_one(UNSUPPORTED, file.format.as_deref(), &file.path);
+                    self.add_one(UNSUPPORTED, file.format.as_deref(), None, &file.path);
                 }
                 FileStatus::Examined | FileStatus::Failed => {}
             }
@@ -60,7 +66,8 @@ impl NotReads {
     /// Adds those of another report.
     pub fn extend(&mut self, others: Vec<NotRead>) {
         for other in others {
-            let (count, examples) = self.0.entry((other.kind, other.format)).or_default();
+            let why = (other.kind, other.format, other.extension);
+            let (count, examples) = self.0.entry(why).or_default();
             // A report that is read back may say anything.
             *count = count.saturating_add(other.count);
             let room = EXAMPLES.saturating_sub(examples.len());
@@ -68,10 +75,11 @@ impl NotReads {
         }
     }
 
-    fn add_one(&mut self, kind: &str, format: Option<&str>, path: &str) {
+    fn add_one(&mut self, kind: &str, format: Option<&str>, extension: Option<String>, path: &str) {
         self.extend(vec![NotRead {
             kind: kind.to_owned(),
             format: format.map(str::to_owned),
+            extension,
             count: 1,
             examples: vec![path.to_owned()],
         }]);
@@ -79,9 +87,10 @@ impl NotReads {
 
     /// One entry for each reason, sorted by its name.
     pub fn into_list(self) -> Vec<NotRead> {
-        let entry = |((kind, format), (count, examples))| NotRead {
+        let entry = |((kind, format, extension), (count, examples))| NotRead {
             kind,
             format,
+            extension,
             count,
             examples,
         };
@@ -97,13 +106,17 @@ mod tests {
     fn all_are_counted_and_the_first_named() {
         let mut all = NotReads::default();
         for n in 0..7 {
-            all.add("other_extension", &format!("{n}.txt"));
+            all.add(
+                "other_extension",
+                Some(".txt".to_owned()),
+                &format!("{n}.txt"),
+            );
         }
         let once = all.clone().into_list();
         let expected: Vec<String> = (0..EXAMPLES).map(|n| format!("{n}.txt")).collect();
         assert_eq!((once[0].count, &once[0].examples), (7, &expected));
         all.extend(once);
-        all.add("excluded", "a");
+        all.add("excluded", None, "a");
         let all = all.into_list();
         let counts: Vec<_> = all.iter().map(|one| (&one.kind[..], one.count)).collect();
         assert_eq!(counts, [("excluded", 1), ("other_extension", 14)]);

@@ -14,11 +14,11 @@ const MOST: usize = 20;
 /// The longest name in Markdown, in characters.
 const NAME_MAX: usize = 80;
 
-/// `other extension`, `unsupported, chat-export`
+/// `other extension, .txt`, `unsupported, chat-export`
 fn why(not_read: &NotRead) -> String {
     let kind = not_read.kind.replace('_', " ");
-    match &not_read.format {
-        Some(format) => format!("{kind}, {format}"),
+    match not_read.format.as_ref().or(not_read.extension.as_ref()) {
+        Some(which) => format!("{kind}, {which}"),
         None => kind,
     }
 }

@@ -97,12 +97,12 @@ fn what_was_not_read_is_on_every_form_of_report() {
         let kinds = place.json("r.json")["not_read"].clone();
         assert_eq!(kinds[0]["kind"], "other_extension");
         let markdown = place.text("r.md");
-        let line = "- 1 × <code>other extension</code>: <code>in/notes\\<b\\>.txt</code>\n";
+        let line = "- 1 × <code>other extension, .txt</code>: <code>in/notes\\<b\\>.txt</code>\n";
         assert!(markdown.contains(line), "{command}: {markdown}");
         let page = place.text("r.html");
         assert!(page.contains("Not read"), "{command}");
         assert!(
-            page.contains("other extension: in/notes&lt;b&gt;.txt"),
+            page.contains("other extension, .txt: in/notes&lt;b&gt;.txt"),
             "{command}"
         );
     }

@@ -310,7 +310,8 @@ fn what_is_not_read_is_counted_by_kind() {
     place.write("in/other\nname\u{1b}[31m.md", "");
     for command in ["stats in", "compact in -n", "verify in"] {
         let ran = place.run(command).exits(0).says(&[
-            "3 files: not read: the name does not end in .jsonl, .jsonl.gz or .jsonl.zst (in/deep/data.csv, ",
+            "in/deep/data.csv: not read: the name ends in .csv, not in .jsonl, .jsonl.gz or .jsonl.zst\n",
+            "in/notes.txt: not read: the name ends in .txt, ",
             "in/broken: the link is broken, not read\n",
         ]);
         assert!(!ran.err.contains('\u{1b}') && !ran.err.contains("compact.jsonl: not"));
@@ -328,7 +329,8 @@ fn reports_count_what_was_not_read() {
     place.write("in/other.jsonl", "{\"what\":1}\n");
     let expected = json!([
         {"kind": "excluded", "count": 1, "examples": ["in/b.jsonl"]},
-        {"kind": "other_extension", "count": 61,
+        {"kind": "other_extension", "extension": ".csv", "count": 1, "examples": ["in/c.csv"]},
+        {"kind": "other_extension", "extension": ".txt", "count": 60,
             "examples": ["in/00.txt", "in/01.txt", "in/02.txt", "in/03.txt", "in/04.txt"]},
         {"kind": "unsupported", "format": "unknown", "count": 1, "examples": ["in/other.jsonl"]},
     ]);
@@ -339,8 +341,8 @@ fn reports_count_what_was_not_read() {
             ))
             .exits(0)
             .says(&[
-                "61 files: not read: ",
-                "(in/00.txt, in/01.txt, in/02.txt and 58 more)",
+                "60 files: not read: ",
+                "(in/00.txt, in/01.txt, in/02.txt and 57 more)",
             ]);
         assert!(!ran.err.contains("in/03.txt"));
         assert_eq!(place.json("r.json")["not_read"], expected, "{command}");

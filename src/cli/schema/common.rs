@@ -63,6 +63,12 @@ pub(super) fn not_read() -> Key {
         )
         .sometimes(),
         key(
+            "extension",
+            text(),
+            "How the names of these files end, if that is why, and an extension.",
+        )
+        .sometimes(),
+        key(
             "count",
             from_one(),
             "How many files, or folders, which count once.",

@@ -38,6 +38,10 @@ pub(super) enum OutputFormat {
     Gitlab,
 }
 
+/// What to do where a case differs on purpose.
+const ACCEPT: &str =
+    "hint: ctxpack check --update PATH accepts what differs, --review asks about each";
+
 /// Whether cases that are as expected are listed, and the closing lines printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
@@ -129,7 +133,12 @@ impl Checked {
         }
         writeln!(out, "{}", self.counted())?;
         let policy = format!("{} ({})", printable(&self.policy.name), self.policy.hash);
-        writeln!(out, "policy: {}", self.under(policy))
+        writeln!(out, "policy: {}", self.under(policy))?;
+        let [_, _, differ, _] = self.numbers();
+        match differ {
+            0 => Ok(()),
+            _ => writeln!(out, "{ACCEPT}"),
+        }
     }
 
     /// How many cases there are of each verdict.
