@@ -43,7 +43,32 @@ pub(super) fn done(outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// What the provider counted of the largest conversation, and how much of that the file holds.
+/// The main conversation apart from the others, which an agent does not send when it continues the session.
+pub(super) fn apart(outcome: &Outcome) -> Option<String> {
+    let main = main(outcome)?;
+    let others = outcome.conversations.len() as u64 - 1;
+    if others == 0 || main.id != MAIN {
+        return None;
+    }
+    let change = |before: u64, after: u64| format!("{} → {}", thousands(before), thousands(after));
+    let target = outcome.conversations.iter().any(|c| c.target.is_some());
+    Some(format!(
+        "main: {}; {}: {}{}",
+        change(main.tokens_before, main.tokens_after),
+        count(others, "other conversation"),
+        change(
+            outcome.tokens_before() - main.tokens_before,
+            outcome.tokens_after() - main.tokens_after
+        ),
+        if target {
+            " (a target is for each of them)"
+        } else {
+            ""
+        }
+    ))
+}
+
+/// What the provider counted of the main conversation, and how much of that the file holds.
 pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
     let usage = main(outcome)?.usage?;
     let content = usage.recorded.checked_sub(usage.overhead)?;
@@ -55,13 +80,20 @@ pub(super) fn recorded(outcome: &Outcome) -> Option<String> {
     ))
 }
 
-/// The largest conversation.
+/// The id of the main conversation, in formats that have one.
+const MAIN: &str = "main";
+
+/// The main conversation; the largest one in formats that have none.
 fn main(outcome: &Outcome) -> Option<&ConversationOutcome> {
-    let conversations = outcome.conversations.iter();
+    let conversations = || outcome.conversations.iter();
+    let main = conversations().find(|conversation| conversation.id == MAIN);
     // Of equals the first one.
-    conversations
-        .rev()
-        .max_by_key(|conversation| conversation.tokens_before)
+    let largest = || {
+        conversations()
+            .rev()
+            .max_by_key(|conversation| conversation.tokens_before)
+    };
+    main.or_else(largest)
 }
 
 /// All that was done of one kind.

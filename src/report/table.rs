@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::cells::{has_sizes, hidden_note, select, share, statuses, stored, trouble};
 use super::column::{Column, shown};
-use super::done::{done, recorded};
+use super::done::{apart, done, recorded};
 use super::reasons::reasons;
 use super::rows::{Foot, Table, common_folder};
 use super::screen::Tint;
@@ -96,6 +96,7 @@ fn table(
         let one = report.files().len() == 1;
         let remarks = [
             done(outcome),
+            apart(outcome).filter(|_| one),
             recorded(outcome).filter(|_| one),
             trouble(outcome),
         ];
