@@ -17,9 +17,9 @@ use crate::text::{nearest, printable, shown_path};
 
 /// The word for the session that was written last.
 const LATEST: &str = "latest";
-/// An id may be cut to so many characters.
+/// The shortest accepted prefix of an id, in characters.
 const FEWEST: usize = 4;
-/// An id has no more than so many.
+/// The longest id, in characters.
 const MOST: usize = 36;
 
 /// Whose sessions are meant.

@@ -27,9 +27,9 @@ use crate::outcome::{Notices, path_text};
 use crate::stats::{Counting, Exact};
 use crate::text::{count, printable, shown_path, size, thousands};
 
-/// So many are shown without --all.
+/// The most sessions that are shown without --all.
 const SHOWN: usize = 20;
-/// So many characters of an id are shown, or as many as it takes to tell it from all others.
+/// The fewest characters that are shown of an id; more, if it takes more to tell it from all others.
 const ID: usize = 8;
 
 /// List the sessions of installed agents, the newest first.

@@ -16,9 +16,9 @@ use super::outside::aligned;
 use super::side::Side;
 use super::{Differ, Source, transcripts};
 
-/// So many values of a line are told apart.
+/// The most differing values that are listed of a line.
 const MOST: usize = 8;
-/// So many characters of a value, or of a line, are shown.
+/// The most characters that are shown of a value, or of a line.
 const SHOWN: usize = 120;
 /// Fields with a time.
 const TIMES: [&str; 2] = ["timestamp", "created_at"];

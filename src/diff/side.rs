@@ -16,7 +16,7 @@ use crate::text::lossy;
 use crate::tokens::{Estimator, Sizes};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Transcript};
 
-/// So many characters of a message are its first words.
+/// The most characters that are kept as a message's first words.
 const WORDS: usize = 200;
 
 /// A transcript that is compared.

@@ -134,9 +134,9 @@ pub struct MethodScores {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Budget {
-    /// So many percent of them.
+    /// That many percent of them.
     Percent(f64),
-    /// As much as it likes: a policy does what it does by itself. In JSON, null.
+    /// No limit: a policy works with its own settings. In JSON, null.
     Own,
 }
 

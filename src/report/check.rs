@@ -10,9 +10,9 @@ use super::page::{
     amount_of, figure,
 };
 
-/// So many lines of a difference are shown.
+/// The most lines that are shown of a difference.
 const LINES: usize = 200;
-/// So many messages are.
+/// The most messages that are listed.
 const MESSAGES: usize = 200;
 
 /// A run of `check`.

@@ -62,7 +62,7 @@ pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_table};
 pub use table::{Depth, write as write_table};
 
-/// So many columns had every report with a row an input from the first version on.
+/// The fewest columns that a report with one row per input has had in any version.
 const LEAST_COLUMNS: usize = 6;
 
 /// The first lines of all CSV reports.

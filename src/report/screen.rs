@@ -14,7 +14,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// One that shows text alone, so many characters wide.
+    /// A screen of that many characters, which shows text alone.
     pub const fn plain(width: usize) -> Screen {
         Screen {
             width,

@@ -11,7 +11,7 @@ use crate::scan::lines;
 use crate::text::{count, printable, thousands};
 use crate::transcript::{ConversationId, Transcript};
 
-/// So many lines that differ are shown.
+/// The most lines that are shown of those that differ.
 const MOST_LINES: usize = 40;
 /// The characters that end a line.
 const EOL: [char; 2] = ['\n', '\r'];
@@ -111,7 +111,7 @@ fn detected(bytes: &[u8]) -> Detected {
     detector.decide()
 }
 
-/// Lines that differ, each cut around the first character that does; so many of them as somebody reads.
+/// The first lines that differ, each cut around the first character that does; the others are counted.
 fn by_line(expected: &[u8], output: &[u8]) -> String {
     let [olds, news] = [expected, output].map(|bytes| -> Vec<&[u8]> {
         let lines = bytes.split_inclusive(|byte| *byte == b'\n');

@@ -23,7 +23,7 @@ use crate::text::{count, printable, thousands};
 use crate::transcript::{ConversationId, Typed};
 use crate::verify::Severity;
 
-/// So many characters of an expected text are shown.
+/// The most characters that are shown of an expected text.
 const SHOWN: usize = 60;
 
 /// What is expected of a text.

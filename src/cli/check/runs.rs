@@ -31,7 +31,7 @@ use crate::text::printable;
 
 /// Larger than any file of a case.
 const MOST: u64 = 1 << 30;
-/// So many of the largest items the counts of a case list.
+/// How many of the largest items the counts of a case list.
 const TOP: usize = 10;
 
 /// A case with its policy.

@@ -10,7 +10,7 @@ use crate::diff::compare::{AddedComparison, Comparison, ConversationComparison, 
 use crate::report::{Ink, Screen};
 use crate::text::{count, printable, thousands};
 
-/// So many characters of a message's words are shown at least.
+/// The fewest characters that are shown of a message's words.
 const LEAST_WORDS: usize = 20;
 
 /// Writes the listing with rows of at most `width` characters; texts are not cut.

@@ -9,9 +9,9 @@ use crate::report::Ink;
 use crate::text::{count, printable, thousands};
 use crate::transcript::BlockKind;
 
-/// So many characters of a line are the least that is shown of a message's words.
+/// The fewest characters of a line that show a message's words.
 const LEAST_WORDS: usize = 20;
-/// So many lines of a text that took the place of a part are shown.
+/// The most lines that are shown of a text that took the place of a part.
 const REPLACEMENT_LINES: usize = 6;
 /// A part that most changes are of.
 const RESULT: &str = BlockKind::Result.name();

@@ -20,7 +20,7 @@ use crate::report::rows::Table;
 use crate::report::{PolicyRef, Render, ReportFormat};
 use crate::text::{count, printable, thousands};
 
-/// So many messages are listed in Markdown.
+/// The most messages that are listed in Markdown.
 const LISTED: usize = 50;
 /// A path or a text in Markdown is no longer, in characters.
 const QUOTED: usize = 120;

@@ -259,7 +259,7 @@ fn growth(stats: &Stats) -> Option<Chart> {
     })
 }
 
-/// What the curves are, of so many conversations.
+/// Which curves are drawn, and what they show, where there are `all` conversations.
 fn about(all: usize, lines: &[Line]) -> String {
     let mut said = Vec::new();
     if all > CURVES {

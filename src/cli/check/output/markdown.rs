@@ -12,13 +12,13 @@ use crate::outcome::path_text;
 use crate::report::quoted;
 use crate::text::{count, thousands};
 
-/// So many cases are listed.
+/// The most cases that are listed.
 const CASES: usize = 60;
-/// So many messages are listed.
+/// The most messages that are listed.
 const MESSAGES: usize = 100;
-/// So many characters of a name a table shows.
+/// The most characters of a name that a table shows.
 const NAME_MAX: usize = 200;
-/// And so many of one in the table of messages.
+/// The most characters of a name that the table of messages shows.
 const SHORT: usize = 80;
 
 impl Checked {

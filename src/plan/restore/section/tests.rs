@@ -38,7 +38,7 @@ fn section(recents: &[Recent], settings: &Restore, room: u64) -> (String, Vec<u6
     (section.text().to_owned(), tokens)
 }
 
-/// So many tokens in lines of ten, the last of which may be shorter.
+/// A text of `tokens` tokens, in lines of ten; the last may be shorter.
 fn content(tokens: usize) -> String {
     let line = format!("{}\n", "x".repeat(39));
     line.repeat(tokens / 10) + &"y".repeat(tokens % 10 * 4)
