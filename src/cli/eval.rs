@@ -39,7 +39,7 @@ pub(super) struct Eval {
     policies: Vec<String>,
     #[command(flatten)]
     keys: KeyArgs,
-    /// Budgets, in percent of the tokens before a cut; none measures what a policy keeps by itself
+    /// Budgets, in percent of the tokens before a cut; none measures a policy with its own settings
     #[arg(long = "budget", value_name = "P|none", value_delimiter = ',', default_values = ["5", "10", "20"], value_parser = budget)]
     budgets: Vec<Budget>,
     /// Where to cut sessions, in percent of their tokens

@@ -48,13 +48,13 @@ pub struct ConversationComparison {
     pub tokens_before: u64,
     /// Its tokens in the outputs.
     pub tokens_after: [u64; 2],
-    /// The messages of the input that became something else.
+    /// The messages of the input whose outcomes differ.
     pub rows: Vec<RowComparison>,
     /// The messages that the input does not have, and that differ.
     pub added: Vec<AddedComparison>,
 }
 
-/// A message of the input that became something else in the two outputs.
+/// A message of the input with different outcomes in the two outputs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowComparison {
     /// Where it was.
@@ -211,7 +211,7 @@ fn conversation(
     })
 }
 
-/// A message of the input, if it became something else.
+/// A message of the input, if its outcomes differ.
 fn row(left: &Row, right: &Row) -> Option<RowComparison> {
     let mut texts = Vec::new();
     let mut is_other = left.fate != right.fate;

@@ -39,7 +39,7 @@ pub(crate) struct CheckedCase<'r> {
     pub(crate) messages: Vec<CheckedMessage>,
 }
 
-/// A message that became something else.
+/// A message whose outcome changed.
 pub(crate) struct CheckedMessage {
     /// Where it is.
     pub(crate) place: String,

@@ -218,7 +218,7 @@ fn what_cannot_be_measured_is_said_and_stops_nothing() {
     assert!(table.ends_with(note), "{table}");
 }
 
-/// Under a budget, the budget decides; without one, what a policy keeps by itself.
+/// Under a budget, the budget decides; without one, what a policy keeps with its own settings.
 #[test]
 fn without_a_budget_a_policy_does_what_it_does_by_itself() {
     let place = Place::with(&[("a.jsonl", session(30))]);

@@ -1,4 +1,4 @@
-//! Which messages became something else than what was expected: what reports list of the difference that is shown as text.
+//! Which messages have another outcome than the expected one: what reports list of the difference that is shown as text.
 //!
 //! Holds neither texts nor first words, so that thousands of cases that differ take little memory.
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::diff::Fate;
 use crate::diff::compare::Comparison;
 
-/// The messages of a case that became something else.
+/// The messages of a case whose outcome changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Changed {
     /// Live tokens of the input, of what was expected, and of what came.

@@ -20,7 +20,7 @@ pub(super) enum Verdict {
 pub(super) struct Difference {
     /// For people: lines.
     pub(super) how: String,
-    /// The messages that became something else, where the output could be compared by message.
+    /// The messages whose outcome changed, where the output could be compared by message.
     pub(super) changed: Option<Changed>,
     /// The files that would make it as expected, with what they hold then.
     pub(super) goldens: Vec<Golden>,

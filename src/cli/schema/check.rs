@@ -71,7 +71,7 @@ fn case() -> Value {
         key(
             "changed",
             or_null(changed()),
-            "The messages that became something else, if messages could be compared.",
+            "The messages whose outcome changed, if messages could be compared.",
         ),
         key("error", error, "Why it could not be run, or null."),
     ])

@@ -292,7 +292,7 @@ fn conversation_of_two() -> Value {
         key(
             "rows",
             list(to("row_of_two")),
-            "The messages of the input that became something else.",
+            "The messages of the input whose outcomes differ.",
         ),
         key(
             "added",

@@ -120,7 +120,7 @@ fn scores() -> Value {
         key(
             "budget",
             or_null(share()),
-            "The budget, in percent of the tokens before a cut; null for a policy as it is by itself.",
+            "The budget, in percent of the tokens before a cut; null for a policy with its own settings.",
         ),
         key("cuts", count(), "How many cuts the scores come from."),
     ];

@@ -34,7 +34,7 @@ pub struct Measuring {
     pub policies: Vec<PolicyRef>,
     /// The vocabulary that counts for all of them.
     pub vocabulary: Cow<'static, str>,
-    /// Percent of the tokens before a cut; null for a policy as it is by itself.
+    /// Percent of the tokens before a cut; null for a policy with its own settings.
     pub budgets: Vec<Budget>,
 }
 

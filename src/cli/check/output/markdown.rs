@@ -1,4 +1,4 @@
-//! The result of a check in Markdown: cases that are not as expected, and the messages that became something else, with tokens.
+//! The result of a check in Markdown: cases that are not as expected, and the messages whose outcome changed, with tokens.
 //!
 //! Fits a comment on a pull request (65 536 characters), however many cases differ.
 
