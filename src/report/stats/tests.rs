@@ -224,7 +224,7 @@ context over turns        turn  line  messages  tokens  context  recorded
 =====                        0     1         1     600      600         -
 ========================     1  1200         2   2 400    3 000    24 000
 
-policy auto     limit  stands
+policy auto     limit  status
 summarise    > 20 000  not over it (now 3 000)
 target         10 000  not over it (now 3 000)
 demote       > 10 000  0 of 6 results over it

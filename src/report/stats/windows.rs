@@ -147,11 +147,11 @@ pub(super) fn thresholds(stats: &Stats) -> Table {
         clear_keep,
     } = stats.head.about.thresholds;
     let policy = format!("policy {}", stats.head.about.policy.name);
-    let mut table = Table::new([printable(&policy).as_ref(), "limit", "stands"]);
+    let mut table = Table::new([printable(&policy).as_ref(), "limit", "status"]);
     table.words = &[0, 2];
     let all: Vec<&ConversationStats> = stats.conversations().map(|(_, c)| c).collect();
-    let mut add = |name: &str, limit: String, stands: String| {
-        table.rows.push(vec![name.to_owned(), limit, stands]);
+    let mut add = |name: &str, limit: String, status: String| {
+        table.rows.push(vec![name.to_owned(), limit, status]);
     };
     let windows = |by: fn(&Standing) -> Option<Window>| match all[..] {
         [one] => by(&one.standing).map_or(String::new(), |window| match window.since {
