@@ -34,8 +34,8 @@ use crate::store::atomic::{
 use crate::store::folder::Durability;
 use crate::store::{self, Missing, Spot, Store, archive_name, manifest, open_transcript};
 
-/// Of a file with more conversations, and of one with a conversation a line, whose hash is known too late, no record is asked how
-/// large each was: their summaries say it.
+/// The most conversations of a file whose original sizes its record notes. Where there are more, or one on each line (the hash of
+/// such a file is known too late), their summaries say how large they were.
 const MOST_NOTED: usize = 1_000;
 
 /// What all inputs of a run share.

@@ -64,10 +64,10 @@ struct Tally {
     bytes: u64,
     failed: bool,
     notices: Notices,
-    /// What is to be said of the file at hand.
-    told: Vec<String>,
-    /// Errors about other files (a store) are said once, however many files they concern.
-    said: BTreeSet<String>,
+    /// The lines to print about the current file.
+    lines: Vec<String>,
+    /// Errors that were reported about other files (a store): each is reported once, however many files it concerns.
+    reported: BTreeSet<String>,
 }
 
 impl Undo {
@@ -126,9 +126,9 @@ impl Undo {
                 }) => self.below(context, (path, folder), &mut undo, &mut tally),
             };
             bar.done(bytes);
-            let told = std::mem::take(&mut tally.told);
-            if !told.is_empty() {
-                bar.aside(|| told.iter().for_each(|line| say(line)));
+            let lines = std::mem::take(&mut tally.lines);
+            if !lines.is_empty() {
+                bar.aside(|| lines.iter().for_each(|line| say(line)));
             }
             match done {
                 Ok(()) => {}
@@ -136,7 +136,7 @@ impl Undo {
                 Err(error) => {
                     tally.failed = true;
                     if error.path.as_deref() == Some(source.path())
-                        || tally.said.insert(error.to_string())
+                        || tally.reported.insert(error.to_string())
                     {
                         bar.aside(|| context.error(&error));
                     }
@@ -181,7 +181,7 @@ impl Undo {
     ) -> Result<()> {
         let done = self.restore(found)?;
         if context.voice > Voice::Quiet {
-            tally.told.push(told(path, &done));
+            tally.lines.push(result_line(path, &done));
         }
         match self.output {
             None => take_report_back((path, None), found, tally),
@@ -229,7 +229,7 @@ impl Undo {
             || context.voice > Voice::Quiet
                 && !matches!((&done.state, &done.lost[..]), (State::Compacted, []))
         {
-            tally.told.push(told(path, &done));
+            tally.lines.push(result_line(path, &done));
         }
         take_report_back((path, Some(folder)), &found, tally)
     }
@@ -285,23 +285,23 @@ fn take_report_back(
     Ok(())
 }
 
-/// What was done with a file.
-fn told(path: &Path, done: &Undone) -> String {
+/// What was done with a file, as it is printed.
+fn result_line(path: &Path, done: &Undone) -> String {
     let bytes = count(done.bytes, "byte");
     let lost = if done.lost.is_empty() {
         String::new()
     } else {
         format!("; warning: {}", lost_of_the_file(&done.lost))
     };
-    let said = match &done.state {
-        State::AlreadyOriginal(_) => format!("is the original already ({bytes})"),
-        State::Compacted => format!("{bytes} given back"),
+    let result = match &done.state {
+        State::AlreadyOriginal(_) => format!("is already the original ({bytes})"),
+        State::Compacted => format!("{bytes} restored"),
         State::Grown(lost) => format!(
-            "{bytes} given back, {} appended later lost",
-            count(*lost, "byte")
+            "{bytes} restored, {} discarded",
+            count(*lost, "appended byte")
         ),
     };
-    format!("{}: {said}{lost}", shown_path(path))
+    format!("{}: {result}{lost}", shown_path(path))
 }
 
 fn say(line: &str) {

@@ -6,8 +6,8 @@ use crate::settle::marker_of;
 use crate::transcript::{Block, BlockKind};
 
 use super::align::Alignment;
+use super::record::{RecordedActions, fate_of};
 use super::side::{Window, hash, kind_and_id, tied, value, words};
-use super::told::{Told, fate_of};
 use super::{Change, Fate};
 
 /// The changes from a message to the one that it has become, by their numbers.
@@ -16,7 +16,7 @@ pub(super) fn changes(
     is: Window<'_>,
     (from, to): (usize, usize),
     policies: &[Policy],
-    told: &mut Told<'_>,
+    told: &mut RecordedActions<'_>,
 ) -> Vec<Change> {
     let olds = was.conversation.blocks(&was.conversation.messages[from]);
     let news = is.conversation.blocks(&is.conversation.messages[to]);

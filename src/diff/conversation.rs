@@ -7,8 +7,8 @@ use crate::text::printable;
 use super::align::Alignment;
 use super::changes::{changes, fate};
 use super::pairing::{self, Pair};
+use super::record::{RecordedActions, Records};
 use super::side::{Key, Side, Window};
-use super::told::{Records, Told};
 use super::{At, ConversationDiff, Fate, Row};
 
 /// What the rows of a transcript are made from.
@@ -52,7 +52,7 @@ impl About<'_> {
         }
     }
 
-    fn rows(&self, was: Window<'_>, is: Window<'_>, mut told: Told<'_>) -> Vec<Row> {
+    fn rows(&self, was: Window<'_>, is: Window<'_>, mut told: RecordedActions<'_>) -> Vec<Row> {
         let alignment = aligned(was, is);
         let (olds, news) = (was.tokens.len(), is.tokens.len());
         let is_new = |at: &usize| alignment.old_of(*at).is_none();
@@ -102,7 +102,7 @@ impl About<'_> {
         was: Window<'_>,
         is: Window<'_>,
         pair: (usize, usize),
-        told: &mut Told<'_>,
+        told: &mut RecordedActions<'_>,
     ) -> Row {
         let changes = changes(was, is, pair, self.policies, told);
         let (from, to) = pair;
@@ -140,7 +140,7 @@ fn aligned(was: Window<'_>, is: Window<'_>) -> Alignment {
 }
 
 /// A message that only the old conversation has.
-fn gone(was: Window<'_>, number: usize, fate: Fate, told: &Told<'_>) -> Row {
+fn gone(was: Window<'_>, number: usize, fate: Fate, told: &RecordedActions<'_>) -> Row {
     Row {
         old: Some(at(was, number)),
         tokens_before: was.tokens[number],

@@ -16,7 +16,7 @@
 //! | `pairing` | finds the same conversations |
 //! | `conversation` | the rows of a conversation |
 //! | `changes` | the blocks of a message that changed |
-//! | `told` | what a record says |
+//! | `record` | what a record says |
 //! | `outside` | the lines that no model sees |
 //! | `stat` | rows added up by what became of them |
 //! | `lines` | what differs between two texts, line by line |
@@ -35,11 +35,11 @@ mod masked;
 mod outside;
 mod pairing;
 mod plain;
+mod record;
 mod side;
 mod stat;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use serde::Serialize;
 
@@ -52,8 +52,8 @@ use crate::tokens::Estimator;
 use crate::transcript::Role;
 
 use align::Alignment;
+use record::Records;
 use side::{Side, hash};
-use told::Records;
 
 pub use lines::{differing, unified};
 pub use masked::LineDifference;

@@ -7,8 +7,8 @@ use crate::facts::MessageOrigin;
 use crate::ids::IdMap;
 use crate::transcript::ConversationId;
 
+use super::record::Records;
 use super::side::{Side, Window};
-use super::told::Records;
 
 /// The numbers of a conversation on both sides; at least one is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -79,8 +79,8 @@ pub(super) fn not_examined<T>(file: &FileRecord<T>) -> String {
     }
 }
 
-/// What went wrong with an input, or what it lacks, for reports that nothing follows.
-pub(super) fn told(outcome: &Outcome) -> Option<String> {
+/// What went wrong with an input and what it lacks, in one line; none if all is well.
+pub(super) fn problems(outcome: &Outcome) -> Option<String> {
     let lacks = outcome.degraded.iter().map(|d| d.message.clone());
     let all: Vec<String> = trouble(outcome).into_iter().chain(lacks).collect();
     (!all.is_empty()).then(|| all.join("; "))

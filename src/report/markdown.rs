@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::cells::{has_sizes, hidden_note, saved, select, statuses, stored, told};
+use super::cells::{has_sizes, hidden_note, problems, saved, select, statuses, stored};
 use super::column::{Column, shown};
 use super::groups::{self, Figures};
 use super::left_out;
@@ -70,7 +70,7 @@ fn write_row(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let name = quoted(&outcome.input, NAME_MAX);
-    let status = match told(outcome) {
+    let status = match problems(outcome) {
         Some(why) => format!("{}: {}", outcome.status, quoted(&why, MESSAGE_MAX)),
         None => outcome.status.to_string(),
     };

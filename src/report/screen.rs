@@ -37,7 +37,7 @@ pub enum Ink {
 pub(super) enum Tint {
     /// A heading or a total.
     Strong,
-    /// What is only said beside.
+    /// Less important text.
     Faint,
     /// All is well, or new.
     Good,
@@ -45,7 +45,7 @@ pub(super) enum Tint {
     Odd,
     /// Wrong, or gone.
     Bad,
-    /// Where one is.
+    /// Where something is.
     Place,
 }
 

@@ -156,7 +156,7 @@ fn what_cannot_be_kept_is_said() {
         .shell(&format!("{as_other} \"$CTXPACK\" undo in/a.jsonl"))
         .exits(0)
         .says(&[
-            "bytes given back; warning: some attributes of the file",
+            "bytes restored; warning: some attributes of the file",
             "security.test",
         ]);
     assert_eq!(place.text("in/a.jsonl"), sample().0);

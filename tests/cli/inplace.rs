@@ -34,12 +34,12 @@ fn every_format_is_compacted_in_place_and_comes_back() {
         let archived = place.read(&format!(".ctxpack/{archive}"));
         assert_eq!(zstd::decode_all(&archived[..]).unwrap(), before.as_bytes());
 
-        place.run("undo in.jsonl").exits(0).says(&["given back"]);
+        place.run("undo in.jsonl").exits(0).says(&["restored"]);
         assert_eq!(place.text("in.jsonl"), before, "{format}");
         place
             .run("undo in.jsonl")
             .exits(0)
-            .says(&["is the original already"]);
+            .says(&["is already the original"]);
     }
 }
 

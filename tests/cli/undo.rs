@@ -19,7 +19,7 @@ fn every_format_comes_back_in_place_and_elsewhere() {
         place
             .run("undo in.compact.jsonl -o back.jsonl")
             .exits(0)
-            .says(&["in.compact.jsonl: ", "bytes given back"]);
+            .says(&["in.compact.jsonl: ", "bytes restored"]);
         assert_eq!(place.text("back.jsonl"), before, "{format}");
         assert_eq!(place.text("in.compact.jsonl"), after, "{format}");
 
@@ -31,7 +31,7 @@ fn every_format_comes_back_in_place_and_elsewhere() {
         place
             .run("undo in.compact.jsonl")
             .exits(0)
-            .says(&["is the original already"]);
+            .says(&["is already the original"]);
         assert_eq!(place.text("in.compact.jsonl"), before, "{format}");
     }
 }
@@ -79,7 +79,7 @@ fn what_was_appended_is_not_lost_unless_it_may_be() {
     place
         .run("undo in.compact.jsonl --discard-appended")
         .exits(0)
-        .says(&["appended later lost"]);
+        .says(&["appended bytes discarded"]);
     assert_eq!(place.text("in.compact.jsonl"), sample().0);
 }
 

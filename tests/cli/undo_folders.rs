@@ -107,7 +107,7 @@ fn what_was_written_since_is_kept_and_said() {
     place
         .run("undo in --discard-appended")
         .exits(3)
-        .says(&["in/a.jsonl: ", "33 bytes appended later lost"]);
+        .says(&["in/a.jsonl: ", "33 appended bytes discarded"]);
     assert_eq!(place.text("in/a.jsonl"), anthropic(7, 0));
     // An agent that goes on after an undo leaves nothing to undo.
     place.append(

@@ -7,7 +7,7 @@ use crate::diff::Diff;
 use crate::ids::IdMap;
 use crate::outcome::{Action, ActionKind, ConversationOutcome, Outcome, Status, WarningKind};
 use crate::report::Report;
-use crate::report::cells::{has_sizes, told};
+use crate::report::cells::{has_sizes, problems};
 use crate::report::column::{Column as Described, shown};
 use crate::report::page::{
     Align, Cell, Column, ColumnKind, Detail, DetailTable, Rows, amount_of, figure, unbroken,
@@ -100,8 +100,8 @@ impl Rows for Files<'_> {
 
 /// Why an input is as it is, in a sentence; empty where its status says all.
 pub(super) fn why(outcome: &Outcome) -> String {
-    if let Some(told) = told(outcome) {
-        return told;
+    if let Some(problems) = problems(outcome) {
+        return problems;
     }
     match outcome.status {
         Status::Unsupported => {

@@ -15,9 +15,9 @@ use super::Fate;
 pub(super) struct Records<'t>(IdMap<&'t str, &'t ConversationOutcome>);
 
 impl<'t> Records<'t> {
-    pub(super) fn new(told: &'t [ConversationOutcome]) -> Self {
+    pub(super) fn new(outcomes: &'t [ConversationOutcome]) -> Self {
         let mut by_id = IdMap::default();
-        for outcome in told {
+        for outcome in outcomes {
             by_id.entry(outcome.id.as_str()).or_insert(outcome);
         }
         Records(by_id)
@@ -30,8 +30,8 @@ impl<'t> Records<'t> {
     }
 
     /// What is said of the conversation of this id.
-    pub(super) fn of(&self, id: &str) -> Told<'t> {
-        let mut told = Told::default();
+    pub(super) fn of(&self, id: &str) -> RecordedActions<'t> {
+        let mut actions = RecordedActions::default();
         for action in self
             .0
             .get(id)
@@ -41,22 +41,22 @@ impl<'t> Records<'t> {
             match action.kind {
                 ActionKind::Clear | ActionKind::Demote | ActionKind::Offload => {
                     let place = (action.message, action.line);
-                    told.open.entry(place).or_default().push_back(action);
+                    actions.open.entry(place).or_default().push_back(action);
                 }
-                ActionKind::Summarize => told.summarised = told.summarised.or(Some(action)),
+                ActionKind::Summarize => actions.summarised = actions.summarised.or(Some(action)),
                 ActionKind::Prune | ActionKind::Drop => {
-                    told.dropped = told.dropped.or(Some(action))
+                    actions.dropped = actions.dropped.or(Some(action))
                 }
                 ActionKind::Restore => {}
             }
         }
-        told
+        actions
     }
 }
 
 /// What a record says of a conversation.
 #[derive(Debug, Default)]
-pub(super) struct Told<'t> {
+pub(super) struct RecordedActions<'t> {
     /// The actions on results that no part has claimed yet, by message and line.
     open: IdMap<(u64, u64), VecDeque<&'t Action>>,
     /// The first action of each kind that makes messages leave.
@@ -64,7 +64,7 @@ pub(super) struct Told<'t> {
     dropped: Option<&'t Action>,
 }
 
-impl<'t> Told<'t> {
+impl<'t> RecordedActions<'t> {
     /// What was done to a result, by its message and line in the old file. Each action is claimed once: results that share
     /// a line are in the same order.
     pub(super) fn claim(&mut self, message: u64, line: u64, seen: Fate) -> Option<&'t Action> {
