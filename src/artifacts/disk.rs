@@ -53,7 +53,7 @@ impl NotRead {
             NotRead::Outside => "its path leads out of the folder",
             NotRead::Secret => "secrets are kept under such names",
             NotRead::Missing => "it is not there",
-            NotRead::NoFile => "it is no regular file, or a link stands on the way",
+            NotRead::NoFile => "it is not a regular file, or its path goes through a link",
             NotRead::NoText => "it is not text in UTF-8",
             NotRead::Refused => "the system refused",
         }

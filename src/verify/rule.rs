@@ -111,7 +111,7 @@ impl Rule {
             Rule::InvalidId => ("invalid-id", "a call's id is missing or malformed"),
             Rule::ResultsNotFirst => (
                 "results-not-first",
-                "a result stands behind other content of its message",
+                "a result comes after other content in its message",
             ),
             Rule::MissingServerResult => (
                 "missing-server-result",
@@ -121,9 +121,10 @@ impl Rule {
                 "orphan-server-result",
                 "a result of a provider's tool has no call before it",
             ),
-            Rule::ArgumentsNotString => {
-                ("arguments-not-string", "a call's arguments are no string")
-            }
+            Rule::ArgumentsNotString => (
+                "arguments-not-string",
+                "a call's arguments are not a string",
+            ),
             Rule::EmptyText => ("empty-text", "a text block is empty"),
             Rule::EmptyMessage => ("empty-message", "a message has no content"),
             Rule::UnsignedThinking => ("unsigned-thinking", "a thinking block has no signature"),
@@ -135,7 +136,7 @@ impl Rule {
             Rule::FirstNotUser => ("first-not-user", "the first message is not the user's"),
             Rule::LastNotUser => ("last-not-user", "the last message is not the user's"),
             Rule::MisplacedSystem => ("misplaced-system", "a system message among the others"),
-            Rule::InvalidJson => ("invalid-json", "no JSON that every reader takes"),
+            Rule::InvalidJson => ("invalid-json", "JSON that some readers reject"),
             Rule::NoConversation => (
                 "no-conversation",
                 "the file has messages, but a model would see none of them",
@@ -155,7 +156,7 @@ impl Rule {
             ),
             Rule::SummaryMalformed => (
                 "summary-malformed",
-                "a summary is no user line with parent, role and content",
+                "a summary is not a user line with parent, role and content",
             ),
             Rule::PreservedMissing => (
                 "preserved-missing",
@@ -167,7 +168,7 @@ impl Rule {
                 "header-missing",
                 "the file does not begin with the header that its agent looks for",
             ),
-            Rule::ContentNotList => ("content-not-list", "a content is no list"),
+            Rule::ContentNotList => ("content-not-list", "a content is not a list"),
             Rule::UsageMissing => ("usage-missing", "the last answer has no usage"),
         }
     }

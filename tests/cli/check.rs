@@ -236,7 +236,7 @@ fn nothing_passes_by_absence() {
     place.write("fixtures/README.md", "Notes.\n");
     place.run("check").exits(1).shows(&[
         "differs fixtures/lost\n  input.jsonl is missing",
-        "expected.stat.json is no file of a case; did you mean expected.stats.json?",
+        "expected.stat.json is not a file of a case; did you mean expected.stats.json?",
         "2 cases: 0 as expected",
     ]);
     // Nor does an update hide it.

@@ -321,8 +321,7 @@ fn beside_pairs_nothing_passes_by_absence() {
     ]);
     place.run("check --update=force").exits(0);
     place.write("fixtures/a.expected.stat.json", "{}");
-    place
-        .run("check")
-        .exits(1)
-        .shows(&["a.expected.stat.json is no file of a case; did you mean a.expected.stats.json?"]);
+    place.run("check").exits(1).shows(&[
+        "a.expected.stat.json is not a file of a case; did you mean a.expected.stats.json?",
+    ]);
 }

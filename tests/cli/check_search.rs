@@ -31,8 +31,8 @@ fn a_misspelt_file_beside_a_pair_is_not_passed_over() {
     place.write("fixtures/a.polcy.toml", "");
     place.write("fixtures/policy.toml", "");
     place.run("check").exits(1).shows(&[
-        "differs fixtures\n  policy.toml is no file of a pair: call it NAME.policy.toml\n",
-        "differs fixtures/a\n  a.polcy.toml is no file of a case; did you mean a.policy.toml?\n",
+        "differs fixtures\n  policy.toml is not a file of a pair: call it NAME.policy.toml\n",
+        "differs fixtures/a\n  a.polcy.toml is not a file of a case; did you mean a.policy.toml?\n",
     ]);
 }
 

@@ -49,14 +49,14 @@ pub(super) fn cases_in(folder: &Path, names: &BTreeSet<String>) -> Vec<Listed> {
                     }
                     None if is_case => gaps.push(strange("", name)),
                     None if name.ends_with(".policy.toml") => {
-                        gaps.push(format!("{name} is the policy of no pair"));
+                        gaps.push(format!("{name} is not the policy of any pair"));
                     }
                     // What is in a folder of somebody's transcripts may have nothing to do with cases.
                     None => {}
                 }
             }
             if !is_case && names.contains(Part::Policy.name()) {
-                let message = "policy.toml is no file of a pair: call it NAME.policy.toml";
+                let message = "policy.toml is not a file of a pair: call it NAME.policy.toml";
                 gaps.push(message.to_owned());
             }
         }
@@ -91,13 +91,13 @@ fn missing(input: &str) -> String {
     )
 }
 
-/// That `begin` with `part` is no file of a case.
+/// That `begin` with `part` is not a file of a case.
 fn strange(begin: &str, part: &str) -> String {
     let near = nearest(part, Part::ALL.map(Part::name));
     let hint = near.map_or(String::new(), |near| {
         format!("; did you mean {begin}{near}?")
     });
-    format!("{begin}{part} is no file of a case{hint}")
+    format!("{begin}{part} is not a file of a case{hint}")
 }
 
 /// That transcripts belong to no case, if there are any.
@@ -175,17 +175,20 @@ mod tests {
         for (others, gaps) in [
             (
                 "a.polcy.toml",
-                "f/a: a.polcy.toml is no file of a case; did you mean a.policy.toml?",
+                "f/a: a.polcy.toml is not a file of a case; did you mean a.policy.toml?",
             ),
             (
                 "a.expectd.jsonl",
-                "f/a: a.expectd.jsonl is no file of a case; did you mean a.expected.jsonl?",
+                "f/a: a.expectd.jsonl is not a file of a case; did you mean a.expected.jsonl?",
             ),
             (
                 "policy.toml",
-                "f: policy.toml is no file of a pair: call it NAME.policy.toml",
+                "f: policy.toml is not a file of a pair: call it NAME.policy.toml",
             ),
-            ("b.policy.toml", "f: b.policy.toml is the policy of no pair"),
+            (
+                "b.policy.toml",
+                "f: b.policy.toml is not the policy of any pair",
+            ),
         ] {
             let listed = listed(&format!("{pair} {others}"));
             assert!(listed.contains(&gaps.to_owned()), "{others}: {listed:?}");
