@@ -1,5 +1,5 @@
-//! What commands have in common that look at many transcripts: which these are, how they are gone over, and what is said
-//! of those that cannot be read. Never writes anything.
+//! What the commands that read many transcripts have in common: how these are found and read, and what is reported of
+//! those that cannot be read. Never writes anything.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};

@@ -107,7 +107,7 @@ pub fn seconds(time: Duration) -> f64 {
     time.as_micros() as f64 / 1e6
 }
 
-/// The time that a number of seconds is; none for what is no time.
+/// The duration of a number of seconds; none for a number that is not a duration.
 pub fn of_seconds(seconds: f64) -> Option<Duration> {
     let micros = (seconds * 1e6).round();
     Duration::try_from_secs_f64(micros / 1e6)
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for Timings {
         let read = BTreeMap::<Phase, f64>::deserialize(deserializer)?.into_iter();
         let times = read.map(|(phase, seconds)| match of_seconds(seconds) {
             Some(time) => Ok((phase, time)),
-            None => Err(serde::de::Error::custom("a time below 0, or none at all")),
+            None => Err(serde::de::Error::custom("not a duration in seconds")),
         });
         times.collect::<Result<_, _>>().map(Timings)
     }
@@ -157,7 +157,7 @@ impl Laps {
         }
     }
 
-    /// What passed since the last lap is told by others; these are their times.
+    /// The time since the last lap was measured elsewhere, as `others`.
     pub fn skip(&mut self, clock: Option<&dyn Clock>, others: Timings) {
         if let Some(clock) = clock {
             self.last = clock.now();

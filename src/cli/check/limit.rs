@@ -1,6 +1,6 @@
 //! Limits on figures, like `<= 9000` or `>= 50%`.
 //!
-//! Decides nothing about which figures there are.
+//! Does not know which figures there are.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use std::fmt;
 pub(super) struct Limit {
     relation: Relation,
     number: f64,
-    /// Of what it is a number.
+    /// What the number counts.
     pub(super) unit: Unit,
     /// As it was written.
     text: String,
@@ -24,12 +24,12 @@ enum Relation {
     Equal,
 }
 
-/// Of what a limit is a number.
+/// What the number of a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
-    /// Of things.
+    /// Things, such as tokens.
     One,
-    /// Of hundredths of a whole.
+    /// Hundredths of a whole.
     Percent,
 }
 

@@ -19,10 +19,12 @@ pub(super) fn schema() -> Schema {
         json!({"type": "number", "exclusiveMinimum": 0, "maximum": 100}),
         text_like(&number),
     ]);
-    let about = "To how many percent of its tokens a session is compacted for `need`; 10 if it is not said.";
+    let about =
+        "The percentage of its tokens to which a session is compacted for `need`; 10 by default.";
     keys.push(key("budget", budget, about).sometimes());
     let command = one_of(CaseCommand::ALL.map(CaseCommand::name));
-    let about = "What is run; if it is not said, what the other files of the case are of.";
+    let about =
+        "The command that is run; by default, the one that the other files of the case belong to.";
     let root = object(vec![
         key("command", command, about).sometimes(),
         key("expect", object(keys), "What must hold of the compaction.").sometimes(),
@@ -69,7 +71,7 @@ fn expectation(of: CaseKey) -> Key {
         ),
         CaseKey::LastTurnsIdentical => (
             from_one(),
-            "So many turns at the end are as they were, and nothing is between or after them.",
+            "The number of turns at the end that are as they were, with nothing between or after them.",
         ),
         CaseKey::Invented => (
             limit("k?"),

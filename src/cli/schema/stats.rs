@@ -112,7 +112,7 @@ fn thresholds() -> Value {
 }
 
 fn compare() -> Key {
-    let about = "Whether a limit of live tokens is reached by more, or by as many.";
+    let about = "Whether a limit of live tokens is reached only by more tokens than it (`>`), or already by as many (`>=`).";
     key("compare", one_of(words::<Compare>()), about)
 }
 

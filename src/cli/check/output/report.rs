@@ -17,9 +17,9 @@ use crate::store::folder::Durability;
 use crate::store::{Missing, Spot, read_regular};
 use crate::text::printable;
 
-/// How every report in XML of ours begins.
+/// How every XML report of this program begins.
 const XML_BEGINS: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites ";
-/// What every one of them has.
+/// What every such report contains.
 const XML_HAS: &[u8] = b"<testsuite name=\"ctxpack check\" ";
 /// Larger than any report that is replaced.
 const MOST: u64 = 1 << 30;
@@ -31,7 +31,7 @@ pub(in crate::cli::check) struct CheckReports {
 }
 
 impl CheckReports {
-    /// Those of these names; what cannot be written is said before the work.
+    /// The reports of these names; what cannot be written is an error before the work begins.
     pub(in crate::cli::check) fn checked(files: &[PathBuf]) -> Result<Self> {
         let is_junit = |file: &&PathBuf| {
             let ending = file.extension().unwrap_or_default();
