@@ -3,6 +3,7 @@
 //! The only module that prints, reads the environment or knows exit codes. Decides nothing about content.
 
 mod aligned;
+mod asking_nobody;
 mod check;
 mod compact;
 mod config;

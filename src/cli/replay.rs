@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 
+use super::asking_nobody::asking_nobody;
 use super::compact::policy_ref;
 use super::config::{KeyArgs, POLICY, PolicyArgs};
 use super::gates::{BudgetArgs, SavingsArgs};
@@ -15,7 +16,7 @@ use super::timings::{TimingArgs, wall};
 use super::{Context, flush, scripted_answers, stdout_failed};
 use crate::batch::{self, Job};
 use crate::error::Result;
-use crate::policy::{self, Effective, Setting, Source};
+use crate::policy::{self, Effective};
 use crate::replay::{Player, Replaying};
 use crate::report::{CsvRows, Detail, Render, Replays, ReportFormat, write_replay_table};
 
@@ -105,23 +106,6 @@ impl Replay {
         closed.extend(self.savings.of_replay(totals));
         let code = context.gates(&closed);
         Ok(if failed { 3 } else { code })
-    }
-}
-
-/// A policy as `command` runs it: one that would ask a provider tells its summaries itself, and the report says so.
-pub(super) fn asking_nobody(effective: Effective, command: &str) -> Result<Effective> {
-    match effective.policy.summary.source {
-        Source::Extractive | Source::Scripted => Ok(effective),
-        Source::Anthropic | Source::Openai => {
-            let own = Setting {
-                key: "summary.source".to_owned(),
-                value: Source::Extractive.name().to_owned(),
-                origin: command.to_owned(),
-            };
-            let mut asking_nobody = policy::resolve(effective.policy, &[own])?;
-            asking_nobody.overrides.splice(0..0, effective.overrides);
-            Ok(asking_nobody)
-        }
     }
 }
 

@@ -1,0 +1,23 @@
+//! A policy for commands that never ask a model: `replay`, `eval`, `diff` and `check`.
+//!
+//! Sends nothing, and changes no other key than where summaries come from.
+
+use crate::error::Result;
+use crate::policy::{self, Effective, Setting, Source};
+
+/// A policy as `command` runs it: one that would ask a provider tells its summaries itself, and the report says so.
+pub(super) fn asking_nobody(effective: Effective, command: &str) -> Result<Effective> {
+    match effective.policy.summary.source {
+        Source::Extractive | Source::Scripted => Ok(effective),
+        Source::Anthropic | Source::Openai => {
+            let own = Setting {
+                key: "summary.source".to_owned(),
+                value: Source::Extractive.name().to_owned(),
+                origin: command.to_owned(),
+            };
+            let mut asking_nobody = policy::resolve(effective.policy, &[own])?;
+            asking_nobody.overrides.splice(0..0, effective.overrides);
+            Ok(asking_nobody)
+        }
+    }
+}
