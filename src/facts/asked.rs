@@ -57,7 +57,10 @@ const AGENTS: [(&[u8], Skip); 3] = [
 ];
 
 /// The kind of request that a conversation is, if it is a request of an agent to itself.
-pub fn request(transcript: &Transcript<'_>, conversation: &Conversation) -> Option<Skip> {
+pub fn agent_request_kind(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> Option<Skip> {
     if let Some(skip) = agent(transcript, conversation) {
         return Some(skip);
     }
@@ -123,7 +126,7 @@ mod tests {
     fn a_request_is_known_by_its_words_or_by_the_agent_that_is_asked() {
         let of = |format: Format, bytes: &[u8]| {
             let transcript = format.read(bytes, 1, &mut Warnings::default());
-            request(&transcript, &transcript.conversations[0])
+            agent_request_kind(&transcript, &transcript.conversations[0])
         };
         let typed = |words: &str| {
             let line = format!(r#"{{"role":"user","content":"{words}"}}"#);

@@ -35,7 +35,7 @@ use crate::scan::unescape;
 use crate::text::lossy;
 use crate::transcript::{Block, Transcript};
 
-pub use asked::{Asked, asked_for, request};
+pub use asked::{Asked, agent_request_kind, asked_for};
 pub use commands::{Command, Exit, commands};
 pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};

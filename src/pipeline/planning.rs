@@ -250,7 +250,9 @@ impl<'t, 'a, 's: 't> Planner<'_, 't, 'a, 's> {
         }
         let request = match policy.summary.source {
             Source::Extractive => None,
-            Source::Scripted | Source::Anthropic | Source::Openai => settle::request(&subject, cut),
+            Source::Scripted | Source::Anthropic | Source::Openai => {
+                settle::summary_request(&subject, cut)
+            }
         };
         Decided::Summary(Decision::Summarise {
             subject: Box::new(subject),

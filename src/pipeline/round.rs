@@ -184,7 +184,7 @@ impl Round {
                 change.tokens_before,
             );
             match known.get(&wanted) {
-                Some(at) => self.changes[*at].become_smaller(change),
+                Some(at) => self.changes[*at].merge(change),
                 None => self.changes.push(change),
             }
         }

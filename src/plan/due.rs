@@ -3,7 +3,7 @@
 //! PURE. Token counts are those after the free layers. The reasons are for reports.
 
 use super::{Cut, Cutter, Goal};
-use crate::facts::{Asked, asked_for, request};
+use crate::facts::{Asked, agent_request_kind, asked_for};
 use crate::format::Format;
 use crate::policy::{Compare, Layer, Policy, SummaryWhen};
 use crate::text::thousands;
@@ -73,7 +73,8 @@ pub fn is_skipped(
     conversation: &Conversation,
 ) -> bool {
     let skip = &policy.trigger.skip;
-    !skip.is_empty() && request(transcript, conversation).is_some_and(|what| skip.contains(&what))
+    !skip.is_empty()
+        && agent_request_kind(transcript, conversation).is_some_and(|what| skip.contains(&what))
 }
 
 /// Whether a summary could be due for a conversation of at most `total` tokens. A cheap test before [`due`].

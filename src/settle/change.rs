@@ -36,7 +36,7 @@ impl Change {
     }
 
     /// Merges a later change of the same result into this one.
-    pub fn become_smaller(&mut self, later: Change) {
+    pub fn merge(&mut self, later: Change) {
         self.why = later.why;
         self.text = later.text;
         self.tokens_after = later.tokens_after;

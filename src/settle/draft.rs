@@ -89,7 +89,7 @@ impl<'s> Extracts<'s> {
 /// room for the size that the policy asks for; if there is none, the one with the most room.
 ///
 /// Its size is what the rest of the message leaves, so a draft with an empty answer is written to find it.
-pub fn request(subject: &Subject<'_>, policy_cut: Cut) -> Option<SummaryRequest> {
+pub fn summary_request(subject: &Subject<'_>, policy_cut: Cut) -> Option<SummaryRequest> {
     Composer::new(subject).request(policy_cut)
 }
 
@@ -132,7 +132,7 @@ impl Composer<'_> {
         )
     }
 
-    /// See [`request`].
+    /// See [`summary_request`].
     fn request(&self, policy_cut: Cut) -> Option<SummaryRequest> {
         let budget = self.budget();
         let mut extracts = Extracts::of(self);

@@ -27,7 +27,7 @@ use composer::Composer;
 
 pub use change::Change;
 pub use clip::marker_of;
-pub use draft::request;
+pub use draft::summary_request;
 pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult};
 pub use words::TypedMessages;
 

@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use super::composer::Composer;
 use crate::facts::{MessageOrigin, block_text, describes_pictures, picture};
-use crate::summarizer::extractive::{Section, is_put_there, parse};
+use crate::summarizer::extractive::{Section, is_agent_text, parse};
 use crate::transcript::{BlockKind, Message, Typed};
 
 /// What became of the typed messages that a summary replaced.
@@ -88,7 +88,7 @@ impl Composer<'_> {
         let blocks = blocks.map(|block| self.subject.transcript.block(*block));
         let texts = blocks.filter(|block| block.kind == BlockKind::Text);
         let texts = texts.map(|block| block_text(self.subject.transcript, block).into_owned());
-        texts.filter(|text| !is_put_there(text))
+        texts.filter(|text| !is_agent_text(text))
     }
 }
 

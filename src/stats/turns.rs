@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::facts::{Earlier, MessageOrigin};
 use crate::format::Format;
-use crate::tokens::asked;
+use crate::tokens::answers_in_window;
 use crate::transcript::{Conversation, Transcript, Typed};
 
 /// One turn of a live window. Tokens are the policy's estimates, but for `recorded`.
@@ -62,7 +62,9 @@ pub(super) fn turns(
         .chain((1..).zip(typed.iter().copied()))
         .collect();
 
-    let mut answers = asked(transcript, conversation).into_iter().peekable();
+    let mut answers = answers_in_window(transcript, conversation)
+        .into_iter()
+        .peekable();
     let mut turns = Vec::with_capacity(starts.len());
     let mut earlier = 0;
     for (i, &(turn, start)) in starts.iter().enumerate() {

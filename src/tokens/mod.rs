@@ -21,7 +21,7 @@ use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
 use bpe::Bpe;
-pub use usage::{Usage, asked, usage};
+pub use usage::{Usage, answers_in_window, usage};
 
 /// A size before rounding, in the estimator's unit, and the flat tokens of content without text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

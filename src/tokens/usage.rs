@@ -46,7 +46,7 @@ pub fn usage(
     sizes: &mut Sizes,
 ) -> Option<Usage> {
     let messages = &conversation.messages;
-    let answers = asked(transcript, conversation);
+    let answers = answers_in_window(transcript, conversation);
     let recorded = |i: usize| format.recorded(transcript, conversation, &messages[i]);
     let last = answers.iter().rposition(|i| recorded(*i).is_some())?;
     let mut asked = answers[..=last]
@@ -75,7 +75,7 @@ pub fn usage(
 
 /// The numbers (from 0) of the answers that were requested in this window. Messages that a compaction preserved were requested
 /// in the window before it, which was larger.
-pub fn asked(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<usize> {
+pub fn answers_in_window(transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<usize> {
     let links = transcript.links();
     let is_summary = |line: &&u32| {
         let link = links.get(**line as usize);

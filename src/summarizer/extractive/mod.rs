@@ -41,7 +41,7 @@ use gather::{Gather, Index};
 use units::Units;
 
 pub use form::{Mark, Parsed, Row, Section, parse};
-pub use requests::is_put_there;
+pub use requests::is_agent_text;
 
 /// The extract of a span of messages, from which summaries of any size are made.
 #[derive(Debug)]

@@ -24,14 +24,14 @@ pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
     let texts = texts.filter(|block| block.kind == BlockKind::Text);
     let words: Vec<Cow<'_, str>> = texts
         .map(|block| block_text(transcript, block))
-        .filter(|text| !is_put_there(text))
+        .filter(|text| !is_agent_text(text))
         .collect();
     words.join("\n")
 }
 
 /// Whether a text in a user message was added by an agent: reminders, context from an editor, the note that the user interrupted
 /// something.
-pub fn is_put_there(text: &str) -> bool {
+pub fn is_agent_text(text: &str) -> bool {
     const TAGS: [&str; 3] = ["<system-reminder>", "<ide_opened_file>", "<ide_selection>"];
     const BROKEN_OFF: &str = "[Request interrupted by user";
     let text = text.trim();

@@ -154,7 +154,7 @@ impl Gather<'_, '_> {
     /// Adds text in user messages that was not typed: of commands and skills, and beside results.
     fn instructions(&mut self, text: &str, message: u32, at: u32) {
         let is_notice = text.trim_start().starts_with('<');
-        if is_notice || requests::is_put_there(text) || text.starts_with(PROJECT) {
+        if is_notice || requests::is_agent_text(text) || text.starts_with(PROJECT) {
             return;
         }
         let counted = self.count(text, message, at, Speaker::Tool);
