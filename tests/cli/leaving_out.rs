@@ -354,7 +354,7 @@ fn reports_count_what_was_not_read() {
     place
         .run("stats in -v")
         .exits(0)
-        .says(&["in/03.txt, ", "in/49.txt and 11 more)"]);
+        .says(&["in/03.txt, ", "in/49.txt and 10 more)"]);
     // Rendered again, and added up.
     place
         .run("compact in -n --exclude b* --report one.json")
