@@ -67,7 +67,7 @@ def schema(path, name="vendor.github-workflows"):
 def pins(path):
     """Actions of others that are not pinned to a commit. A tag can be moved, and the action then does something else."""
     uses = [(n, line) for n, line in enumerate(path.read_text().splitlines(), 1) if re.match(r"[\s-]*uses: ", line)]
-    return [f"{path}:{n}: not pinned to a commit with its version behind it:{line}" for n, line in uses
+    return [f"{path}:{n}: not pinned to a commit with its version after it:{line}" for n, line in uses
             if not PINNED.search(line) and "uses: ./" not in line]
 
 

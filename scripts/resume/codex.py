@@ -2,7 +2,7 @@
 
 The agent is asked to go on with the original (twice, to learn what varies by itself) and with the compacted file, each in
 a HOME of its own with a provider on loopback. The header's provider must be the configured one, so it is renamed in what
-the agent gets; no other byte is another one. What the agent tells a model about itself comes again behind a compaction and
+the agent gets; no other byte is another one. What the agent tells a model about itself comes again after a compaction and
 is not compared.
 """
 
@@ -293,9 +293,9 @@ def same_item(old, new, cleared):
 
 
 def summarised(before, after, cleared, history, tail):
-    """Findings for a compaction: its history and what stands behind it are sent, and nothing else is.
+    """Findings for a compaction: its history and what stands after it are sent, and nothing else is.
 
-    What stands behind it is the end of what was sent before, but for outputs that were cleared.
+    What stands after it is the end of what was sent before, but for outputs that were cleared.
     """
     # A long output is shortened on its way, whether there is a summary or not.
     shown = {item["call_id"]: item for item in before if item["type"] in OUTPUTS and item["call_id"] not in cleared}
@@ -317,7 +317,7 @@ def summarised(before, after, cleared, history, tail):
     kept = wanted[len(wanted) - sum(is_said(item) for item in tail):]
     was = [item for item in before[:-1] if item not in made_up][-len(kept):] if kept else []
     if len(was) != len(kept) or any(same_item(a, b, cleared) for a, b in zip(was, kept)):
-        found.append("what stands behind the summary is not the end of the original")
+        found.append("what stands after the summary is not the end of the original")
     return found
 
 
@@ -330,7 +330,7 @@ def items_of(data):
 
 
 def new_compaction(original, compacted):
-    """The history of the last compaction and the items behind it, if the original has none such."""
+    """The history of the last compaction and the items after it, if the original has none such."""
     def last(data):
         found = None
         for kind, payload in items_of(data):

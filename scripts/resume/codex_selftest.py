@@ -29,7 +29,7 @@ def cases():
         ("an output lost", [*same[:3], *same[4:]], set(), "FAILED"),
         ("a window that was full before", [*same, count(FULL_WINDOW)], set(), "compacts the compacted file again"),
         ("a summary", [same[0], summed, *tail], set(), "after a summary"),
-        ("a summary behind the old items", [*same[:5], summed, *tail], set(), "after a summary"),
+        ("a summary after the old items", [*same[:5], summed, *tail], set(), "after a summary"),
         ("a summary without a message", [same[0], {**summed, "payload": {
             key: value for key, value in summed["payload"].items() if key != "message"}}, *tail], set(),
          "the summary is not sent"),

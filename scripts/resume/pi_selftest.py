@@ -115,8 +115,8 @@ def replaced_key(entries, name, value):
 
 def unlinked(entries, at):
     """The entries without the one at `at`; the next one points to the one before."""
-    behind = {**entries[at + 1], "parentId": entries[at]["parentId"]}
-    return [*entries[:at], behind, *entries[at + 2:]]
+    after = {**entries[at + 1], "parentId": entries[at]["parentId"]}
+    return [*entries[:at], after, *entries[at + 2:]]
 
 
 def lines(entries):

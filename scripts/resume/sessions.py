@@ -20,7 +20,7 @@ class Compacted:
 
 
 def split_flags(words):
-    """The words of a command line before `--`, and the flags for ctxpack behind it."""
+    """The words of a command line before `--`, and the flags for ctxpack after it."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], words[at + 1:]
 

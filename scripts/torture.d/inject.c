@@ -4,7 +4,7 @@
 
    SET     writes: calls that open, write, name, lock or mark files; reads: calls that read, list or look at them
    FAULT   none; an errno as a number; short (half of the bytes); kill, term, int (the signal comes instead of the call,
-           or just before it); with a + behind it, an errno comes from the N-th call on
+           or just before it); with a + after it, an errno comes from the N-th call on
    LOG     a line for each call, in order: number, name, the file's path or "-", "!" where the fault was
 
    The exit code is the program's; 128 + N where signal N ended it; 125 where the machine cannot do this. The program's
