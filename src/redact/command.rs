@@ -103,13 +103,13 @@ impl Takes {
             None if self == Takes::Quoted => return None,
             None => bare_word(text, at),
         };
-        let behind = |mark: u8| {
+        let after = |mark: u8| {
             let at = text[word.clone()].iter().position(|&b| b == mark)?;
             Some(word.start + at + 1..word.end)
         };
         let range = match self {
-            Takes::Login => behind(b':')?,
-            Takes::Cookie => behind(b'=')?,
+            Takes::Login => after(b':')?,
+            Takes::Cookie => after(b'=')?,
             Takes::Word | Takes::Attached | Takes::Quoted => word,
         };
         let value = &text[range.clone()];
