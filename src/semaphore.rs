@@ -1,6 +1,6 @@
-//! A counting semaphore: how many threads may work at once, for requests to a server and for the workers of a batch.
+//! A counting semaphore: it limits how many threads work at once. The client of a server and the workers of a batch use it.
 //!
-//! Never knows what the permits are for.
+//! Never knows what the work is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -1,6 +1,9 @@
 //! The command line: parses flags, calls the library, prints results. One file for each command.
 //!
-//! The only module that prints, reads the environment or knows exit codes. Decides nothing about content.
+//! Results, errors and questions are printed here alone, and settings are read from the environment here alone. Elsewhere,
+//! `batch/sink.rs` writes an output to standard output, `batch/hooks.rs` passes on what hooks print, `http/endpoint.rs` reads
+//! the key of a provider, `artifacts/disk.rs` the home directory, and `main.rs` says so when it ends the process
+//! at once. Decides nothing about content.
 
 mod aligned;
 mod asking_nobody;
@@ -336,7 +339,7 @@ fn json_line(value: &serde_json::Value) -> String {
     printable_json(&value.to_string()).into_owned()
 }
 
-/// Data for stdout; a reader that has gone is no fault.
+/// Data for stdout; a reader that has gone is not a fault.
 fn put(out: &mut impl Write, bytes: &[u8]) -> Result<()> {
     out.write_all(bytes).map_err(|e| stdout_failed(&e))
 }
