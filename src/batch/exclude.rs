@@ -17,7 +17,7 @@ use crate::store::read_regular;
 
 /// The name of ignore files.
 pub(super) const IGNORE: &str = ".ctxpackignore";
-/// Larger ones are no lists of globs.
+/// A larger file is not a list of globs.
 const MOST: u64 = 64 << 10;
 /// The most globs of one list: all of them are one automaton.
 const MOST_GLOBS: usize = 1_000;
@@ -37,7 +37,7 @@ impl Exclude {
     /// Takes globs in gitignore's syntax; the last one that matches decides, and `!` takes a file back in.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no glob.
+    /// [`ErrorKind::Usage`] for what is not a glob.
     pub fn new(globs: &[String]) -> Result<Self> {
         let mut builder = builder();
         if globs.len() > MOST_GLOBS {
@@ -163,7 +163,7 @@ fn ignored_in(path: &Path) -> (Gitignore, Vec<Error>) {
     }
 }
 
-/// Adds a line, or says why it is no glob.
+/// Adds a line, or says why it is not a glob.
 fn add(builder: &mut GitignoreBuilder, line: &str) -> std::result::Result<(), String> {
     if let Some(why) = refused(line) {
         return Err(why);

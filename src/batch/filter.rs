@@ -30,7 +30,7 @@ impl Filter {
     /// Those last written to from `since` on and before `until`, of projects whose folder, or its name, matches the glob.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for what is no glob.
+    /// [`ErrorKind::Usage`] for what is not a glob.
     pub fn new(
         since: Option<SystemTime>,
         until: Option<SystemTime>,

@@ -148,7 +148,7 @@ fn search(paths: &[PathBuf], leave: Leave<'_>, wanted: Wanted) -> Result<Found> 
     // Two arguments may name one folder.
     let mut said = BTreeSet::new();
     missing.retain(|error| said.insert((error.path.clone(), error.message.clone())));
-    // Where the user left out all of it, that is no fault.
+    // Where the user left out all of it, that is not a fault.
     let is_left_out = passed.iter().any(|(_, why)| why.is_asked_for());
     if sources.is_empty() && !(is_left_out && missing.is_empty()) {
         return Err(nothing(missing));
@@ -206,7 +206,7 @@ impl Named {
         } else if path.is_dir() {
             let walked = walk(path, leave, |path, name| match what {
                 Wanted::Transcripts => interest(name),
-                // An output can have any name; what is no file, or a link, is of interest only if it looks like one.
+                // An output can have any name; what is not a file, or is a link, is of interest only if it looks like one.
                 Wanted::Outputs => {
                     let is_file = || path.symlink_metadata().is_ok_and(|seen| seen.is_file());
                     match has_ending(name) || is_file() {

@@ -60,7 +60,7 @@ impl Fork {
             Some(agent) => Ok(agent),
             None => {
                 let message = format!(
-                    "this is no session of {}, although its name is that of one",
+                    "this is not a session of {}, although its name is that of one",
                     self.format.name()
                 );
                 Err(Error::new(ErrorKind::Unsupported, message)

@@ -347,7 +347,7 @@ impl Targets {
     }
 }
 
-/// A file is no folder, and a folder no file.
+/// A file is not a folder, and a folder is not a file.
 fn check_kind(destination: &Destination) -> Result<()> {
     match destination {
         Destination::File(path) if path.is_dir() => {

@@ -101,7 +101,7 @@ fn say(session: &Session) {
     );
 }
 
-/// The session that an argument means, if it is no path.
+/// The session that an argument means, if it is not a path.
 fn wanted(path: &Path) -> Option<Wanted<'_>> {
     let word = path.to_str()?;
     let is_id = (FEWEST..=MOST).contains(&word.len())

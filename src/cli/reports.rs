@@ -1,6 +1,6 @@
 //! `--report FILE`: where reports go, what may be replaced there, and how they are written.
 //!
-//! One way for every command. Never replaces a file that is no report of ctxpack, unless the user says so.
+//! One way for every command. Never replaces a file that is not a report of ctxpack, unless the user says so.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

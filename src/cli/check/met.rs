@@ -338,7 +338,7 @@ mod tests {
             of.changed_turn(1).unwrap()
         };
         assert_eq!(changed(&input), None);
-        // Before them it is no part of them.
+        // Before them it is not part of them.
         assert_eq!(changed(&format!("{first}{added}{second}")), None);
         let says = "expected 1, but message 5 of main (line 5) is inserted";
         assert_eq!(changed(&format!("{input}{added}")).as_deref(), Some(says));

@@ -209,7 +209,7 @@ fn action() -> Result<Value> {
         key(
             "message",
             count(),
-            "The message in the conversation; 0 for lines that are no part of one.",
+            "The message in the conversation; 0 for lines that are not part of one.",
         ),
         key("tool", or_null(text()), ""),
         key("reason", text(), ""),

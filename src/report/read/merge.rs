@@ -1,6 +1,6 @@
 //! Several reports in one: those of `compact`, and those of `stats` by one way of counting.
 //!
-//! What cannot be added up is refused with its reason: shares, means and peaks of different runs are no sums.
+//! What cannot be added up is refused with its reason: shares, means and peaks of different runs are not sums.
 
 use std::collections::BTreeSet;
 

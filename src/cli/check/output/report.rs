@@ -80,7 +80,7 @@ fn write_xml(file: &Path, checked: &Checked) -> Result<()> {
     write(spot, &xml, existing, Mode::Default, Durability::Lazy).map(drop)
 }
 
-/// Fails if there is a file that is no report of ours.
+/// Fails if there is a file that is not a report of this program.
 fn may_replace(file: &Path) -> Result<()> {
     if file.symlink_metadata().is_err() {
         return Ok(());
