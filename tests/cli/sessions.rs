@@ -339,7 +339,7 @@ fn only_a_session_is_forked() {
     place.write(&format!("{CLAUDE}.jsonl"), codex());
     run(&place, &format!("compact --fork {CLAUDE}.jsonl"))
         .exits(3)
-        .says(&["no session of claude-code"]);
+        .says(&["this is not a session of claude-code"]);
 }
 
 #[test]
