@@ -190,6 +190,29 @@ fn table(files: Vec<Outcome>, width: usize) -> String {
     })
 }
 
+/// The counts of one file stand beside what the agent itself recorded, and sidechains apart from what it sends.
+#[test]
+fn one_file_is_compared_with_what_the_agent_recorded() {
+    let one = sample()
+        .files()
+        .iter()
+        .find(|file| file.input == "logs/a.jsonl")
+        .cloned();
+    let table = text(|out| {
+        let report = Report::new(policy(), vec![one.unwrap()]);
+        write_table(&report, Depth::Sums, Screen::plain(100), out)
+    });
+    for line in [
+        "  main: 48 000 → 9 700; 1 other conversation: 211 → 100 (a target is for each of them)\n",
+        "  the agent recorded 81 000 tokens: about 21 000 outside the file + 60 000 of its content\n",
+    ] {
+        // Numbers never break.
+        assert!(table.replace('\u{a0}', " ").contains(line), "{table}");
+    }
+    let several = text(|out| write_table(&sample(), Depth::Sums, Screen::plain(100), out));
+    assert!(!several.contains("agent recorded"), "{several}");
+}
+
 #[test]
 fn each_format_renders_the_sample_as_its_document_says() {
     let documents = [
