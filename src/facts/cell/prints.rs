@@ -89,24 +89,53 @@ fn argument(tokens: &mut Tokens<'_>) -> Option<Print> {
             tokens.next();
             Some(print)
         }
-        Token::Name(variable) => {
-            if tokens.peek()? != Token::Mark(b'.') {
-                return Some(Print::of(variable, How::Whole));
-            }
-            tokens.next();
-            let Token::Name(key) = tokens.next()? else {
-                return None;
-            };
-            let how = How::Key {
-                before: String::new(),
-                key: key.to_owned(),
-                after: String::new(),
-            };
-            Some(Print::of(variable, how))
-        }
+        Token::Name(variable) => match tokens.peek()? {
+            Token::Mark(b'.') => key_of(variable, String::new(), tokens),
+            _ => Some(Print::of(variable, How::Whole)),
+        },
+        // A label before it: `"STATUS\n" + r.output`.
+        Token::Text(before) => match (tokens.next()?, tokens.next()?) {
+            (Token::Mark(b'+'), Token::Name(variable)) => key_of(variable, before, tokens),
+            _ => None,
+        },
         Token::Template(template) => in_template(template),
-        Token::Text(_) | Token::Number(_) | Token::Pattern | Token::Mark(_) => None,
+        Token::Number(_) | Token::Pattern | Token::Mark(_) => None,
     }
+}
+
+/// `.output` of a result, with a text before it and perhaps one after it.
+fn key_of(variable: &str, before: String, tokens: &mut Tokens<'_>) -> Option<Print> {
+    if tokens.next()? != Token::Mark(b'.') {
+        return None;
+    }
+    let Token::Name(key) = tokens.next()? else {
+        return None;
+    };
+    let after = match tokens.peek()? {
+        Token::Mark(b'+') => {
+            tokens.next();
+            match tokens.next()? {
+                Token::Text(after) => after,
+                Token::Name(_)
+                | Token::Number(_)
+                | Token::Template(_)
+                | Token::Pattern
+                | Token::Mark(_) => return None,
+            }
+        }
+        Token::Name(_)
+        | Token::Text(_)
+        | Token::Number(_)
+        | Token::Template(_)
+        | Token::Pattern
+        | Token::Mark(_) => String::new(),
+    };
+    let how = How::Key {
+        before,
+        key: key.to_owned(),
+        after,
+    };
+    Some(Print::of(variable, how))
 }
 
 /// A template with one value that is a key of a result: `exit=${r.exit_code}`.

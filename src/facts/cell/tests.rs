@@ -146,6 +146,24 @@ text(`exit=${r.exit_code}`);";
 }
 
 #[test]
+fn a_label_is_not_of_the_output() {
+    for (print, block) in [
+        ("\"A\\n\" + r.output", "A\nout"),
+        ("'(' + r.output + ')'", "(out)"),
+        ("`<${r.output}>`", "<out>"),
+    ] {
+        let code = format!("const r = await tools.exec_command({{cmd: 'x'}}); text({print});");
+        let cell = Cell::read(&code);
+        let output = cell.printed(0, &[block]).output;
+        assert_eq!(output.as_deref(), Some("out"), "{print}");
+        assert_eq!(cell.printed(0, &["other"]).output, None, "{print}");
+    }
+    // What else is in the sum is not known.
+    let code = "const r = await tools.exec_command({cmd: 'x'}); text('A' + x + r.output);";
+    assert_eq!(Cell::read(code).printed(0, &["About"]), Printed::default());
+}
+
+#[test]
 fn a_call_that_is_printed_at_once_is_its_own() {
     let cell = Cell::read("text(await tools.apply_patch('p'));");
     assert_eq!(
