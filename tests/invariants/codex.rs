@@ -48,6 +48,18 @@ pub(super) fn rollout(tape: &mut Tape, mode: Mode) -> (Vec<Vec<u8>>, Known) {
     (writer.lines.iter().map(write).collect(), known)
 }
 
+/// Cells of code mode: calls that are read, calls that may not have run, what is no program.
+const CELLS: [&str; 7] = [
+    "const r = await tools.exec_command({cmd: \"sed -n '1,200p' a.py\"});\ntext(r.output);",
+    "text(await tools.apply_patch('*** Begin Patch\\n*** Update File: /w/a.py\\n@@\\n-x\\n+y\\n*** End Patch'));",
+    "const [a, b] = await Promise.all([tools.exec_command({cmd: 'ls'}), tools.exec_command({cmd: 'cat b.rs'})]);\n\
+     text(a.output); text(JSON.stringify(b));",
+    "for (const f of ['a.py']) { text(await tools.apply_patch(`*** Begin Patch\n*** Update File: ${f}\n*** End Patch`)); }",
+    "await tools.update_plan({plan: [{step: 'one', status: 'completed'}]}); text('ok')",
+    "const w = await tools.write_stdin({session_id: 1, chars: ''}); text(JSON.stringify(w));",
+    "tools.exec_command({cmd:",
+];
+
 struct Line {
     json: Json,
     what: What,
@@ -302,7 +314,7 @@ impl Writer<'_> {
             ];
             (self.tape.pick(&TOOLS), self.tape.pick(&inputs))
         };
-        match self.tape.below(8) {
+        match self.tape.below(9) {
             0..6 => {
                 let called = vec![("name", text_of(name)), ("arguments", text_of(input)), id];
                 self.item(Who::Agent, "function_call", called);
@@ -310,6 +322,12 @@ impl Writer<'_> {
             }
             6 => {
                 let called = vec![("name", text_of(name)), ("input", text_of(input)), id];
+                self.item(Who::Agent, "custom_tool_call", called);
+                "custom_tool_call_output"
+            }
+            7 => {
+                let code = self.tape.pick(&CELLS);
+                let called = vec![("name", text_of("exec")), ("input", text_of(code)), id];
                 self.item(Who::Agent, "custom_tool_call", called);
                 "custom_tool_call_output"
             }
@@ -339,6 +357,21 @@ impl Writer<'_> {
                 text_of(format!(
                     "{{\"output\":{said},\"metadata\":{{\"exit_code\":1}}}}"
                 ))
+            }
+            // As a cell ends.
+            10..12 if kind == "custom_tool_call_output" => {
+                let ends = [
+                    "Script completed\nWall time 0.1 seconds\nOutput:\n",
+                    "Script failed\nWall time 0.1 seconds\nOutput:\n",
+                ];
+                let end = self.tape.pick(&ends);
+                let blocks = (0..self.tape.between(0, 2)).map(|_| text());
+                Json::List(
+                    [part("input_text", end.to_owned())]
+                        .into_iter()
+                        .chain(blocks)
+                        .collect(),
+                )
             }
             10..12 => Json::List(vec![text()]),
             12 => Json::List(vec![text(), text()]),
