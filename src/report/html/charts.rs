@@ -80,7 +80,15 @@ fn chart(title: &'static str, about: String, what: &str, sums: Vec<(String, Sum)
         name,
         note: amount_of(sum.times, what),
         parts: change(sum.before, sum.after),
-        value: format!("{} → {}", figure(sum.before), figure(sum.after)),
+        value: match sum.after < sum.before {
+            true => format!(
+                "{} → {}, −{}",
+                figure(sum.before),
+                figure(sum.after),
+                saved(sum.before, sum.after)
+            ),
+            false => format!("{} → {}", figure(sum.before), figure(sum.after)),
+        },
     };
     Chart::Bars(Bars {
         title,
