@@ -154,6 +154,19 @@ impl Report {
         }
     }
 
+    /// Whether the error that ended the cell is that of a call of this tool: later code can fail, too.
+    fn blames(&self, tool: &str) -> bool {
+        let error = self.blocks.iter().rev();
+        let mut error = error.filter_map(|block| block.strip_prefix("Script error:\n"));
+        error.next().is_some_and(|error| match tool {
+            // Any other error may come when a part of the patch has been applied.
+            PATCH_TOOL => error.starts_with("apply_patch verification failed"),
+            tool => error
+                .strip_prefix(tool)
+                .is_some_and(|rest| rest.starts_with([' ', ':'])),
+        })
+    }
+
     /// The same with what waiting for the cell has given.
     fn with(mut self, transcript: &Transcript<'_>, result: FactLocation, waits: &Waits) -> Self {
         let Some(id) = self.id.take() else {
@@ -236,13 +249,18 @@ fn inner_call(cell: &Cell, number: usize, call: &CellCall, report: Option<&Repor
         Some(_) | None => Vec::new(),
     };
     let printed = cell.printed(number, &blocks);
-    let is_only = cell.calls.len() == 1 && cell.unread == 0;
+    // Where the cell stopped is sure only if nothing else in it can fail or take time.
+    let is_only = cell.calls.len() == 1 && cell.unread == 0 && cell.waits == 1;
     let state = report.map_or(State::Unknown, |report| report.state);
     let ended = match (state, printed.exit_code, printed.session) {
         (State::Completed, Some(status), _) => Ended::Status(status),
         (State::Completed, None, Some(_)) => Ended::Running,
         (State::Completed, None, None) => Ended::Returned,
-        (State::Failed, ..) if is_only => Ended::Failed,
+        (State::Failed, ..)
+            if report.is_some_and(|report| report.blames(&call.tool)) && is_only =>
+        {
+            Ended::Failed
+        }
         (State::Interrupted, ..) if is_only => Ended::Interrupted,
         (State::Running, ..) if is_only => Ended::Running,
         (State::Failed | State::Interrupted | State::Running | State::Unknown, ..) => {
@@ -385,13 +403,21 @@ mod tests {
     fn what_failed_or_was_interrupted_is_known_of_the_only_call() {
         let one = "await tools.exec_command({cmd: 'a'});";
         let two = "await tools.exec_command({cmd: 'a'}); await tools.exec_command({cmd: 'b'});";
-        let failed: Value = json!([{"type": "input_text", "text": "Script failed\nWall time 0.0 seconds\nOutput:\n"}, {"type": "input_text", "text": "Script error"}]);
+        let failed: Value = json!([{"type": "input_text", "text": "Script failed\nWall time 0.0 seconds\nOutput:\n"}, {"type": "input_text", "text": "Script error:\nexec_command failed: no such folder"}]);
+        let later: Value = json!([{"type": "input_text", "text": "Script failed\nWall time 0.0 seconds\nOutput:\n"}, {"type": "input_text", "text": "Script error:\nTypeError: x is undefined"}]);
         let exit = |code: &str, result: &Value| exits(&[(code, result.clone())])[0].1;
         assert_eq!(exit(one, &failed), Exit::Badly);
         assert_eq!(exit(two, &failed), Exit::Unknown);
+        // The call may have succeeded before.
+        assert_eq!(exit(one, &later), Exit::Unknown);
         assert_eq!(
             exit(one, &json!("aborted by user after 12s")),
             Exit::Interrupted
+        );
+        let sleeps = "await tools.exec_command({cmd: 'a'}); await sleep(9);";
+        assert_eq!(
+            exit(sleeps, &json!("aborted by user after 12s")),
+            Exit::Unknown
         );
         assert_eq!(exit(one, &completed(&[])), Exit::Unknown);
         // Cleared by an earlier compaction.

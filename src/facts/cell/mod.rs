@@ -23,6 +23,8 @@ pub(super) struct Cell {
     pub(super) calls: Vec<CellCall>,
     /// The number of calls that were not: in a condition, a loop or a function, or with a tool whose name is computed.
     pub(super) unread: u32,
+    /// How often it waits: for its calls, and for anything else.
+    pub(super) waits: u32,
     /// What the cell prints, in order; if not all is known, what it prints first.
     prints: Vec<Print>,
     /// Whether these are all.
@@ -63,10 +65,16 @@ impl Cell {
             },
             prints: Prints::All,
             sure: Sure::Yes,
+            awaits: Awaits::No,
             ending: Ending::No,
         };
         while reader.tokens.peek().is_some() {
             reader.statement(DEEPEST);
+        }
+        // Where the code cannot be read to its end, what came before may have been taken for a string.
+        if !reader.tokens.unread().is_empty() {
+            reader.cell.unread += 1;
+            reader.prints = Prints::First;
         }
         reader.cell.all_prints = reader.prints == Prints::All;
         reader.cell
@@ -87,11 +95,7 @@ impl Cell {
             let Print::Of { what, how } = print else {
                 continue;
             };
-            let is_its = match what {
-                Source::Call(number) => *number == call,
-                Source::Variable(name) => self.calls[call].variable.as_ref() == Some(name),
-            };
-            if is_its {
+            if *what == Source::Call(call) {
                 printed.add(how, block);
             }
         }
@@ -153,6 +157,13 @@ enum Prints {
     First,
 }
 
+/// Whether the statement waits for what comes next in it: only then does the cell fail if that does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaits {
+    Yes,
+    No,
+}
+
 /// Whether the cell may have ended before what comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -167,6 +178,7 @@ struct Reader<'c> {
     prints: Prints,
     /// Whether what comes next surely runs.
     sure: Sure,
+    awaits: Awaits,
     ending: Ending,
 }
 
@@ -221,6 +233,7 @@ impl<'c> Reader<'c> {
                 self.tokens.next();
                 if self.tokens.peek() == Some(Token::Name("await")) {
                     self.tokens.next();
+                    self.cell.waits += 1;
                 }
                 self.unsure(|reader| {
                     if reader.is_next(b'(') {
@@ -266,6 +279,11 @@ impl<'c> Reader<'c> {
             return self.destructured(depth);
         };
         self.tokens.next();
+        self.forget(name);
+        if name == "tools" || name == "text" {
+            // Nothing is what it seems.
+            self.end();
+        }
         if !self.is_next(b'=') {
             return self.expression(depth);
         }
@@ -356,6 +374,7 @@ impl<'c> Reader<'c> {
     /// Reads an expression, up to the end of its statement or of the bracket that it is in.
     fn expression(&mut self, depth: u32) {
         let before = self.sure;
+        self.awaits = Awaits::No;
         let mut is_first = true;
         while let Some(token) = self.tokens.peek() {
             match token {
@@ -398,10 +417,16 @@ impl<'c> Reader<'c> {
             Token::Mark(b'(' | b'[' | b'{') => return self.bracket(depth),
             Token::Name("tools") => return self.call(depth),
             Token::Name("text" | "image" | "notify") => return self.print(depth),
+            Token::Name(name) => self.forget_if_changed(name),
             _ => {}
         }
         self.tokens.next();
         match token {
+            Token::Name("await") => {
+                self.awaits = Awaits::Yes;
+                self.cell.waits += 1;
+            }
+            Token::Mark(b'.') => self.property(),
             // In a list, or between statements.
             Token::Mark(b',' | b';') => self.go_on(outside),
             // What follows is a branch, or the rest of an operator.
@@ -416,6 +441,47 @@ impl<'c> Reader<'c> {
             | Token::Text(_)
             | Token::Template(_)
             | Token::Pattern => {}
+        }
+    }
+
+    /// The name of a property, which is none of `tools` or `text`; after `...` there is no property.
+    fn property(&mut self) {
+        if self.is_next(b'.') {
+            while self.is_next(b'.') {
+                self.tokens.next();
+            }
+            return;
+        }
+        match self.tokens.peek() {
+            // What catches an error hides it.
+            Some(Token::Name("allSettled" | "any" | "race" | "catch" | "then")) => self.doubt(),
+            Some(Token::Name(_)) => {}
+            _ => return,
+        }
+        self.tokens.next();
+    }
+
+    /// A result of which a key is set is no longer what the call returned.
+    fn forget_if_changed(&mut self, name: &str) {
+        let is_known = |call: &CellCall| call.variable.as_deref() == Some(name);
+        if !self.cell.calls.iter().any(is_known) {
+            return;
+        }
+        let mut tokens = self.tokens.clone();
+        tokens.next();
+        let is_key = tokens.next() == Some(Token::Mark(b'.'));
+        tokens.next();
+        if is_key && tokens.peek() == Some(Token::Mark(b'=')) {
+            self.forget(name);
+        }
+    }
+
+    /// The constant of that name is no result of a call any more.
+    fn forget(&mut self, name: &str) {
+        for call in &mut self.cell.calls {
+            if call.variable.as_deref() == Some(name) {
+                call.variable = None;
+            }
         }
     }
 
@@ -434,7 +500,11 @@ impl<'c> Reader<'c> {
             return;
         };
         self.tokens.next();
-        if !self.is_next(b'(') || self.sure != Sure::Yes {
+        let mut after = self.tokens.clone();
+        after.skip_one();
+        let is_caught = after.peek() == Some(Token::Mark(b'.'));
+        let is_sure = self.sure == Sure::Yes && self.awaits == Awaits::Yes;
+        if !self.is_next(b'(') || !is_sure || is_caught {
             self.cell.unread += 1;
             return;
         }
@@ -468,12 +538,31 @@ impl<'c> Reader<'c> {
                 what: Source::Call(calls),
                 how: How::Whole,
             },
-            false => print,
+            false => self.resolved(print),
         };
         match (self.sure, self.prints) {
             (Sure::No | Sure::Function, _) => self.prints = Prints::First,
             (Sure::Yes, Prints::First) => {}
             (Sure::Yes, Prints::All) => self.cell.prints.push(print),
+        }
+    }
+
+    /// A print of a constant as one of the call that it holds the result of, as it is now.
+    fn resolved(&self, print: Print) -> Print {
+        let Print::Of {
+            what: Source::Constant(name),
+            how,
+        } = print
+        else {
+            return print;
+        };
+        let is_its = |call: &CellCall| call.variable.as_ref() == Some(&name);
+        match self.cell.calls.iter().rposition(is_its) {
+            Some(call) => Print::Of {
+                what: Source::Call(call),
+                how,
+            },
+            None => Print::Other,
         }
     }
 

@@ -21,8 +21,8 @@ pub(super) enum Print {
 /// Which result is printed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Source {
-    /// That of the call which is assigned to this constant.
-    Variable(String),
+    /// That which is assigned to this constant.
+    Constant(String),
     /// That of the call with this number in the cell.
     Call(usize),
 }
@@ -45,7 +45,7 @@ pub(super) enum How {
 impl Print {
     fn of(variable: &str, how: How) -> Self {
         Print::Of {
-            what: Source::Variable(variable.to_owned()),
+            what: Source::Constant(variable.to_owned()),
             how,
         }
     }

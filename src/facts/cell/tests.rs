@@ -60,6 +60,11 @@ fn what_may_not_have_run_is_not_read() {
         "try { await tools.exec_command({cmd: 'ls'}) } catch (e) { text(String(e)) }",
         "try { f() } catch (e) { await tools.exec_command({cmd: 'ls'}) }",
         "await tools[name]({cmd: 'ls'})",
+        "const p = tools.exec_command({cmd: 'ls'}); text('x')",
+        "await tools.exec_command({cmd: 'ls'}).catch(e => text(e))",
+        "await Promise.allSettled([tools.exec_command({cmd: 'ls'})])",
+        "const tools = f(); await tools.exec_command({cmd: 'ls'})",
+        "if (x) /re'/.test(y); await tools.exec_command({cmd: 'ls'})",
         "await tools.exec_command.apply(null, [])",
     ] {
         assert_eq!(calls(code), [], "{code}");
@@ -143,6 +148,29 @@ text(`exit=${r.exit_code}`);";
     let printed = cell.printed(0, &["out", "exit=1"]);
     assert_eq!(printed.output.as_deref(), Some("out"));
     assert_eq!(printed.exit_code, None);
+}
+
+#[test]
+fn a_print_is_of_the_call_that_its_constant_held_then() {
+    let two = "{ const r = await tools.exec_command({cmd: 'x'}); text(r.output); }
+{ const r = await tools.exec_command({cmd: 'y'}); text(r.output); }";
+    let cell = Cell::read(two);
+    let output = |call: usize| cell.printed(call, &["one", "two"]).output;
+    assert_eq!(
+        [output(0), output(1)],
+        ["one", "two"].map(|text| Some(text.to_owned()))
+    );
+    for code in [
+        "const r = await tools.exec_command({cmd: 'x'}); r.output = 'mine'; text(r.output);",
+        "const r = await tools.exec_command({cmd: 'x'}); { const r = f(); text(r.output); }",
+        "const r = await tools.exec_command({cmd: 'x'}); reply.text(r.output); text('mine');",
+    ] {
+        assert_eq!(
+            Cell::read(code).printed(0, &["mine"]).output,
+            None,
+            "{code}"
+        );
+    }
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub(super) struct Tokens<'c> {
     is_on_new_line: Line,
     /// How deep templates may still be nested.
     nesting: u32,
+    /// The code from which on there are no tokens, although it has not ended.
+    unread: &'c str,
 }
 
 /// Whether a token is on the line of the token before.
@@ -79,6 +81,7 @@ impl<'c> Tokens<'c> {
             next: None,
             is_on_new_line: Line::New,
             nesting,
+            unread: "",
         };
         tokens.read(Before::Operator);
         tokens
@@ -92,6 +95,11 @@ impl<'c> Tokens<'c> {
     /// Where the next token begins.
     pub(super) fn position(&self) -> usize {
         self.at
+    }
+
+    /// The code that could not be read as tokens, once the others have been taken.
+    pub(super) fn unread(&self) -> &'c str {
+        self.unread
     }
 
     /// Whether a line ends before the next token.
@@ -166,9 +174,10 @@ impl<'c> Tokens<'c> {
                 self.next = Some(token);
                 self.after = self.at + length;
             }
-            // Cut off within a string.
+            // Cut off within a string, or not understood.
             None => {
                 self.next = None;
+                self.unread = rest;
                 self.after = self.code.len();
             }
         }
