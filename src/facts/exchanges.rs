@@ -164,7 +164,8 @@ pub fn exchanges(
     exchanges
 }
 
-fn name<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
+/// The name of a block's tool.
+pub(super) fn name<'t>(transcript: &'t Transcript<'_>, block: u32) -> Cow<'t, str> {
     let block = transcript.block(block);
     lossy(unescape(transcript.bytes(block.line, block.tool)))
 }

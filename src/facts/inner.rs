@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::cell::{Cell, CellCall};
 use super::exchanges::{Ended, Exchange, FactLocation, InnerCall, exchanges};
 use super::input::Input;
+use super::tools::understands;
 use super::{kind_of, lossy};
 use crate::ids::IdMap;
 use crate::policy::Tools;
 use crate::scan::unescape;
-use crate::transcript::{Conversation, Transcript};
+use crate::transcript::{Block, Conversation, Transcript};
 
 /// The tool of code mode.
 const CELL_TOOL: &str = "exec";
@@ -34,7 +35,8 @@ pub fn calls(
     let mut waits = None;
     let mut calls = Vec::with_capacity(exchanges.len());
     for exchange in &exchanges {
-        match cell(transcript, exchange) {
+        let call = transcript.block(exchange.call.block);
+        match cell(transcript, call, &exchange.tool(transcript)) {
             Some((cell, code)) => {
                 let waits = waits.get_or_insert_with(|| Waits::of(transcript, &exchanges));
                 match cell.calls.is_empty() {
@@ -52,12 +54,27 @@ pub fn calls(
     calls
 }
 
+/// Whether all calls in the cell that a call runs are understood; `None` if it runs none.
+pub(super) fn understands_cell(
+    transcript: &Transcript<'_>,
+    call: &Block,
+    tool: &str,
+    added: &Tools,
+) -> Option<bool> {
+    let (cell, _) = cell(transcript, call, tool)?;
+    let mut calls = cell.calls.iter();
+    Some(cell.unread == 0 && calls.all(|call| understands(&call.tool, added)))
+}
+
 /// The cell that a call runs, and its code.
-fn cell<'t>(transcript: &'t Transcript<'_>, exchange: &Exchange) -> Option<(Cell, Cow<'t, str>)> {
-    if exchange.tool(transcript) != CELL_TOOL {
+fn cell<'t>(
+    transcript: &'t Transcript<'_>,
+    call: &Block,
+    tool: &str,
+) -> Option<(Cell, Cow<'t, str>)> {
+    if tool != CELL_TOOL {
         return None;
     }
-    let call = transcript.block(exchange.call.block);
     let [b'"', code @ .., b'"'] = transcript.bytes(call.line, call.content) else {
         return None;
     };

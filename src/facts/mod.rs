@@ -7,6 +7,7 @@ mod asked;
 mod attached;
 mod cell;
 mod commands;
+mod coverage;
 mod decisions;
 mod earlier;
 mod exchanges;
@@ -37,6 +38,7 @@ use crate::transcript::{Block, Transcript};
 
 pub use asked::{Asked, agent_request_kind, asked_for};
 pub use commands::{Command, Exit, commands};
+pub use coverage::{Coverage, coverage};
 pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use exchanges::{Exchange, FactLocation, exchanges};

@@ -28,6 +28,12 @@ pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
         .unwrap_or(ToolKind::Other)
 }
 
+/// Whether it is known what a call of the tool of that name does.
+pub(super) fn understands(name: &str, added: &Tools) -> bool {
+    let steers = |format: &Format| format.dialect().tools().steering.contains(&name);
+    kind_of(name, added) != ToolKind::Other || Format::ALL.iter().any(steers)
+}
+
 fn named(name: &str, names: ToolNames) -> Option<ToolKind> {
     let kinds = [
         (ToolKind::Shell, names.shell),

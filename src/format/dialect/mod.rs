@@ -226,4 +226,6 @@ pub(crate) struct ToolNames {
     pub(crate) search: &'static [&'static str],
     /// Fetch or search the web.
     pub(crate) web: &'static [&'static str],
+    /// Steer the agent: plans, questions, other agents, waiting. They touch no file and run no command of their own.
+    pub(crate) steering: &'static [&'static str],
 }

@@ -161,12 +161,37 @@ impl Dialect for ClaudeCode {
 
     fn tools(&self) -> ToolNames {
         ToolNames {
-            shell: &["Bash"],
+            shell: &["Bash", "PowerShell"],
             read: &["Read"],
             write: &["Write"],
             edit: &["Edit", "MultiEdit"],
             search: &["Grep", "Glob", "LS"],
             web: &["WebFetch", "WebSearch"],
+            steering: &[
+                "Agent",
+                "AskUserQuestion",
+                "BashOutput",
+                "EnterPlanMode",
+                "EnterWorktree",
+                "ExitPlanMode",
+                "ExitWorktree",
+                "KillBash",
+                "KillShell",
+                "SendMessage",
+                "Skill",
+                "SlashCommand",
+                "StructuredOutput",
+                "Task",
+                "TaskCreate",
+                "TaskGet",
+                "TaskList",
+                "TaskOutput",
+                "TaskStop",
+                "TaskUpdate",
+                "TodoRead",
+                "TodoWrite",
+                "ToolSearch",
+            ],
         }
     }
 

@@ -174,6 +174,21 @@ impl Dialect for Codex {
                 "local_shell",
             ],
             edit: &["apply_patch"],
+            web: &["web__run"],
+            steering: &[
+                "close_agent",
+                "followup_task",
+                "list_agents",
+                "request_user_input",
+                "resume_agent",
+                "send_input",
+                "send_message",
+                "spawn_agent",
+                "update_plan",
+                "view_image",
+                "wait",
+                "wait_agent",
+            ],
             ..ToolNames::default()
         }
     }

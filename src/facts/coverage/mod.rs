@@ -1,0 +1,259 @@
+//! How much of a transcript was understood: of its lines, and of its calls those whose meaning the facts know.
+//!
+//! PURE. All calls of the file are counted, live or not, each id once.
+
+mod raw_calls;
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::exchanges::name;
+use super::inner::understands_cell;
+use super::tools::understands;
+use crate::ids::IdSet;
+use crate::policy::Tools;
+use crate::text::{count, printable};
+use crate::transcript::{BlockKind, LineKind, Transcript};
+
+/// How much of one or several transcripts was understood.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "Counts")]
+#[non_exhaustive]
+pub struct Coverage {
+    /// The lines.
+    pub lines: u64,
+    /// Of these, read: JSON of a known type.
+    pub lines_read: u64,
+    /// The calls, by a count that does not depend on the formats' readers.
+    pub calls: u64,
+    /// Of these, understood.
+    pub calls_understood: u64,
+    /// The tools whose calls are not understood, with the number of these.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+/// Fewer understood calls in a hundred deserve a warning.
+const ENOUGH: u64 = 90;
+
+impl Coverage {
+    /// Whether so few calls are understood that facts and summaries miss much.
+    pub fn is_low(&self) -> bool {
+        self.calls_understood * 100 < self.calls * ENOUGH
+    }
+
+    /// The calls that no reader has found.
+    pub fn calls_unread(&self) -> u64 {
+        let unknown: u64 = self.unknown.values().sum();
+        self.calls.saturating_sub(self.calls_understood + unknown)
+    }
+
+    /// `calls understood: 12 of 170; unknown tools: exec 153, wait 5`
+    pub fn sentence(&self) -> String {
+        /// The number of tools that are named.
+        const NAMED: usize = 5;
+        let mut text = format!(
+            "calls understood: {} of {}",
+            self.calls_understood, self.calls
+        );
+        let mut unknown: Vec<_> = self.unknown.iter().collect();
+        unknown.sort_by(|(a, n), (b, m)| m.cmp(n).then(a.cmp(b)));
+        let named: Vec<String> = unknown
+            .iter()
+            .take(NAMED)
+            .map(|(tool, calls)| format!("{} {calls}", printable(tool)))
+            .collect();
+        if !named.is_empty() {
+            text += &format!("; unknown tools: {}", named.join(", "));
+        }
+        if let Some(more @ 1..) = unknown.len().checked_sub(NAMED) {
+            text += &format!(" and {}", count(more as u64, "other"));
+        }
+        if let unread @ 1.. = self.calls_unread() {
+            text += &format!("; not read: {unread}");
+        }
+        text
+    }
+}
+
+/// How much of a transcript is understood. `added` are the policy's names for kinds of tools.
+pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
+    let mut coverage = Coverage {
+        lines: transcript.lines().len() as u64,
+        ..Coverage::default()
+    };
+    let mut seen: IdSet<&[u8]> = IdSet::default();
+    let mut read = 0;
+    for (line, number) in transcript.lines().iter().zip(0..) {
+        coverage.lines_read += match line.kind {
+            LineKind::Message | LineKind::Mirror | LineKind::Control | LineKind::Session => 1,
+            LineKind::Unknown | LineKind::Bad => 0,
+        };
+        for block in transcript.blocks_of_line(number) {
+            let call = transcript.block(block);
+            let id = transcript.bytes(call.line, call.call_id);
+            if call.kind != BlockKind::Call || !id.is_empty() && !seen.insert(id) {
+                continue;
+            }
+            read += 1;
+            let tool = name(transcript, block);
+            let is_understood = understands_cell(transcript, call, &tool, added)
+                .unwrap_or_else(|| understands(&tool, added));
+            match is_understood {
+                true => coverage.calls_understood += 1,
+                false => *coverage.unknown.entry(tool.into_owned()).or_default() += 1,
+            }
+        }
+    }
+    coverage.calls = raw_calls::raw_calls(transcript.base()).max(read);
+    coverage
+}
+
+impl AddAssign<&Coverage> for Coverage {
+    fn add_assign(&mut self, other: &Coverage) {
+        self.lines += other.lines;
+        self.lines_read += other.lines_read;
+        self.calls += other.calls;
+        self.calls_understood += other.calls_understood;
+        for (tool, calls) in &other.unknown {
+            *self.unknown.entry(tool.clone()).or_default() += calls;
+        }
+    }
+}
+
+/// A coverage as a report holds it: the shares are for readers, the sums for adding up.
+#[derive(Serialize, Deserialize)]
+struct Counts {
+    #[serde(default, skip_deserializing)]
+    lines: Option<f64>,
+    #[serde(default, skip_deserializing)]
+    calls: Option<f64>,
+    lines_read: u64,
+    lines_total: u64,
+    calls_understood: u64,
+    calls_total: u64,
+    unknown: Vec<Unknown>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Unknown {
+    tool: String,
+    calls: u64,
+}
+
+/// `part` / `whole`, rounded down to 4 decimals, so that only all of it is 1.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    let of_10_000 = (u128::from(part) * 10_000).checked_div(u128::from(whole))?;
+    Some(of_10_000 as f64 / 10_000.0)
+}
+
+impl Serialize for Coverage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unknown = self.unknown.iter().map(|(tool, calls)| Unknown {
+            tool: tool.clone(),
+            calls: *calls,
+        });
+        let counts = Counts {
+            lines: share(self.lines_read, self.lines),
+            calls: share(self.calls_understood, self.calls),
+            lines_read: self.lines_read,
+            lines_total: self.lines,
+            calls_understood: self.calls_understood,
+            calls_total: self.calls,
+            unknown: unknown.collect(),
+        };
+        counts.serialize(serializer)
+    }
+}
+
+impl From<Counts> for Coverage {
+    fn from(counts: Counts) -> Self {
+        let unknown = counts.unknown.into_iter();
+        Coverage {
+            lines: counts.lines_total,
+            lines_read: counts.lines_read,
+            calls: counts.calls_total,
+            calls_understood: counts.calls_understood,
+            unknown: unknown.map(|one| (one.tool, one.calls)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read_as;
+    use super::*;
+    use crate::format::Format;
+
+    fn covered(format: Format, lines: &[&str]) -> Coverage {
+        coverage(&read_as(format, &lines.join("\n")), &Tools::default())
+    }
+
+    #[test]
+    fn calls_of_unknown_tools_are_named() {
+        let lines = [
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"Bash","input":{"command":"ls"}},{"type":"tool_use","id":"b","name":"get_weather","input":{}}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"get_weather","input":{}},{"type":"tool_use","id":"d","name":"TodoWrite","input":{}}]}"#,
+            "no JSON",
+        ];
+        let found = covered(Format::Anthropic, &lines);
+        assert_eq!((found.lines_read, found.lines), (2, 3));
+        assert_eq!((found.calls_understood, found.calls), (2, 4));
+        assert!(found.is_low());
+        assert_eq!(
+            found.sentence(),
+            "calls understood: 2 of 4; unknown tools: get_weather 2"
+        );
+    }
+
+    #[test]
+    fn a_call_that_the_reader_does_not_see_is_missing() {
+        let lines = [
+            r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"shell","arguments":"{}"}}]}"#,
+            r#"{"kind":"note","about":{"type":"tool_use","id":"b"}}"#,
+        ];
+        let found = covered(Format::OpenAi, &lines);
+        assert_eq!((found.calls_understood, found.calls), (1, 2));
+        assert_eq!(found.sentence(), "calls understood: 1 of 2; not read: 1");
+    }
+
+    #[test]
+    fn a_cell_is_understood_if_all_its_calls_are() {
+        let cell = |id: &str, code: &str| {
+            let payload = serde_json::json!({"type": "custom_tool_call", "name": "exec", "input": code, "call_id": id});
+            serde_json::json!({"type": "response_item", "payload": payload}).to_string()
+        };
+        let lines = [
+            cell("a", "await tools.exec_command({cmd: 'ls'})"),
+            cell("b", "if (x) await tools.exec_command({cmd: 'ls'})"),
+            cell("c", "await tools.get_weather({})"),
+            cell("d", "text(1)"),
+        ];
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let found = covered(Format::Codex, &lines);
+        assert_eq!((found.calls_understood, found.calls), (2, 4));
+        assert_eq!(found.unknown, BTreeMap::from([("exec".to_owned(), 2)]));
+    }
+
+    #[test]
+    fn a_report_gives_back_what_was_counted() {
+        let mut sum = Coverage::default();
+        assert!(!sum.is_low());
+        let one = Coverage {
+            lines: 3,
+            lines_read: 3,
+            calls: 3,
+            calls_understood: 2,
+            unknown: BTreeMap::from([("x".to_owned(), 1)]),
+        };
+        sum += &one;
+        sum += &one;
+        let json = serde_json::to_string(&sum).unwrap();
+        assert_eq!(
+            json,
+            r#"{"lines":1.0,"calls":0.6666,"lines_read":6,"lines_total":6,"calls_understood":4,"calls_total":6,"unknown":[{"tool":"x","calls":2}]}"#
+        );
+        assert_eq!(serde_json::from_str::<Coverage>(&json).unwrap(), sum);
+    }
+}

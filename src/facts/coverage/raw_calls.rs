@@ -1,0 +1,237 @@
+//! The calls in a transcript's bytes, counted without the formats' readers, so that what these miss shows.
+//!
+//! Looks only at how published formats write a call: an object of a certain `type`, or an element of a list of calls. PURE.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use memchr::{memchr, memrchr};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+/// A line without any of these has no call.
+const MARKS: [&str; 6] = [
+    "tool_use\"",
+    "_call\"",
+    "tool-call\"",
+    "toolCall",
+    "tool_calls\"",
+    "functionCall\"",
+];
+/// The types of objects that are calls. Calls that a provider carries out itself are none.
+const TYPES: [&str; 6] = [
+    "tool_use",
+    "toolCall",
+    "tool-call",
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+];
+/// The keys of lists whose elements are calls.
+const LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
+/// The keys under which a call's id may stand, the one that its result repeats first.
+const IDS: [&str; 4] = ["call_id", "toolCallId", "tool_call_id", "id"];
+/// The keys of values that an agent or a tool has written, or that repeat results: what is in them is not the transcript's.
+const OPAQUE: [&str; 9] = [
+    "input",
+    "arguments",
+    "args",
+    "parameters",
+    "output",
+    "result",
+    "tools",
+    "toolUseResult",
+    "details",
+];
+
+static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(MARKS).ok());
+
+/// The number of calls in a transcript. One that is written several times, with the same id, counts once.
+pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
+    let Some(marked) = &*MARKED else {
+        return 0;
+    };
+    let mut found = Found::default();
+    let mut at = 0;
+    while let Some(mark) = marked.find(&bytes[at..]) {
+        let inside = at + mark.start();
+        let start = memrchr(b'\n', &bytes[..inside]).map_or(0, |end| end + 1);
+        let end = memchr(b'\n', &bytes[inside..]).map_or(bytes.len(), |end| inside + end);
+        let mut line = serde_json::Deserializer::from_slice(&bytes[start..end]);
+        let walk = Walk {
+            found: &mut found,
+            place: Place::Line,
+        };
+        // A line that is no JSON has no calls that anybody could read.
+        let _ = walk.deserialize(&mut line);
+        at = (end + 1).min(bytes.len());
+    }
+    found.without_id + found.ids.len() as u64
+}
+
+#[derive(Default)]
+struct Found {
+    ids: HashSet<String>,
+    without_id: u64,
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// It is the line.
+    Line,
+    /// It is an element of a list of calls, or the list.
+    Calls,
+    Elsewhere,
+}
+
+/// Walks through a value, and counts the calls in it.
+struct Walk<'f> {
+    found: &'f mut Found,
+    place: Place,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let place = match self.place {
+            Place::Calls => Place::Calls,
+            Place::Line | Place::Elsewhere => Place::Elsewhere,
+        };
+        while list
+            .next_element_seed(Walk {
+                found: &mut *self.found,
+                place,
+            })?
+            .is_some()
+        {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut is_call = self.place == Place::Calls;
+        let mut ids: [Option<Value>; IDS.len()] = Default::default();
+        let mut is_repeated = false;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "type" {
+                let kind: Value = map.next_value()?;
+                let kind = kind.as_str().unwrap_or_default();
+                is_call |= TYPES.contains(&kind);
+                // A line for viewers repeats what another agent did.
+                is_repeated = self.place == Place::Line && kind == "progress";
+            } else if let Some(number) = IDS.iter().position(|id| *id == key) {
+                ids[number] = Some(map.next_value()?);
+            } else if OPAQUE.contains(&&*key) || is_repeated {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                let place = match LISTS.contains(&&*key) || key == "functionCall" {
+                    true => Place::Calls,
+                    false => Place::Elsewhere,
+                };
+                map.next_value_seed(Walk {
+                    found: &mut *self.found,
+                    place,
+                })?;
+            }
+        }
+        if is_call {
+            let id = ids.iter().flatten().find_map(Value::as_str);
+            match id.filter(|id| !id.is_empty()) {
+                Some(id) => {
+                    self.found.ids.insert(id.to_owned());
+                }
+                None => self.found.without_id += 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(lines: &[&str]) -> u64 {
+        raw_calls(lines.join("\n").as_bytes())
+    }
+
+    #[test]
+    fn calls_of_every_published_shape_count() {
+        for line in [
+            r#"{"type":"assistant","message":{"content":[{"type" : "tool_use","id":"a","name":"Bash","input":{}}]}}"#,
+            r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"f","args":{}}]}"#,
+            r#"{"type":"response_item","payload":{"type":"function_call","id":"fc_1","call_id":"a","arguments":"{}"}}"#,
+            r#"{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"a","input":"x"}}"#,
+            r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a","arguments":{}}]}}"#,
+            r#"{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{}}]}"#,
+            r#"{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}"#,
+        ] {
+            assert_eq!(count(&[line]), 1, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_again_counts_once() {
+        let call = r#"{"content":[{"type":"tool_use","id":"a"}]}"#;
+        let other =
+            r#"{"content":[{"type":"tool_use","id":"b"},{"type":"tool_use"},{"type":"tool_use"}]}"#;
+        assert_eq!(count(&[call, other, call]), 4);
+    }
+
+    #[test]
+    fn what_looks_like_a_call_in_texts_and_inputs_is_none() {
+        assert_eq!(
+            count(&[
+                r#"{"role":"user","content":"{\"type\":\"tool_use\",\"id\":\"a\"}"}"#,
+                r#"{"type":"function_call_output","call_id":"a","output":"function_call\""}"#,
+                r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}"#,
+                r#"{"type":"progress","data":{"message":{"content":[{"type":"tool_use","id":"a"}]}}}"#,
+                r#"{"type":"server_tool_use","id":"a"}"#,
+                r#"{"type":"tool_use","#,
+            ]),
+            0
+        );
+        let nested = r#"{"type":"tool_use","id":"a","input":{"x":{"type":"tool_use","id":"b"}}}"#;
+        assert_eq!(count(&[nested]), 1);
+    }
+}
