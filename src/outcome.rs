@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind};
 use crate::text::shown_path;
 
+pub use crate::facts::Coverage;
 pub use crate::format::WarningKind as LineWarningKind;
 pub use crate::policy::TargetKind;
 pub use crate::tokens::Usage;
@@ -86,6 +87,9 @@ pub struct Outcome {
     /// The size of the result as it is stored, if it is compressed.
     #[serde(default)]
     pub stored_after: Option<u64>,
+    /// How much of the lines and of the calls is understood, if the input was read.
+    #[serde(default)]
+    pub coverage: Option<Coverage>,
     /// What was asked for and failed, although the input was processed.
     pub degraded: Vec<Degraded>,
     /// What is worth knowing but not a failure.
@@ -182,6 +186,7 @@ impl Outcome {
             bytes_after: 0,
             stored_before: None,
             stored_after: None,
+            coverage: None,
             degraded: Vec::new(),
             warnings: Vec::new(),
             conversations: Vec::new(),
@@ -253,6 +258,7 @@ impl Serialize for Outcome {
             bytes_after,
             stored_before,
             stored_after,
+            coverage,
             degraded,
             warnings,
             conversations,
@@ -285,6 +291,7 @@ impl Serialize for Outcome {
         map.serialize_entry("tokens_after", &self.tokens_after())?;
         map.serialize_entry("messages_before", &self.messages_before())?;
         map.serialize_entry("messages_after", &self.messages_after())?;
+        map.serialize_entry("coverage", coverage)?;
         map.serialize_entry("degraded", degraded)?;
         map.serialize_entry("warnings", warnings)?;
         map.serialize_entry("conversations", conversations)?;

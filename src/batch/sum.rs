@@ -2,7 +2,8 @@
 
 use crate::format::{Detected, LineWarning};
 use crate::outcome::{
-    ConversationOutcome, Degraded, FaultKind, Outcome, OutcomeError, Status, Warning, WarningKind,
+    ConversationOutcome, Coverage, Degraded, FaultKind, Outcome, OutcomeError, Status, Warning,
+    WarningKind,
 };
 use crate::pipeline::{Compacted, Rejected};
 
@@ -18,6 +19,7 @@ pub(super) struct Sum {
     /// The names in the store that the output no longer contains.
     pub(super) released: Vec<String>,
     pub(super) summarised: bool,
+    coverage: Option<Coverage>,
     degraded: Vec<Degraded>,
     pub(super) warnings: Vec<Warning>,
 }
@@ -54,13 +56,20 @@ impl Sum {
             message,
         });
         let warnings = warnings.into_iter().map(warning).chain(self.warnings);
-        let warnings = why.into_iter().chain(warnings);
+        let low = self.coverage.as_ref().filter(|coverage| coverage.is_low());
+        let low = low.map(|coverage| Warning {
+            kind: WarningKind::Coverage,
+            line: None,
+            message: coverage.sentence(),
+        });
+        let warnings = why.into_iter().chain(warnings).chain(low);
         Outcome {
             format: Some(format.to_owned()),
             status,
             error,
             findings_before: self.findings_before,
             findings_after: self.findings_after,
+            coverage: self.coverage,
             degraded: self.degraded,
             warnings: warnings.collect(),
             conversations: self.conversations,
@@ -78,6 +87,7 @@ impl Sum {
                 self.degraded.push(degraded);
             }
         }
+        *self.coverage.get_or_insert_default() += &compacted.coverage;
         self.findings_before += compacted.findings_before;
         self.findings_after += compacted.findings_after;
         self.offloads

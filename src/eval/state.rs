@@ -251,6 +251,9 @@ impl<'i> State<'i> {
 
     /// Whether a row correctly states how its command last ended.
     fn command(&self, row: &Row) -> Verdict {
+        if row.label.ends_with(" not described") {
+            return Verdict::Unsaid;
+        }
         let Some((_, end)) = last_of(row, &self.ends) else {
             return Verdict::Unheard;
         };

@@ -38,7 +38,7 @@ use crate::transcript::{Block, Transcript};
 
 pub use asked::{Asked, agent_request_kind, asked_for};
 pub use commands::{Command, Exit, commands};
-pub use coverage::{Coverage, coverage};
+pub use coverage::{Coverage, Missed, coverage, missed};
 pub use decisions::{Decision, decides, decisions, sentences};
 pub use earlier::{Earlier, MessageOrigin, is_restored_header, note_of_original};
 pub use exchanges::{Exchange, FactLocation, exchanges};

@@ -90,6 +90,8 @@ pub enum WarningKind {
     AttributesLost,
     /// An oversize result was not moved to the store, because there is none.
     NotDemoted,
+    /// Many calls are not understood, so that summaries and restored files miss what these did.
+    Coverage,
     /// A line is odd, and passed through. Its names are those of the line's oddities.
     #[serde(untagged)]
     Line(format::WarningKind),
@@ -111,14 +113,18 @@ impl WarningKind {
             WarningKind::NotCleanedUp => "not_cleaned_up",
             WarningKind::AttributesLost => "attributes_lost",
             WarningKind::NotDemoted => "not_demoted",
+            WarningKind::Coverage => "coverage",
         }
     }
 
     /// Whether the end of a run shows it without `-v`.
     pub fn is_always_said(self) -> bool {
         match self {
-            // The first with what became of the file.
-            WarningKind::Unsupported | WarningKind::Line(_) | WarningKind::Redacted => false,
+            // The first with what became of the file, the second summed up over all files.
+            WarningKind::Unsupported
+            | WarningKind::Coverage
+            | WarningKind::Line(_)
+            | WarningKind::Redacted => false,
             WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
@@ -135,6 +141,9 @@ impl WarningKind {
     pub fn hint(self) -> Option<&'static str> {
         match self {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
+            WarningKind::Coverage => Some(
+                "name the tools by what they do: [tools] shell, read, write, edit, search, web",
+            ),
             WarningKind::Line(_)
             | WarningKind::Unsupported
             | WarningKind::UserWords

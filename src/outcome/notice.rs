@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Degraded, Outcome, Status, Warning, WarningKind};
+use super::{Coverage, Degraded, Outcome, Status, Warning, WarningKind};
 use crate::format;
 
 /// How serious a notice is.
@@ -73,6 +73,7 @@ impl Notices {
         for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
             *unread.entry(format_of(outcome)).or_default() += 1;
         }
+        notices.about_coverage(outcomes);
         for outcome in outcomes {
             let input = outcome.input.as_str();
             for Degraded { kind, message } in &outcome.degraded {
@@ -125,6 +126,29 @@ impl Notices {
             }
         }
         notices
+    }
+
+    /// How much is not understood, of all inputs of which much is not.
+    fn about_coverage(&mut self, outcomes: &[Outcome]) {
+        let is_said = |w: &Warning| w.kind == WarningKind::Coverage;
+        let low = outcomes.iter().filter(|o| o.warnings.iter().any(is_said));
+        let low: Vec<_> = low
+            .filter_map(|o| Some((o.input.as_str(), o.coverage.as_ref()?)))
+            .collect();
+        let mut sum = Coverage::default();
+        for (_, coverage) in &low {
+            sum += coverage;
+        }
+        let kind = WarningKind::Coverage;
+        for (input, _) in low {
+            self.add(
+                NoticeLevel::Warning,
+                kind.name(),
+                &sum.sentence(),
+                kind.hint(),
+                (input, None),
+            );
+        }
     }
 
     /// Aims that were missed.

@@ -1,7 +1,7 @@
 //! The result of compacting a transcript, or why it is rejected and the input is kept.
 
 use crate::artifacts::Content;
-use crate::outcome::{ConversationOutcome, Degraded, Rejection, Timings, Warning};
+use crate::outcome::{ConversationOutcome, Coverage, Degraded, Rejection, Timings, Warning};
 use crate::settle::Change;
 use crate::transcript::Transcript;
 use crate::verify::{Finding, Severity, new_findings};
@@ -31,6 +31,8 @@ pub struct Compacted<'a> {
     pub conversations: Vec<ConversationOutcome>,
     /// Why the result was rejected, if it was.
     pub rejection: Option<Rejected>,
+    /// How much of the input is understood.
+    pub coverage: Coverage,
     /// How long it took, if there was a clock.
     pub timings: Option<Timings>,
 }

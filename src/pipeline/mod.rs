@@ -19,7 +19,7 @@ mod work;
 
 use crate::artifacts::{Replies, Root, Sources, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
-use crate::facts::Earlier;
+use crate::facts::{Earlier, coverage};
 use crate::format::Warnings;
 use crate::outcome::{Clock, ConversationOutcome, Phase};
 use crate::plan::{Keeping, Placeholders};
@@ -129,6 +129,7 @@ impl<'p> Pipeline<'p> {
     /// Compacts one transcript.
     pub fn compact<'a>(&self, input: Input<'a, '_>, warnings: &mut Warnings) -> Compacted<'a> {
         let mut work = Work::parsed(input, self.estimator.clone(), self.clock, warnings);
+        let coverage = coverage(&work.transcript, &self.policy.tools);
         work.lap(self.clock, Phase::Read);
         work.begin();
         let masked = self.mask(input, &mut work.transcript);
@@ -182,6 +183,7 @@ impl<'p> Pipeline<'p> {
             findings_after: errors(&after),
             conversations,
             rejection,
+            coverage,
             timings: work.laps.timings(self.clock),
         };
         if compacted.rejection.is_some() {

@@ -49,6 +49,10 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
         Of::text("last_message", |o| {
             o.last_message.clone().unwrap_or_default()
         }),
+        Of::amount("calls", Unit::One, |o| Some(o.coverage.as_ref()?.calls)),
+        Of::amount("calls_understood", Unit::One, |o| {
+            Some(o.coverage.as_ref()?.calls_understood)
+        }),
     ]
 }
 

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::outcome::{
-    Action, ActionKind, ConversationOutcome, Degraded, DegradedKind, Original, OriginalKind,
-    Rejection, Restored, RestoredFrom, Status, SummaryOutcome, TargetOutcome, Usage, Warning,
-    WarningKind,
+    Action, ActionKind, ConversationOutcome, Coverage, Degraded, DegradedKind, Original,
+    OriginalKind, Rejection, Restored, RestoredFrom, Status, SummaryOutcome, TargetOutcome, Usage,
+    Warning, WarningKind,
 };
 
 use super::cells::{elide, saved};
@@ -121,6 +121,13 @@ fn sample() -> Report {
         findings_before: 1,
         hash_after: Some("blake3:a2".into()),
         bytes_after: 96 * 1024,
+        coverage: Some(Coverage {
+            lines: 61,
+            lines_read: 60,
+            calls: 24,
+            calls_understood: 22,
+            unknown: [("deploy".to_owned(), 2)].into(),
+        }),
         warnings: vec![
             Warning {
                 kind: WarningKind::Line(crate::format::WarningKind::BadJson),
@@ -310,7 +317,7 @@ fn csv_cells_are_quoted_and_never_formulas() {
         let row = csv.split_once('\n').unwrap().1;
         assert_eq!(
             row,
-            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,\n")
+            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,,,\n")
         );
     }
 }
@@ -595,7 +602,10 @@ fn csv_reports_are_known_by_all_of_their_columns() {
     let header = ours.trim_end();
     for known in [
         header,
-        &header.replace(",stored_before,stored_after,project,last_message", ""),
+        &header.replace(
+            ",stored_before,stored_after,project,last_message,calls,calls_understood",
+            "",
+        ),
         &format!("{header},later"),
         "case,check,message\na,b,c\n",
     ] {

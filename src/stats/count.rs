@@ -9,7 +9,7 @@ use super::totals::keep_largest;
 use super::turns::turns;
 use super::{Consumer, ConversationStats, Counts, FileStats};
 use crate::error::Result;
-use crate::facts::Earlier;
+use crate::facts::{Earlier, coverage};
 use crate::format::Format;
 use crate::ids::IdMap;
 use crate::plan::{kind_of, tool_named_by};
@@ -135,6 +135,7 @@ impl<'p> Counting<'p> {
             file.conversations.push(stats);
         }
         self.lines(transcript, &mut all_sizes[0], &mut file.counts);
+        file.counts.coverage += &coverage(transcript, self.tools);
 
         candidates.sort_by_key(|c| (Reverse(c.tokens), transcript.block(c.block).line, c.block));
         candidates.truncate(self.top);

@@ -22,7 +22,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Find, Usage};
+use crate::outcome::{Coverage, Find, Usage};
 use crate::transcript::BlockKind;
 
 pub use count::Counting;
@@ -95,6 +95,9 @@ pub struct Counts {
     pub dead: Dead,
     /// Mirrors of results.
     pub mirrors: Mirrors,
+    /// How much of the lines and of the calls is understood.
+    #[serde(default)]
+    pub coverage: Coverage,
     /// Live tokens by role.
     pub roles: By<Share>,
     /// Live tokens by kind of block.

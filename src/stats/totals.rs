@@ -73,7 +73,7 @@ macro_rules! adds_up {
 
 adds_up! {
     // The largest blocks cannot be added: the totals select among them.
-    Counts { bytes, live, dead, mirrors, roles, blocks, tools, paths, estimates, presets }
+    Counts { bytes, live, dead, mirrors, coverage, roles, blocks, tools, paths, estimates, presets }
     Live { conversations, messages, turns, tokens, bytes }
     Dead { lines, bytes, tokens }
     Mirrors { lines, bytes }

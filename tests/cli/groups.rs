@@ -68,7 +68,7 @@ fn inputs_are_grouped_by_project_and_week() {
             csv.lines()
                 .next()
                 .unwrap()
-                .ends_with(",project,last_message")
+                .contains(",project,last_message,")
         );
         assert!(csv.contains("\"'=HYPERLINK(\"\"x\"\")<script>"), "{csv}");
 

@@ -210,6 +210,11 @@ pub(super) fn share() -> Value {
     json!({"type": "number", "minimum": 0, "maximum": 100})
 }
 
+/// A part of 1.
+pub(super) fn part() -> Value {
+    json!({"type": "number", "minimum": 0, "maximum": 1})
+}
+
 /// One of several, which exclude each other.
 pub(super) fn any(of: Vec<Value>) -> Value {
     json!({"anyOf": of})

@@ -5,8 +5,8 @@
 use serde_json::{Value, json};
 
 use super::build::{
-    Key, amount, count, from_one, key, list, object, object_told_by, one_of, or_null, text,
-    text_like, to,
+    Key, amount, count, counts, from_one, key, list, object, object_told_by, one_of, or_null, part,
+    text, text_like, to,
 };
 use super::words::{Table, every, words};
 use crate::batch::PassedBy;
@@ -81,6 +81,41 @@ pub(super) fn not_read() -> Key {
     ]);
     let about = "What was not read, one entry per kind; only if there is any.";
     key("not_read", list(entry), about).sometimes()
+}
+
+/// How much of the lines and of the calls is understood.
+pub(super) fn coverage() -> Value {
+    let unknown = object(vec![
+        key("tool", text(), "Its name."),
+        key("calls", from_one(), "Its calls."),
+    ]);
+    let mut keys = vec![
+        key(
+            "lines",
+            or_null(part()),
+            "The part of the lines that is JSON of a known type, to 4 decimals; null without lines.",
+        ),
+        key(
+            "calls",
+            or_null(part()),
+            "The part of the calls that is understood, to 4 decimals; null without calls.",
+        ),
+    ];
+    keys.extend(counts([
+        ("lines_read", "Lines of a known type."),
+        ("lines_total", "All lines."),
+        (
+            "calls_understood",
+            "Calls of which it is known what they do.",
+        ),
+        (
+            "calls_total",
+            "All calls, each id once, live or not, counted without the format's reader.",
+        ),
+    ]));
+    let about = "The tools whose calls are not understood. Calls that are neither here nor understood are on lines that no reader reads.";
+    keys.push(key("unknown", list(unknown), about));
+    object(keys)
 }
 
 /// Why an input failed, was rejected or was skipped.

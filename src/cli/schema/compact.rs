@@ -7,8 +7,8 @@ use super::build::{
     one_of, or_null, text, to,
 };
 use super::common::{
-    conversation_id, error, estimator, hash, last_message, not_read, policy, policy_key, project,
-    run_timings, timings, usage, version,
+    conversation_id, coverage, error, estimator, hash, last_message, not_read, policy, policy_key,
+    project, run_timings, timings, usage, version,
 };
 use super::words::{Table, words};
 use crate::cli::topics::Topic;
@@ -115,6 +115,7 @@ fn file() -> Result<Value> {
         ("messages_after", ""),
     ]));
     keys.extend([
+        key("coverage", or_null(coverage()), ""),
         key("degraded", list(degraded()), ""),
         key("warnings", list(warning()?), ""),
         key("conversations", list(to("conversation")), ""),

@@ -7,8 +7,8 @@ use super::build::{
     share, text, to,
 };
 use super::common::{
-    EXAMINING, conversation_id, estimator, examined, not_read, policy, policy_key, run_timings,
-    usage, version,
+    EXAMINING, conversation_id, coverage, estimator, examined, not_read, policy, policy_key,
+    run_timings, usage, version,
 };
 use super::words::{every, words};
 use crate::error::Result;
@@ -149,6 +149,11 @@ fn counted(of: Of) -> Vec<Key> {
             "mirrors",
             mirrors,
             "Copies of results for a viewer, which no model sees.",
+        ),
+        key(
+            "coverage",
+            coverage(),
+            "How much of the lines and of the calls is understood.",
         ),
         key(
             "roles",

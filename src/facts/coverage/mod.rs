@@ -1,15 +1,16 @@
 //! How much of a transcript was understood: of its lines, and of its calls those whose meaning the facts know.
 //!
-//! PURE. All calls of the file are counted, live or not, each id once.
+//! PURE. All calls of the file are counted, live or not, each once.
 
 mod raw_calls;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::exchanges::name;
+use super::exchanges::{Exchange, FactLocation, name};
 use super::inner::understands_cell;
 use super::tools::understands;
 use crate::ids::IdSet;
@@ -49,6 +50,24 @@ impl Coverage {
         self.calls.saturating_sub(self.calls_understood + unknown)
     }
 
+    /// Adds a call; gives the name of its tool if it is not understood.
+    fn add_call(
+        &mut self,
+        transcript: &Transcript<'_>,
+        block: u32,
+        added: &Tools,
+    ) -> Option<String> {
+        let tool = name(transcript, block);
+        let is_understood = understands_cell(transcript, transcript.block(block), &tool, added)
+            .unwrap_or_else(|| understands(&tool, added));
+        if is_understood {
+            self.calls_understood += 1;
+            return None;
+        }
+        *self.unknown.entry(tool.clone().into_owned()).or_default() += 1;
+        Some(tool.into_owned())
+    }
+
     /// `calls understood: 12 of 170; unknown tools: exec 153, wait 5`
     pub fn sentence(&self) -> String {
         /// The number of tools that are named.
@@ -58,7 +77,7 @@ impl Coverage {
             self.calls_understood, self.calls
         );
         let mut unknown: Vec<_> = self.unknown.iter().collect();
-        unknown.sort_by(|(a, n), (b, m)| m.cmp(n).then(a.cmp(b)));
+        unknown.sort_by_key(|(_, calls)| Reverse(**calls));
         let named: Vec<String> = unknown
             .iter()
             .take(NAMED)
@@ -83,7 +102,7 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
         lines: transcript.lines().len() as u64,
         ..Coverage::default()
     };
-    let mut seen: IdSet<&[u8]> = IdSet::default();
+    let mut seen: IdSet<[&[u8]; 3]> = IdSet::default();
     let mut read = 0;
     for (line, number) in transcript.lines().iter().zip(0..) {
         coverage.lines_read += match line.kind {
@@ -92,22 +111,60 @@ pub fn coverage(transcript: &Transcript<'_>, added: &Tools) -> Coverage {
         };
         for block in transcript.blocks_of_line(number) {
             let call = transcript.block(block);
-            let id = transcript.bytes(call.line, call.call_id);
-            if call.kind != BlockKind::Call || !id.is_empty() && !seen.insert(id) {
-                continue;
-            }
-            read += 1;
-            let tool = name(transcript, block);
-            let is_understood = understands_cell(transcript, call, &tool, added)
-                .unwrap_or_else(|| understands(&tool, added));
-            match is_understood {
-                true => coverage.calls_understood += 1,
-                false => *coverage.unknown.entry(tool.into_owned()).or_default() += 1,
+            let [id, tool, input] = [call.call_id, call.tool, call.content]
+                .map(|span| transcript.bytes(call.line, span));
+            if call.kind == BlockKind::Call && (id.is_empty() || seen.insert([id, tool, input])) {
+                read += 1;
+                coverage.add_call(transcript, block, added);
             }
         }
     }
     coverage.calls = raw_calls::raw_calls(transcript.base()).max(read);
     coverage
+}
+
+/// Calls of a tool that are not understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missed {
+    /// The tool's name.
+    pub tool: String,
+    /// How many they are.
+    pub calls: u64,
+    /// The first of them.
+    pub first: FactLocation,
+    /// The last of them.
+    pub last: FactLocation,
+}
+
+/// The calls of a conversation that are not understood, by tool, the most first; none if few are. The calls in a cell count as
+/// one.
+pub fn missed(transcript: &Transcript<'_>, calls: &[Exchange], added: &Tools) -> Vec<Missed> {
+    let mut all = Coverage::default();
+    let mut missed: Vec<Missed> = Vec::new();
+    for of_block in calls.chunk_by(|a, b| a.call.block == b.call.block) {
+        let call = of_block[0].call;
+        all.calls += 1;
+        let Some(tool) = all.add_call(transcript, call.block, added) else {
+            continue;
+        };
+        match missed.iter_mut().find(|missed| missed.tool == tool) {
+            Some(missed) => {
+                missed.calls += 1;
+                missed.last = call;
+            }
+            None => missed.push(Missed {
+                tool,
+                calls: 1,
+                first: call,
+                last: call,
+            }),
+        }
+    }
+    if !all.is_low() {
+        return Vec::new();
+    }
+    missed.sort_by_key(|missed| Reverse(missed.calls));
+    missed
 }
 
 impl AddAssign<&Coverage> for Coverage {

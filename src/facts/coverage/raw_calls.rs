@@ -4,12 +4,14 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 use memchr::{memchr, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// A line without any of these has no call.
 const MARKS: [&str; 6] = [
@@ -34,10 +36,7 @@ const LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
 /// The keys under which a call's id may stand, the one that its result repeats first.
 const IDS: [&str; 4] = ["call_id", "toolCallId", "tool_call_id", "id"];
 /// The keys of values that an agent or a tool has written, or that repeat results: what is in them is not the transcript's.
-const OPAQUE: [&str; 9] = [
-    "input",
-    "arguments",
-    "args",
+const OPAQUE: [&str; 6] = [
     "parameters",
     "output",
     "result",
@@ -46,9 +45,12 @@ const OPAQUE: [&str; 9] = [
     "details",
 ];
 
+/// The keys of a call's input. Calls with the same id and another input are several: some agents use an id again.
+const INPUTS: [&str; 4] = ["input", "arguments", "args", "function"];
+
 static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(MARKS).ok());
 
-/// The number of calls in a transcript. One that is written several times, with the same id, counts once.
+/// The number of calls in a transcript. One that is written several times, with the same id and input, counts once.
 pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
     let Some(marked) = &*MARKED else {
         return 0;
@@ -68,14 +70,14 @@ pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
         let _ = walk.deserialize(&mut line);
         at = (end + 1).min(bytes.len());
     }
-    found.without_id + found.ids.len() as u64
+    let distinct: HashSet<&(String, u64)> = found.0.iter().flatten().collect();
+    let without_id = found.0.iter().filter(|call| call.is_none()).count();
+    (distinct.len() + without_id) as u64
 }
 
+/// The calls that were found, each by its id and a hash of its input, if it has an id.
 #[derive(Default)]
-struct Found {
-    ids: HashSet<String>,
-    without_id: u64,
-}
+struct Found(Vec<Option<(String, u64)>>);
 
 /// Where a value stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,7 +152,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut is_call = self.place == Place::Calls;
         let mut ids: [Option<Value>; IDS.len()] = Default::default();
+        let mut input = DefaultHasher::new();
         let mut is_repeated = false;
+        let mut is_broken_off = false;
+        let before = self.found.0.len();
         while let Some(key) = map.next_key::<String>()? {
             if key == "type" {
                 let kind: Value = map.next_value()?;
@@ -158,8 +163,13 @@ impl<'de> Visitor<'de> for Walk<'_> {
                 is_call |= TYPES.contains(&kind);
                 // A line for viewers repeats what another agent did.
                 is_repeated = self.place == Place::Line && kind == "progress";
+            } else if key == "stopReason" {
+                let reason: Value = map.next_value()?;
+                is_broken_off = matches!(reason.as_str(), Some("aborted" | "error"));
             } else if let Some(number) = IDS.iter().position(|id| *id == key) {
                 ids[number] = Some(map.next_value()?);
+            } else if INPUTS.contains(&&*key) {
+                map.next_value::<&RawValue>()?.get().hash(&mut input);
             } else if OPAQUE.contains(&&*key) || is_repeated {
                 map.next_value::<IgnoredAny>()?;
             } else {
@@ -175,12 +185,13 @@ impl<'de> Visitor<'de> for Walk<'_> {
         }
         if is_call {
             let id = ids.iter().flatten().find_map(Value::as_str);
-            match id.filter(|id| !id.is_empty()) {
-                Some(id) => {
-                    self.found.ids.insert(id.to_owned());
-                }
-                None => self.found.without_id += 1,
-            }
+            let id = id.filter(|id| !id.is_empty());
+            let call = id.map(|id| (id.to_owned(), input.finish()));
+            self.found.0.push(call);
+        }
+        if is_broken_off {
+            // These calls were never made.
+            self.found.0.truncate(before);
         }
         Ok(())
     }
@@ -219,6 +230,16 @@ mod tests {
     }
 
     #[test]
+    fn an_id_that_is_used_again_is_another_call() {
+        let call = |input: &str| {
+            format!(
+                r#"{{"tool_calls":[{{"id":"a","function":{{"name":"f","arguments":"{input}"}}}}]}}"#
+            )
+        };
+        assert_eq!(count(&[&call("1"), &call("2"), &call("1")]), 2);
+    }
+
+    #[test]
     fn what_looks_like_a_call_in_texts_and_inputs_is_none() {
         assert_eq!(
             count(&[
@@ -227,6 +248,7 @@ mod tests {
                 r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}"#,
                 r#"{"type":"progress","data":{"message":{"content":[{"type":"tool_use","id":"a"}]}}}"#,
                 r#"{"type":"server_tool_use","id":"a"}"#,
+                r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a"}],"stopReason":"aborted"}}"#,
                 r#"{"type":"tool_use","#,
             ]),
             0

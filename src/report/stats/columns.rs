@@ -50,6 +50,8 @@ pub(super) fn columns() -> Vec<Column<File>> {
         Of::text("last_message", |file| {
             file.last_message.clone().unwrap_or_default()
         }),
+        count("calls", |c| c.coverage.calls),
+        count("calls_understood", |c| c.coverage.calls_understood),
     ]
 }
 

@@ -52,6 +52,10 @@ fn markdown(stats: &Stats, out: &mut dyn Write) -> io::Result<()> {
         count(live.turns, "turn"),
         count(stats.head.totals.files, "file")
     )?;
+    let coverage = &stats.head.totals.counts.coverage;
+    if coverage.calls > 0 {
+        writeln!(out, "\n{}", quoted(&coverage.sentence(), usize::MAX))?;
+    }
     let folder = stats.folder();
     if !folder.is_empty() {
         writeln!(out, "\nin {}", quoted(folder, usize::MAX))?;

@@ -37,7 +37,11 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
     if stats.head.totals.counted == 0 {
         return Ok(());
     }
-    writeln!(out, "{}", whereabouts(&stats.head.totals.counts))?;
+    let counts = &stats.head.totals.counts;
+    writeln!(out, "{}", whereabouts(counts))?;
+    if counts.coverage.calls > 0 {
+        writeln!(out, "{}", counts.coverage.sentence())?;
+    }
     for table in others {
         writeln!(out)?;
         table.write(view.screen, out)?;

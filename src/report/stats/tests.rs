@@ -384,6 +384,7 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
         "live",
         "dead",
         "mirrors",
+        "coverage",
         "roles",
         "blocks",
         "tools",

@@ -9,16 +9,21 @@ use super::gather::Gather;
 use super::names::hash;
 use super::units::{Claim, Unit};
 use crate::facts::{
-    Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Operation, TodoState, commands,
-    failures, files, folder, is_relative, proposal, spelled, todos,
+    Done, Exchange, Exit, FactLocation, File, FileAction, Lines, Missed, Operation, TodoState,
+    commands, failures, files, folder, is_relative, missed, proposal, spelled, todos,
 };
 use crate::ids::{IdMap, IdSet};
 use crate::policy::ToolKind;
+use crate::text::count;
 use crate::transcript::Message;
 
 /// How much of a command and of a plan is quoted, in bytes.
 const LONGEST_COMMAND: usize = 240;
 const LONGEST_PLAN: usize = 2_400;
+
+/// How the label of calls that are not described ends, and how many of their tools are named.
+const MISSED: &str = " not described";
+const TOOLS: usize = 3;
 
 /// How much of a line of an error is quoted, in bytes.
 const LONGEST_ERROR: usize = 200;
@@ -70,6 +75,7 @@ pub(super) fn gather(
     }
     add_edits(gather, &files);
     add_commands(gather, own);
+    add_missed(gather, own);
     add_failures(gather, own);
     if proposal(transcript, later).is_some() {
         gather.known.insert(PROPOSAL);
@@ -90,6 +96,8 @@ pub(super) fn gather(
 /// identified by their paths.
 pub(super) fn key(row: &Row) -> Option<(Section, u64)> {
     match row.section {
+        // Others of that tool are not the same calls.
+        Section::Commands if row.label.ends_with(MISSED) => None,
         Section::Commands => Some((row.section, hash(&row.text))),
         Section::Plan if is_plan(row) => Some(PROPOSAL),
         Section::Plan => Some(TODOS),
@@ -352,6 +360,29 @@ fn add_commands(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
             text,
         };
         gather.add(row, command.call.message, Claim::Free, RAN);
+    }
+}
+
+/// Says of how many calls the summary tells nothing, where these are many.
+fn add_missed(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
+    let missed = missed(gather.transcript, own, &gather.policy.tools);
+    for Missed {
+        tool,
+        calls,
+        first,
+        last,
+    } in missed.into_iter().take(TOOLS)
+    {
+        let row = Row {
+            section: Section::Commands,
+            mark: Mark {
+                and: (last.line > first.line).then(|| gather.first_line + u64::from(last.line)),
+                ..gather.mark(first.line)
+            },
+            label: format!("{}{MISSED}", count(calls, "call")),
+            text: tool,
+        };
+        gather.add(row, last.message, Claim::Plan, PLANNED);
     }
 }
 

@@ -191,7 +191,10 @@ const OURS: [&str; 37] = [
 ];
 
 /// The program's words in entries of files, in states, and in notes of how much of an output was omitted.
-const MORE: [&str; 25] = [
+const MORE: [&str; 28] = [
+    "calls",
+    "not",
+    "described",
     "under",
     "over",
     "token",

@@ -46,6 +46,7 @@ impl Dialect for Anthropic {
             read: &["view"],
             write: &["create"],
             edit: &["str_replace", "str_replace_based_edit_tool"],
+            steering: &["compact"],
             ..ToolNames::default()
         }
     }

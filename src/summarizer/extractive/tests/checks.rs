@@ -13,13 +13,15 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, without the numbers in them.
-const LABELS: [&str; 28] = [
+const LABELS: [&str; 31] = [
     "accepted",
     "before",
     "call",
+    "calls",
     "cancelled",
     "delete",
     "deleted",
+    "described",
     "done",
     "edit",
     "edited",
@@ -27,6 +29,7 @@ const LABELS: [&str; 28] = [
     "failed",
     "in",
     "interrupted",
+    "not",
     "ok",
     "pending",
     "plan",
@@ -114,7 +117,12 @@ impl<'t, 'a> Source<'t, 'a> {
             assert!(kinds.into_iter().all(holds), "invented in {row:?}");
             return;
         }
-        let numbers = row.label.split(|c: char| !c.is_ascii_digit());
+        let of_label = match row.label.ends_with(" not described") {
+            // They were counted.
+            true => "",
+            false => &row.label,
+        };
+        let numbers = of_label.split(|c: char| !c.is_ascii_digit());
         let pieces = words(&row.text).flat_map(|word| word.split(clip::CUT));
         let pieces: Vec<&str> = pieces
             .chain(numbers)
