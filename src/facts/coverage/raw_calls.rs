@@ -7,7 +7,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, packed};
 use memchr::{memchr, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -48,17 +48,33 @@ const OPAQUE: [&str; 6] = [
 /// The keys of a call's input. Calls with the same id and another input are several: some agents use an id again.
 const INPUTS: [&str; 4] = ["input", "arguments", "args", "function"];
 
-static MARKED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(MARKS).ok());
+/// Looks for the marks. The packed search is several times as fast, where the processor has it.
+enum Marked {
+    Packed(packed::Searcher),
+    Plain(Option<AhoCorasick>),
+}
+
+static MARKED: LazyLock<Marked> = LazyLock::new(|| match packed::Searcher::new(MARKS) {
+    Some(packed) => Marked::Packed(packed),
+    None => Marked::Plain(AhoCorasick::new(MARKS).ok()),
+});
+
+impl Marked {
+    /// Where the first mark begins.
+    fn find(&self, bytes: &[u8]) -> Option<usize> {
+        match self {
+            Marked::Packed(packed) => packed.find(bytes).map(|mark| mark.start()),
+            Marked::Plain(plain) => plain.as_ref()?.find(bytes).map(|mark| mark.start()),
+        }
+    }
+}
 
 /// The number of calls in a transcript. One that is written several times, with the same id and input, counts once.
 pub(super) fn raw_calls(bytes: &[u8]) -> u64 {
-    let Some(marked) = &*MARKED else {
-        return 0;
-    };
     let mut found = Found::default();
     let mut at = 0;
-    while let Some(mark) = marked.find(&bytes[at..]) {
-        let inside = at + mark.start();
+    while let Some(mark) = MARKED.find(&bytes[at..]) {
+        let inside = at + mark;
         let start = memrchr(b'\n', &bytes[..inside]).map_or(0, |end| end + 1);
         let end = memchr(b'\n', &bytes[inside..]).map_or(bytes.len(), |end| inside + end);
         let mut line = serde_json::Deserializer::from_slice(&bytes[start..end]);
