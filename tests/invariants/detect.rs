@@ -2,7 +2,10 @@
 //!
 //! The format of each line is determined here a second time, with `serde_json`, only from keys and types.
 
-use ctxpack::format::Format;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ctxpack::format::{Detected, Detector, Format};
 use ctxpack::outcome::{Status, WarningKind};
 use ctxpack::policy::SummaryWhen;
 use proptest::prelude::*;
@@ -78,6 +81,22 @@ proptest! {
     }
 
     #[test]
+    fn a_format_that_is_named_wrongly_is_refused((case, _, mut tape) in two()) {
+        let mut part = lines(&case);
+        part.retain(|_| !tape.one_in(3));
+        let own = match marks(&part)[..] {
+            ["conversations"] => "openai",
+            [own] => own,
+            _ => return Ok(()),
+        };
+        prop_assert_eq!(own, case.format.name());
+        for format in Format::ALL {
+            let is_known = matches!(given(&written(&part), format), Detected::Known(..));
+            prop_assert_eq!(is_known, format.name() == own, "{:?}", format);
+        }
+    }
+
+    #[test]
     fn a_part_is_of_its_own_format_or_of_none((case, _, mut tape) in two()) {
         let mut part = lines(&case);
         part.retain(|_| !tape.one_in(3));
@@ -91,6 +110,55 @@ proptest! {
             prop_assert!(format == case.format || !case.is_session() && marks.is_empty(), "{format:?}");
         }
     }
+}
+
+/// The format of every fixture is that of its folder, if that is named for one; named wrongly, it is refused wherever a line shows it.
+#[test]
+fn fixtures_are_of_their_format() {
+    let (mut known, mut refused) = (0, 0);
+    for folder in folders(Path::new("fixtures")) {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        for input in folders(&folder).iter().map(|case| case.join("input.jsonl")) {
+            let Ok(bytes) = fs::read(&input) else {
+                continue;
+            };
+            let mut detector = Detector::default();
+            detector.look(&bytes);
+            let Detected::Known(found, _) = detector.decide() else {
+                continue;
+            };
+            known += 1;
+            let is_right = match Format::named(name) {
+                Some(format) => found == format,
+                None => name != "other" || !found.is_compacted(),
+            };
+            assert!(is_right, "{}", input.display());
+            let marked = marks(&objects(&bytes));
+            for format in Format::ALL {
+                match given(&bytes, format) {
+                    Detected::Known(..) if format == found => {}
+                    Detected::Known(..) => assert!(marked.is_empty(), "{}", input.display()),
+                    Detected::Unsupported(_) => {
+                        assert_ne!(format, found, "{}", input.display());
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(known > 300 && refused > 5 * known, "{known} {refused}");
+}
+
+fn folders(of: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.is_dir()).collect()
+}
+
+/// What a file is where the user names a format.
+fn given(bytes: &[u8], format: Format) -> Detected {
+    let mut detector = Detector::default();
+    detector.look(bytes);
+    detector.given(format)
 }
 
 /// Files that are empty, that have nothing readable, or that have one line as long as a file.

@@ -198,8 +198,12 @@ impl Detector {
         tally.add(&evidence);
     }
 
-    /// What the file is where the user specifies the format: only the layout is detected.
+    /// What the file is where the user specifies the format: that, however much of it the format's reader does not understand,
+    /// unless its messages are of other formats.
     pub fn given(&self, format: Format) -> Detected {
+        if let Some(others) = self.contradiction(format) {
+            return Detected::Unsupported(others);
+        }
         let is_a_line_each = format == Format::OpenAi && self.conversations.messages > 0;
         let layout = match self.decide() {
             Detected::Known(same, layout) if same == format => layout,
@@ -207,6 +211,44 @@ impl Detector {
             Detected::Known(..) | Detected::Unsupported(_) => Layout::File,
         };
         Detected::Known(format, layout)
+    }
+
+    /// The messages of other formats, if there are some, and none of the format that the user specifies.
+    fn contradiction(&self, format: Format) -> Option<Unsupported> {
+        let dialect = format.dialect();
+        let is_bare_of = || match dialect.every_message_is_live() {
+            true => self
+                .bare
+                .formats()
+                .iter()
+                .all(|(name, _)| *name == format.name()),
+            false => dialect.writes_bare_items() && self.bare.messages == self.bare.items,
+        };
+        let families = self.families();
+        let is_own = |family: &Lookalike| match family {
+            Lookalike::Of(own) => *own == format,
+            Lookalike::Conversations => format == Format::OpenAi,
+            Lookalike::Bare => is_bare_of(),
+            Lookalike::Nothing => false,
+        };
+        let named = self
+            .named
+            .iter()
+            .filter(|(_, (_, tally))| tally.messages > 0);
+        let mut others: Vec<_> = named
+            .map(|(name, (_, tally))| (*name, tally.messages))
+            .collect();
+        // The plainest lines of another format may look like one of this.
+        if others.is_empty() && families.iter().any(|(family, _)| is_own(family)) {
+            return None;
+        }
+        others.extend(families.iter().map(|(family, n)| (self.name(*family), *n)));
+        let is_other = !others.is_empty() || self.stray.messages > 0;
+        is_other.then(|| Unsupported {
+            given: Some(format.name()),
+            joined: others,
+            ..self.because("other", &[&self.stray.unrecognised])
+        })
     }
 
     /// What the file is, by all that has been seen.

@@ -7,13 +7,15 @@ use super::message_shape::Unrecognised;
 use crate::format::Format;
 use crate::text::{count, printable};
 
-/// Why a file is of no supported format; displayed as a sentence without its full stop.
+/// Why a file is of no supported format, or not of the one that was specified; displayed as a sentence without its full stop.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unsupported {
     /// The name of its format, `mixed`, or `unknown`.
     pub name: &'static str,
     /// The format that most of it fits.
     pub(super) like: Option<&'static str>,
+    /// The format that the user specified, if no message is of it.
+    pub(super) given: Option<&'static str>,
     /// Formats that have lines in it, each with the number of its lines.
     pub(super) joined: Vec<(&'static str, u64)>,
     /// What no reader understands, each kind with its number of lines.
@@ -75,6 +77,7 @@ pub fn unsupported(name: &str) -> String {
     match name {
         "unknown" => "not a known transcript format".to_owned(),
         "mixed" => "formats joined in one file".to_owned(),
+        "other" => "not of the format that --input-format names".to_owned(),
         name if Format::named(name).is_some() => {
             format!("the format {name} is read (stats, verify), and not compacted")
         }
@@ -96,16 +99,20 @@ impl fmt::Display for Unsupported {
         if !self.joined.is_empty() {
             let number = |(name, n): &(&str, u64)| format!("{} of {name}", count(*n, "line"));
             let joined: Vec<String> = self.joined.iter().map(number).collect();
+            if let Some(given) = self.given {
+                return write!(f, "not {given}, but {}", listed(&joined));
+            }
             return write!(f, "{}: {}", unsupported(self.name), listed(&joined));
         }
-        match self.like {
+        match self.given.or(self.like) {
+            Some(given) if self.given.is_some() => write!(f, "not {given}: ")?,
             Some(like) => write!(f, "looks like {like}, but has ")?,
             None => f.write_str(&unsupported(self.name))?,
         }
         if self.unrecognised.is_empty() {
             return Ok(());
         }
-        if self.like.is_none() {
+        if self.given.or(self.like).is_none() {
             f.write_str(": ")?;
         }
         if self.extent == Extent::Beginning {
