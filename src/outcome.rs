@@ -23,8 +23,9 @@ pub use conversation::{
     TargetOutcome,
 };
 pub use degraded::{Degraded, DegradedKind, Warning, WarningKind};
+pub use file::FileRecord;
 #[doc(hidden)]
-pub use file::{FileCounts, FileRecord, FileStatus, Find};
+pub use file::{Entry, Examined, FileCounts, FileStatus, Find};
 #[doc(hidden)]
 pub use not_read::{NotRead, NotReads};
 #[doc(hidden)]
@@ -51,22 +52,13 @@ mod totals;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The input's path as given, with `/`; `-` for stdin.
-    pub input: String,
+    /// The input.
+    #[serde(flatten)]
+    pub file: FileRecord,
     /// Where the result was written, if it was.
     pub output: Option<String>,
-    /// The name of the detected format, if one was.
-    pub format: Option<String>,
-    /// The folder in which the agent worked, if the session names it; text of the transcript.
-    #[serde(default)]
-    pub project: Option<String>,
-    /// The last time that the session names, as in RFC 3339.
-    #[serde(default)]
-    pub last_message: Option<String>,
     /// The status of the input.
     pub status: Status,
-    /// Why it failed, was rejected or was skipped.
-    pub error: Option<OutcomeError>,
     /// What `undo` would restore; `None` if the original bytes were kept nowhere.
     pub original: Option<Original>,
     /// Violations of the provider's rules in the input.
@@ -96,16 +88,13 @@ pub struct Outcome {
     pub warnings: Vec<Warning>,
     /// One entry for each conversation in the transcript; the file's tokens and messages are their sums.
     pub conversations: Vec<ConversationOutcome>,
-    /// How long the phases of the work took, if somebody asked.
-    #[serde(default)]
-    pub timings: Option<Timings>,
 }
 
 impl Outcome {
     /// An input that could not be read, or whose result could not be written.
     pub fn failed(input: &Path, error: &Error) -> Self {
         Outcome {
-            error: Some(OutcomeError::new(input, error)),
+            file: FileRecord::failed(input, error),
             ..Outcome::unread(input, Status::Failed)
         }
     }
@@ -149,12 +138,15 @@ impl Outcome {
     pub fn rejected(self, why: Rejection, message: impl Into<String>, line: Option<u64>) -> Self {
         Outcome {
             status: Status::Rejected,
-            error: Some(OutcomeError {
-                kind: FaultKind::Rejected(why),
-                message: message.into(),
-                line,
-                hint: None,
-            }),
+            file: FileRecord {
+                error: Some(OutcomeError {
+                    kind: FaultKind::Rejected(why),
+                    message: message.into(),
+                    line,
+                    hint: None,
+                }),
+                ..self.file
+            },
             findings_after: self.findings_before,
             hash_after: self.hash_before.clone(),
             bytes_after: self.bytes_before,
@@ -170,13 +162,9 @@ impl Outcome {
 
     fn unread(input: &Path, status: Status) -> Self {
         Outcome {
-            input: path_text(input),
+            file: FileRecord::new(input),
             output: None,
-            format: None,
-            project: None,
-            last_message: None,
             status,
-            error: None,
             original: None,
             findings_before: 0,
             findings_after: 0,
@@ -190,7 +178,6 @@ impl Outcome {
             degraded: Vec::new(),
             warnings: Vec::new(),
             conversations: Vec::new(),
-            timings: None,
         }
     }
 
@@ -237,18 +224,28 @@ impl Outcome {
     }
 }
 
+impl Entry for Outcome {
+    fn file(&self) -> &FileRecord {
+        &self.file
+    }
+}
+
 // By hand, because the four sums come between stored fields.
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Named one by one, so that the compiler asks for a new one.
         let Outcome {
-            input,
+            file:
+                FileRecord {
+                    path,
+                    format,
+                    project,
+                    last_message,
+                    error,
+                    timings,
+                },
             output,
-            format,
-            project,
-            last_message,
             status,
-            error,
             original,
             findings_before,
             findings_after,
@@ -262,10 +259,9 @@ impl Serialize for Outcome {
             degraded,
             warnings,
             conversations,
-            timings,
         } = self;
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("input", input)?;
+        map.serialize_entry("input", path)?;
         map.serialize_entry("output", output)?;
         map.serialize_entry("format", format)?;
         map.serialize_entry("project", project)?;

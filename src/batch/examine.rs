@@ -8,7 +8,7 @@ use super::over::Over;
 use crate::error::Result;
 use crate::eval::{Evaluator, FileEval};
 use crate::format::{Detected, Detector, Format, Warnings};
-use crate::outcome::{Clock, FileRecord, Find, Laps, Phase};
+use crate::outcome::{Clock, Examined, Find, Laps, Phase};
 use crate::pipeline::Part;
 use crate::replay::{FileReplay, Replaying, recordings};
 use crate::stats::{Counting, FileStats};
@@ -35,7 +35,7 @@ impl Find for Vec<Finding> {
 ///
 /// # Errors
 /// What stops the run: threads that do not start, a signal ([`crate::error::ErrorKind::Interrupted`]).
-pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<FileRecord<FileStats>>> {
+pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<Examined<FileStats>>> {
     examine(over, |found: &mut FileStats, read| {
         counting.add(found, read.format, read.transcript, read.line);
     })
@@ -45,7 +45,7 @@ pub fn stats(over: &Over<'_>, counting: &Counting<'_>) -> Result<Vec<FileRecord<
 ///
 /// # Errors
 /// As [`stats`].
-pub fn verify(over: &Over<'_>) -> Result<Vec<FileRecord<Vec<Finding>>>> {
+pub fn verify(over: &Over<'_>) -> Result<Vec<Examined<Vec<Finding>>>> {
     examine(over, |found: &mut Vec<Finding>, read| {
         let findings = read.format.verify(read.transcript).into_iter();
         found.extend(findings.map(|finding| Finding {
@@ -59,7 +59,7 @@ pub fn verify(over: &Over<'_>) -> Result<Vec<FileRecord<Vec<Finding>>>> {
 ///
 /// # Errors
 /// As [`stats`].
-pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<FileRecord<FileEval>>> {
+pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<FileEval>>> {
     examine(over, |found: &mut FileEval, read| {
         let sessions = evaluator.evaluate(read.format, read.transcript, read.first_line, read.line);
         found.sessions.extend(sessions);
@@ -70,16 +70,12 @@ pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<FileRecord
 ///
 /// # Errors
 /// As [`stats`].
-pub fn replay(over: &Over<'_>, replaying: &Replaying<'_>) -> Result<Vec<FileRecord<FileReplay>>> {
+pub fn replay(over: &Over<'_>, replaying: &Replaying<'_>) -> Result<Vec<Examined<FileReplay>>> {
     examine(over, |found, read| replay_one(replaying, found, read))
 }
 
 /// Replays what is in memory.
-pub fn replay_bytes(
-    path: &Path,
-    bytes: &[u8],
-    replaying: &Replaying<'_>,
-) -> FileRecord<FileReplay> {
+pub fn replay_bytes(path: &Path, bytes: &[u8], replaying: &Replaying<'_>) -> Examined<FileReplay> {
     let mut detector = Detector::default();
     detector.look(bytes);
     let add = |found: &mut FileReplay, read: Read<'_>| replay_one(replaying, found, read);
@@ -93,7 +89,7 @@ pub fn replay_bytes(
 }
 
 /// Counts what is in memory.
-pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> FileRecord<FileStats> {
+pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> Examined<FileStats> {
     let mut detector = Detector::default();
     detector.look(bytes);
     file(
@@ -108,7 +104,7 @@ pub fn stats_bytes(path: &Path, bytes: &[u8], counting: &Counting<'_>) -> FileRe
 }
 
 /// Measures what is in memory.
-pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> FileRecord<FileEval> {
+pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> Examined<FileEval> {
     let mut detector = Detector::default();
     detector.look(bytes);
     let detected = detector.decide().for_compaction();
@@ -135,12 +131,12 @@ fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>)
 fn examine<T: Find + Send>(
     over: &Over<'_>,
     add: impl Fn(&mut T, Read<'_>) + Sync,
-) -> Result<Vec<FileRecord<T>>> {
+) -> Result<Vec<Examined<T>>> {
     over.each(
         |path: &Path, detected, bytes: &[u8], laps| {
             file(path, detected, bytes, (laps, over.clock), &add)
         },
-        FileRecord::failed,
+        Examined::failed,
     )
 }
 
@@ -150,21 +146,20 @@ fn file<T: Find>(
     bytes: &[u8],
     (mut laps, clock): (Laps, Option<&dyn Clock>),
     add: &impl Fn(&mut T, Read<'_>),
-) -> FileRecord<T> {
+) -> Examined<T> {
     let size = bytes.len() as u64;
     let (format, layout) = match detected {
         Detected::Unsupported(why) => {
-            return FileRecord {
-                timings: laps.timings(clock),
-                ..FileRecord::unsupported(path, why, size)
-            };
+            let mut record = Examined::unsupported(path, why, size);
+            record.file.timings = laps.timings(clock);
+            return record;
         }
         Detected::Known(format, layout) => (format, layout),
     };
-    let mut record = FileRecord::new(path, format.name(), size);
+    let mut record = Examined::new(path, format.name(), size);
     let origin = SessionOrigin::of(path, &Detected::Known(format, layout), bytes);
-    record.project = origin.project;
-    record.last_message = origin.last_message;
+    record.file.project = origin.project;
+    record.file.last_message = origin.last_message;
     each(bytes, layout, |bytes, first_line, part| {
         let read = Read {
             format,
@@ -176,6 +171,6 @@ fn file<T: Find>(
         add(&mut record.found, read);
         laps.lap(clock, Phase::Examine);
     });
-    record.timings = laps.timings(clock);
+    record.file.timings = laps.timings(clock);
     record
 }

@@ -109,9 +109,9 @@ impl Hooks {
             return;
         };
         let event = json!({
-            "event": "post-compact", "input": outcome.input, "output": outcome.output, "policy": policy,
-            "format": outcome.format, "status": outcome.status,
-            "error": outcome.error.as_ref().map(|error| &error.message),
+            "event": "post-compact", "input": outcome.file.path, "output": outcome.output, "policy": policy,
+            "format": outcome.file.format, "status": outcome.status,
+            "error": outcome.file.error.as_ref().map(|error| &error.message),
             "tokens_before": outcome.tokens_before(), "tokens_after": outcome.tokens_after(),
         });
         let ended = self.run(command, &event, stop);

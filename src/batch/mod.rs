@@ -240,7 +240,7 @@ pub fn run(
     }
     let faults = targets.finish(options.effect);
     for (path, warning) in run.releases.clean_up() {
-        let of_this = |outcome: &&mut Outcome| outcome.input == path;
+        let of_this = |outcome: &&mut Outcome| outcome.file.path == path;
         if let Some(outcome) = outcomes.iter_mut().find(of_this) {
             outcome.warnings.push(warning);
         }
@@ -253,7 +253,7 @@ pub fn run(
         let path = error.path.clone().unwrap_or_default();
         Outcome::failed(&path, error)
     }));
-    outcomes.sort_by(|a, b| a.input.cmp(&b.input));
+    outcomes.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     Ok(Ran { outcomes, faults })
 }
 

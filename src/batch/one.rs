@@ -249,14 +249,12 @@ impl<'r> Run<'r> {
         }
         let warnings = warnings.finish();
         let text = (text_after, warnings);
-        let outcome = self.finish(target, (detected, input), sink, (sum, originals), text)?;
+        let mut outcome = self.finish(target, (detected, input), sink, (sum, originals), text)?;
         laps.lap(clock, Phase::Write);
-        Ok(Outcome {
-            project: origin.project.map(|project| self.masked(project)),
-            last_message: origin.last_message,
-            timings: laps.timings(clock),
-            ..outcome
-        })
+        outcome.file.project = origin.project.map(|project| self.masked(project));
+        outcome.file.last_message = origin.last_message;
+        outcome.file.timings = laps.timings(clock);
+        Ok(outcome)
     }
 
     /// A text of the transcript as the report may have it.

@@ -2,8 +2,8 @@
 
 use crate::format::{Detected, LineWarning};
 use crate::outcome::{
-    ConversationOutcome, Coverage, Degraded, FaultKind, Outcome, OutcomeError, Status, Warning,
-    WarningKind,
+    ConversationOutcome, Coverage, Degraded, FaultKind, FileRecord, Outcome, OutcomeError, Status,
+    Warning, WarningKind,
 };
 use crate::pipeline::{Compacted, Rejected};
 
@@ -64,9 +64,12 @@ impl Sum {
         });
         let warnings = why.into_iter().chain(warnings).chain(low);
         Outcome {
-            format: Some(format.to_owned()),
+            file: FileRecord {
+                format: Some(format.to_owned()),
+                error,
+                ..base.file
+            },
             status,
-            error,
             findings_before: self.findings_before,
             findings_after: self.findings_after,
             coverage: self.coverage,

@@ -29,7 +29,7 @@ pub(super) fn aligned(
     let [one] = report.files() else { return None };
     let output = one.output.as_deref().filter(|output| *output != "-")?;
     let is_written = one.status == Status::Compacted && options.effect == Effect::Write;
-    if !has_page || !is_written || one.input == "-" || options.fork.is_some() {
+    if !has_page || !is_written || one.file.path == "-" || options.fork.is_some() {
         return None;
     }
     match read(context, one, Path::new(output), options, policy) {
@@ -37,7 +37,7 @@ pub(super) fn aligned(
         Err(error) => {
             let mut notices = Notices::default();
             let message = format!("the page lacks its messages: {error}");
-            let place = (&*one.input, None);
+            let place = (&*one.file.path, None);
             notices.add(
                 NoticeLevel::Warning,
                 "messages_not_shown",
@@ -64,7 +64,7 @@ fn read(
         bad_lines: options.bad_lines,
         stop: &context.stop,
     };
-    let input = Path::new(&one.input);
+    let input = Path::new(&one.file.path);
     let old = match options.destination {
         Destination::InPlace => {
             let mut bytes = Vec::new();

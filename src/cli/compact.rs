@@ -317,7 +317,7 @@ impl Compact {
             .filter_map(|(path, outcomes)| {
                 let base = outcomes
                     .iter()
-                    .find_map(|one| bases.get(&one.input).copied());
+                    .find_map(|one| bases.get(&one.file.path).copied());
                 let one = Report::new(policy.clone(), outcomes).with_timings(took);
                 let spot = match base {
                     Some(base) => Spot::below(base, &path, Missing::Make),
@@ -353,13 +353,13 @@ fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
             .missing
             .iter()
             .filter_map(|error| error.path.as_deref());
-        paths.any(|path| path_text(path) == outcome.input)
+        paths.any(|path| path_text(path) == outcome.file.path)
     };
     for outcome in outcomes {
-        if let Some(error) = outcome.error.as_ref().filter(|_| !missing(outcome)) {
+        if let Some(error) = outcome.file.error.as_ref().filter(|_| !missing(outcome)) {
             context.fault(&Fault {
                 kind: json!(error.kind),
-                file: Some(outcome.input.clone()),
+                file: Some(outcome.file.path.clone()),
                 line: error.line,
                 message: &error.message,
                 hint: error.hint.as_deref(),
@@ -368,7 +368,7 @@ fn say(context: &Context, found: &Found, outcomes: &[Outcome]) {
         if context.voice == Voice::Loud {
             let mut notices = Notices::default();
             for warning in &outcome.warnings {
-                let place = (outcome.input.as_str(), warning.line);
+                let place = (outcome.file.path.as_str(), warning.line);
                 notices.add(
                     NoticeLevel::Warning,
                     warning.kind.name(),

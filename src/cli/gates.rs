@@ -113,9 +113,9 @@ impl BudgetArgs {
 
     /// Of live windows that were counted.
     pub(super) fn of_stats(&self, stats: &Stats) -> Vec<Closed> {
-        let found = stats
-            .conversations()
-            .map(|(file, conversation)| (name(&file.path, &conversation.id), conversation.tokens));
+        let found = stats.conversations().map(|(file, conversation)| {
+            (name(&file.file.path, &conversation.id), conversation.tokens)
+        });
         if self.budget.is_some() && stats.conversations().next().is_none() {
             return vec![nothing()];
         }
@@ -184,7 +184,7 @@ impl CompactGates {
         let tokens = [totals.tokens_before, totals.tokens_after];
         let conversations = report.files().iter().flat_map(|outcome| {
             let conversations = outcome.conversations.iter();
-            conversations.map(|one| (name(&outcome.input, &one.id), one.tokens_after))
+            conversations.map(|one| (name(&outcome.file.path, &one.id), one.tokens_after))
         });
         let hint = "--target N makes conversations that small, where what must stay allows it";
         [
@@ -212,7 +212,7 @@ impl CompactGates {
         };
         let invalid: Vec<String> = files
             .iter()
-            .filter_map(|outcome| Some(format!("{}: {}", outcome.input, why_not(outcome)?)))
+            .filter_map(|outcome| Some(format!("{}: {}", outcome.file.path, why_not(outcome)?)))
             .collect();
         let number = count(invalid.len() as u64, "file");
         (!invalid.is_empty()).then(|| {

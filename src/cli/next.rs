@@ -28,13 +28,13 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
         Status::Compacted | Status::Unchanged => {}
         Status::Rejected | Status::Failed | Status::Unsupported | Status::Skipped => return None,
     }
-    let output = outcome.output.as_deref().unwrap_or(&outcome.input);
+    let output = outcome.output.as_deref().unwrap_or(&outcome.file.path);
     if output == "-" {
         return None;
     }
     let file = Path::new(output);
     let shown = shown_path(file);
-    let format = outcome.format.as_deref().and_then(Format::named);
+    let format = outcome.file.format.as_deref().and_then(Format::named);
     let agent = format.and_then(|format| Some((format, format.agent()?)));
     let continued = agent.and_then(|(format, agent)| {
         let session = session_at(around, format, file);
@@ -74,7 +74,7 @@ pub(super) fn next(outcome: &Outcome, went: Went, around: &Surroundings) -> Opti
         (None, Went::Fork, _) => format!("forked to {shown}, where no agent looks"),
         (None, Went::Elsewhere, None) => format!("written to {shown}"),
         (None, Went::Elsewhere, Some((format, _))) => {
-            let input = Path::new(&outcome.input);
+            let input = Path::new(&outcome.file.path);
             match session_at(around, format, input) {
                 Some(_) => {
                     let name = input.file_name().map(|name| shown_path(Path::new(name)));

@@ -15,7 +15,7 @@ use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, all_paths, format_named, input_format_help};
 use crate::batch::{self, Exclude, Found, Job, Over, PassedBy, WallClock};
 use crate::error::Result;
-use crate::outcome::{Clock, FileRecord, FileStatus, NotReads, NoticeLevel, Notices, path_text};
+use crate::outcome::{Clock, Examined, FileStatus, NotReads, NoticeLevel, Notices, path_text};
 
 /// Which transcripts are looked at, and how.
 #[derive(Debug, Args)]
@@ -120,11 +120,11 @@ pub(super) fn not_read(found: &Found) -> NotReads {
 }
 
 /// The notices of inputs whose format is not supported; `left` says what was not done with them.
-pub(super) fn unsupported<T>(files: &[FileRecord<T>], left: &str) -> Notices {
+pub(super) fn unsupported<T>(files: &[Examined<T>], left: &str) -> Notices {
     let mut notices = Notices::default();
     for file in files {
         match &file.status {
-            FileStatus::Unsupported(why) => notices.unsupported(&file.path, why, left),
+            FileStatus::Unsupported(why) => notices.unsupported(&file.file.path, why, left),
             FileStatus::Examined | FileStatus::Failed => {}
         }
     }
@@ -132,14 +132,16 @@ pub(super) fn unsupported<T>(files: &[FileRecord<T>], left: &str) -> Notices {
 }
 
 /// Says why inputs could not be read, each on a line; whether there were any.
-pub(super) fn say<T>(context: &Context, files: &[FileRecord<T>]) -> bool {
+pub(super) fn say<T>(context: &Context, files: &[Examined<T>]) -> bool {
     let mut failed = false;
     for file in files {
-        let Some(error) = &file.error else { continue };
+        let Some(error) = &file.file.error else {
+            continue;
+        };
         failed = true;
         context.fault(&Fault {
             kind: json!(error.kind),
-            file: Some(file.path.clone()),
+            file: Some(file.file.path.clone()),
             line: error.line,
             message: &error.message,
             hint: error.hint.as_deref(),

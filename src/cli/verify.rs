@@ -40,7 +40,7 @@ impl Verify {
         for file in &files {
             for finding in &file.found {
                 broken |= finding.severity == Severity::Error;
-                put(&mut out, self.line(&file.path, finding).as_bytes())?;
+                put(&mut out, self.line(&file.file.path, finding).as_bytes())?;
             }
         }
         flush(&mut out)?;

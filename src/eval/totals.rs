@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{FileEval, MethodScores, Scores, Skipped};
-use crate::outcome::{FileCounts, FileRecord};
+use crate::outcome::{Examined, FileCounts};
 
 /// The means over all sessions, and how many of them there are.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub struct Totals {
 
 impl Totals {
     /// The means over the sessions of `files`.
-    pub fn of(files: &[FileRecord<FileEval>]) -> Totals {
+    pub fn of(files: &[Examined<FileEval>]) -> Totals {
         let counts = FileCounts::of(files);
         let mut totals = Totals {
             unsupported: counts.unsupported,

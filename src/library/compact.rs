@@ -130,7 +130,7 @@ pub fn compact_file(
     let outcome = ran.outcomes.into_iter().next();
     let outcome =
         outcome.ok_or_else(|| Error::new(ErrorKind::Internal, "a run without outcome"))?;
-    match outcome.error {
+    match outcome.file.error {
         Some(error) if outcome.status == Status::Failed => {
             let kind = match error.kind {
                 FaultKind::Error(kind) => kind,

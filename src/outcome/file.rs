@@ -1,4 +1,5 @@
-//! The entry for each input in reports of commands that only examine (`stats`, `eval`, `replay`, `verify`).
+//! What every report says of an input; and the entry of an input in reports of commands that only examine (`stats`, `eval`,
+//! `replay`, `verify`).
 //!
 //! Plain data; decides nothing.
 
@@ -11,25 +12,68 @@ use super::{OutcomeError, Timings, path_text};
 use crate::error::Error;
 use crate::format::Unsupported;
 
-/// One input: an entry of a report's `files`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileRecord<T> {
-    /// The input's path as given, with `/`; `-` for stdin.
+/// What every report says of an input.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[non_exhaustive]
+pub struct FileRecord {
+    /// The input's path as given, with `/`; `-` for stdin. The report of `compact` calls it `input`.
+    // The name is for the message where it is missing.
+    #[serde(rename = "input or path", alias = "input", alias = "path")]
     pub path: String,
     /// The name of the detected format, if one was.
     pub format: Option<String>,
     /// The folder in which the agent worked, if the session names it; text of the transcript.
+    #[serde(default)]
     pub project: Option<String>,
     /// The last time that the session names, as in RFC 3339.
+    #[serde(default)]
     pub last_message: Option<String>,
+    /// Why it failed, was rejected or was skipped.
+    pub error: Option<OutcomeError>,
+    /// How long the phases of the work took, if somebody asked.
+    #[serde(default)]
+    pub timings: Option<Timings>,
+}
+
+impl FileRecord {
+    /// An input of which nothing is known yet.
+    pub fn new(path: &Path) -> Self {
+        FileRecord {
+            path: path_text(path),
+            ..FileRecord::default()
+        }
+    }
+
+    /// An input for which something went wrong.
+    pub fn failed(path: &Path, error: &Error) -> Self {
+        FileRecord {
+            error: Some(OutcomeError::new(path, error)),
+            ..FileRecord::new(path)
+        }
+    }
+}
+
+/// An entry of a report's `files`, of any command.
+pub trait Entry {
+    /// What it says of its input, as every report does.
+    fn file(&self) -> &FileRecord;
+}
+
+impl<T> Entry for Examined<T> {
+    fn file(&self) -> &FileRecord {
+        &self.file
+    }
+}
+
+/// One input that was only examined: an entry of a report's `files`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Examined<T> {
+    /// The input.
+    pub file: FileRecord,
     /// Whether it was examined.
     pub status: FileStatus,
-    /// Why it could not be read.
-    pub error: Option<OutcomeError>,
     /// What was found in it.
     pub found: T,
-    /// How long the phases of the work took, if somebody asked.
-    pub timings: Option<Timings>,
 }
 
 /// The status of an input.
@@ -65,44 +109,40 @@ pub struct FileCounts {
     pub failed: u64,
 }
 
-impl<T: Find> FileRecord<T> {
+impl<T: Find> Examined<T> {
     /// An input of a known format, in which nothing was found yet.
     pub fn new(path: &Path, format: &str, bytes: u64) -> Self {
-        FileRecord {
-            path: path_text(path),
-            format: Some(format.to_owned()),
-            project: None,
-            last_message: None,
+        Examined {
+            file: FileRecord {
+                format: Some(format.to_owned()),
+                ..FileRecord::new(path)
+            },
             status: FileStatus::Examined,
-            error: None,
             found: T::in_bytes(bytes),
-            timings: None,
         }
     }
 
     /// An input whose format is not supported.
     pub fn unsupported(path: &Path, why: Unsupported, bytes: u64) -> Self {
-        FileRecord {
-            format: Some(why.name.to_owned()),
+        Examined {
             status: FileStatus::Unsupported(why.to_string()),
-            ..FileRecord::new(path, "", bytes)
+            ..Examined::new(path, why.name, bytes)
         }
     }
 
     /// An input that could not be read.
     pub fn failed(path: &Path, error: &Error) -> Self {
-        FileRecord {
-            format: None,
+        Examined {
+            file: FileRecord::failed(path, error),
             status: FileStatus::Failed,
-            error: Some(OutcomeError::new(path, error)),
-            ..FileRecord::new(path, "", 0)
+            found: T::in_bytes(0),
         }
     }
 }
 
 impl FileCounts {
     /// The counts of `files`.
-    pub fn of<T>(files: &[FileRecord<T>]) -> Self {
+    pub fn of<T>(files: &[Examined<T>]) -> Self {
         let mut counts = FileCounts::default();
         for file in files {
             *match file.status {
@@ -115,7 +155,7 @@ impl FileCounts {
     }
 }
 
-impl<T: Find + Serialize> Serialize for FileRecord<T> {
+impl<T: Find + Serialize> Serialize for Examined<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Entry<'r, T> {
@@ -132,44 +172,38 @@ impl<T: Find + Serialize> Serialize for FileRecord<T> {
             #[serde(skip_serializing_if = "Option::is_none")]
             timings: Option<&'r Timings>,
         }
+        let file = &self.file;
         let entry = Entry {
-            path: &self.path,
-            format: self.format.as_deref(),
-            project: self.project.as_deref(),
-            last_message: self.last_message.as_deref(),
+            path: &file.path,
+            format: file.format.as_deref(),
+            project: file.project.as_deref(),
+            last_message: file.last_message.as_deref(),
             status: match self.status {
                 FileStatus::Examined => self.found.status(),
                 FileStatus::Unsupported(_) => "unsupported",
                 FileStatus::Failed => "failed",
             },
-            error: self.error.as_ref(),
+            error: file.error.as_ref(),
             reason: match &self.status {
                 FileStatus::Unsupported(why) => Some(why),
                 FileStatus::Examined | FileStatus::Failed => None,
             },
             found: &self.found,
-            timings: self.timings.as_ref(),
+            timings: file.timings.as_ref(),
         };
         entry.serialize(serializer)
     }
 }
 
-impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for FileRecord<T> {
+impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for Examined<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Entry<T> {
-            path: String,
-            format: Option<String>,
-            #[serde(default)]
-            project: Option<String>,
-            #[serde(default)]
-            last_message: Option<String>,
+            #[serde(flatten)]
+            file: FileRecord,
             status: String,
-            error: Option<OutcomeError>,
             #[serde(default)]
             reason: Option<String>,
-            #[serde(default)]
-            timings: Option<Timings>,
             #[serde(flatten)]
             found: T,
         }
@@ -180,15 +214,10 @@ impl<'de, T: Find + Deserialize<'de>> Deserialize<'de> for FileRecord<T> {
             other if other == entry.found.status() => FileStatus::Examined,
             other => return Err(D::Error::custom(format!("no status is called {other:?}"))),
         };
-        Ok(FileRecord {
-            path: entry.path,
-            format: entry.format,
-            project: entry.project,
-            last_message: entry.last_message,
+        Ok(Examined {
+            file: entry.file,
             status,
-            error: entry.error,
             found: entry.found,
-            timings: entry.timings,
         })
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{FileRecord, FileStatus, Outcome, Status};
+use super::{Examined, FileStatus, Outcome, Status};
 
 /// The most files of a kind that a report names.
 const EXAMPLES: usize = 5;
@@ -47,16 +47,26 @@ impl NotReads {
     /// Adds the outcomes whose format is not supported.
     pub fn add_outcomes(&mut self, outcomes: &[Outcome]) {
         for outcome in outcomes.iter().filter(|o| o.status == Status::Unsupported) {
-            self.add_one(UNSUPPORTED, outcome.format.as_deref(), None, &outcome.input);
+            self.add_one(
+                UNSUPPORTED,
+                outcome.file.format.as_deref(),
+                None,
+                &outcome.file.path,
+            );
         }
     }
 
     /// Adds the files whose format is not supported.
-    pub fn add_files<T>(&mut self, files: &[FileRecord<T>]) {
+    pub fn add_files<T>(&mut self, files: &[Examined<T>]) {
         for file in files {
             match file.status {
                 FileStatus::Unsupported(_) => {
-                    self.add_one(UNSUPPORTED, file.format.as_deref(), None, &file.path);
+                    self.add_one(
+                        UNSUPPORTED,
+                        file.file.format.as_deref(),
+                        None,
+                        &file.file.path,
+                    );
                 }
                 FileStatus::Examined | FileStatus::Failed => {}
             }

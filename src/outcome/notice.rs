@@ -75,7 +75,7 @@ impl Notices {
         }
         notices.about_coverage(outcomes);
         for outcome in outcomes {
-            let input = outcome.input.as_str();
+            let input = outcome.file.path.as_str();
             for Degraded { kind, message } in &outcome.degraded {
                 notices.add(
                     NoticeLevel::Failed,
@@ -133,7 +133,7 @@ impl Notices {
         let is_said = |w: &Warning| w.kind == WarningKind::Coverage;
         let low = outcomes.iter().filter(|o| o.warnings.iter().any(is_said));
         let low: Vec<_> = low
-            .filter_map(|o| Some((o.input.as_str(), o.coverage.as_ref()?)))
+            .filter_map(|o| Some((o.file.path.as_str(), o.coverage.as_ref()?)))
             .collect();
         let mut sum = Coverage::default();
         for (_, coverage) in &low {
@@ -153,7 +153,7 @@ impl Notices {
 
     /// Aims that were missed.
     fn about_conversations(&mut self, outcome: &Outcome) {
-        let input = outcome.input.as_str();
+        let input = outcome.file.path.as_str();
         let targets = outcome.conversations.iter().filter_map(|c| c.target);
         for missed in targets.filter_map(|target| target.reason) {
             let message = missed.message();
@@ -235,7 +235,7 @@ impl Notices {
 const OTHERS: &str = "other reasons; the report has them";
 
 fn format_of(outcome: &Outcome) -> &str {
-    outcome.format.as_deref().unwrap_or("unknown")
+    outcome.file.format.as_deref().unwrap_or("unknown")
 }
 
 /// The name of the notice of an aim that was missed.

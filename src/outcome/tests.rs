@@ -87,8 +87,7 @@ fn totals_count_each_status_and_add_what_was_read() {
 
 #[test]
 fn a_rejected_result_leaves_what_was_true_of_the_input() {
-    let attempt = Outcome {
-        format: Some("openai".into()),
+    let mut attempt = Outcome {
         findings_before: 1,
         findings_after: 3,
         ..compacted(vec![ConversationOutcome {
@@ -120,15 +119,9 @@ fn a_rejected_result_leaves_what_was_true_of_the_input() {
             ..ConversationOutcome::unchanged("main", "chars", 50, 8)
         }])
     };
-    let expected = Outcome {
-        format: Some("openai".into()),
+    attempt.file.format = Some("openai".into());
+    let mut expected = Outcome {
         status: Status::Rejected,
-        error: Some(OutcomeError {
-            kind: FaultKind::Rejected(Rejection::NewFinding),
-            message: "a call lost its result".into(),
-            line: Some(5),
-            hint: None,
-        }),
         findings_before: 1,
         findings_after: 1,
         conversations: vec![ConversationOutcome {
@@ -144,6 +137,13 @@ fn a_rejected_result_leaves_what_was_true_of_the_input() {
         }],
         ..Outcome::unchanged(Path::new("a.jsonl"), 100, "blake3:01")
     };
+    expected.file.format = Some("openai".into());
+    expected.file.error = Some(OutcomeError {
+        kind: FaultKind::Rejected(Rejection::NewFinding),
+        message: "a call lost its result".into(),
+        line: Some(5),
+        hint: None,
+    });
     assert_eq!(
         attempt.rejected(Rejection::NewFinding, "a call lost its result", Some(5)),
         expected
@@ -154,7 +154,7 @@ fn a_rejected_result_leaves_what_was_true_of_the_input() {
 fn a_failure_names_a_file_only_when_it_is_not_the_input() {
     let input = Path::new("in.jsonl");
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
-    let error = |outcome: Outcome| outcome.error.expect("a failed outcome has its error");
+    let error = |outcome: Outcome| outcome.file.error.expect("a failed outcome has its error");
     assert_eq!(
         error(Outcome::failed(
             input,

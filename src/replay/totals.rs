@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Done, Figures, FileReplay};
-use crate::outcome::{FileCounts, FileRecord};
+use crate::outcome::{Examined, FileCounts};
 
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -42,10 +42,7 @@ pub struct PolicyTotals {
 
 impl Totals {
     /// The sums over `files` for policies of these names, in the order of each session's results.
-    pub fn of(
-        files: &[FileRecord<FileReplay>],
-        policies: impl IntoIterator<Item = String>,
-    ) -> Self {
+    pub fn of(files: &[Examined<FileReplay>], policies: impl IntoIterator<Item = String>) -> Self {
         let policies = policies.into_iter().map(|policy| PolicyTotals {
             policy,
             done: Done::default(),

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use crate::outcome::{FileRecord, FileStatus, Outcome, Status, Totals};
+use crate::outcome::{Examined, FileStatus, Outcome, Status, Totals};
 use crate::text::{count, size, thousands};
 
 /// A batch of up to this many inputs is shown whole.
@@ -53,7 +53,7 @@ pub(super) fn has_sizes(status: Status) -> bool {
 
 /// What went wrong with an input, as a sentence that is not yet escaped for a terminal or a page.
 pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
-    if let Some(error) = &outcome.error {
+    if let Some(error) = &outcome.file.error {
         return Some(match error.line {
             Some(line) => format!("line {line}: {}", error.message),
             None => error.message.clone(),
@@ -70,8 +70,8 @@ pub(super) fn trouble(outcome: &Outcome) -> Option<String> {
 }
 
 /// Why an input was not examined, by a command that only reads; empty if it was.
-pub(super) fn not_examined<T>(file: &FileRecord<T>) -> String {
-    match (&file.status, &file.error) {
+pub(super) fn not_examined<T>(file: &Examined<T>) -> String {
+    match (&file.status, &file.file.error) {
         (FileStatus::Examined, _) => String::new(),
         (FileStatus::Unsupported(why), _) => why.clone(),
         (FileStatus::Failed, Some(error)) => format!("failed: {}", error.message),

@@ -9,9 +9,9 @@ use crate::outcome::{Action, Outcome, OutcomeError};
 pub(super) fn columns() -> Vec<Column<Outcome>> {
     type Of = Column<Outcome>;
     vec![
-        Of::text("input", |o| o.input.clone()),
+        Of::text("input", |o| o.file.path.clone()),
         Of::text("output", |o| o.output.clone().unwrap_or_default()),
-        Of::text("format", |o| o.format.clone().unwrap_or_default()),
+        Of::text("format", |o| o.file.format.clone().unwrap_or_default()),
         Of::text("status", |o| o.status.to_string()),
         Of::text("error_kind", |o| error(o, |e| Some(e.kind.to_string()))),
         Of::text("error_line", |o| {
@@ -45,9 +45,9 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
         // Of a file that is not compressed, nothing.
         Of::amount("stored_before", Unit::Byte, |o| o.stored_before),
         Of::amount("stored_after", Unit::Byte, |o| o.stored_after),
-        Of::text("project", |o| o.project.clone().unwrap_or_default()),
+        Of::text("project", |o| o.file.project.clone().unwrap_or_default()),
         Of::text("last_message", |o| {
-            o.last_message.clone().unwrap_or_default()
+            o.file.last_message.clone().unwrap_or_default()
         }),
         Of::amount("calls", Unit::One, |o| Some(o.coverage.as_ref()?.calls)),
         Of::amount("calls_understood", Unit::One, |o| {
@@ -60,7 +60,7 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
 pub(super) fn action_columns<'r>() -> Vec<Column<ActionRow<'r>>> {
     type Of<'r> = Column<ActionRow<'r>>;
     vec![
-        Of::text("input", |(outcome, _, _)| outcome.input.clone()),
+        Of::text("input", |(outcome, _, _)| outcome.file.path.clone()),
         Of::text("conversation", |(_, id, _)| (*id).to_owned()),
         Of::text("kind", |(_, _, action)| action.kind.to_string()),
         Of::number("line", |(_, _, action)| action.line),
@@ -91,5 +91,10 @@ fn tokens(outcome: &Outcome) -> [u64; 2] {
 }
 
 fn error(outcome: &Outcome, part: fn(&OutcomeError) -> Option<String>) -> String {
-    outcome.error.as_ref().and_then(part).unwrap_or_default()
+    outcome
+        .file
+        .error
+        .as_ref()
+        .and_then(part)
+        .unwrap_or_default()
 }

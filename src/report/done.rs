@@ -21,7 +21,7 @@ pub(super) fn done(outcome: &Outcome) -> Option<String> {
     match outcome.status {
         Status::Failed | Status::Rejected | Status::Unsupported => None,
         Status::Skipped => {
-            let is_told = outcome.error.is_some();
+            let is_told = outcome.file.error.is_some();
             (!is_told).then(|| "not read: an earlier run of ctxpack wrote it".to_owned())
         }
         Status::Unchanged => {

@@ -12,6 +12,7 @@ use jiff::tz::TimeZone;
 use super::cells::{percent, saved};
 use super::page::figure;
 use super::rows::Table;
+use crate::outcome::FileRecord;
 use crate::text::{count, thousands};
 
 /// The most groups that are shown; others share one.
@@ -36,13 +37,10 @@ impl Sum {
     }
 }
 
-/// An input, as far as it is grouped.
+/// An input with its size.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'f> {
-    pub(super) format: Option<&'f str>,
-    pub(super) project: Option<&'f str>,
-    /// As in RFC 3339.
-    pub(super) last_message: Option<&'f str>,
+pub(super) struct Grouped<'f> {
+    pub(super) file: &'f FileRecord,
     /// Tokens before and after.
     pub(super) tokens: [u64; 2],
 }
@@ -94,11 +92,11 @@ impl Grouping {
         }
     }
 
-    fn key(self, entry: &Entry<'_>) -> Option<String> {
+    fn key(self, entry: &Grouped<'_>) -> Option<String> {
         match self {
-            Grouping::Format => entry.format.map(str::to_owned),
-            Grouping::Project => entry.project.map(str::to_owned),
-            Grouping::Week => entry.last_message.and_then(week),
+            Grouping::Format => entry.file.format.clone(),
+            Grouping::Project => entry.file.project.clone(),
+            Grouping::Week => entry.file.last_message.as_deref().and_then(week),
         }
     }
 
@@ -112,7 +110,7 @@ impl Grouping {
     /// The groups, if there are several.
     pub(super) fn groups<'f>(
         self,
-        entries: impl IntoIterator<Item = Entry<'f>>,
+        entries: impl IntoIterator<Item = Grouped<'f>>,
     ) -> Vec<(String, Sum)> {
         let mut groups: BTreeMap<Option<String>, Sum> = BTreeMap::new();
         for entry in entries {
@@ -178,7 +176,7 @@ pub(super) enum Figures {
 
 /// Writes a table for each grouping that has several groups.
 pub(super) fn write_markdown(
-    entries: &[Entry<'_>],
+    entries: &[Grouped<'_>],
     figures: Figures,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -214,32 +212,34 @@ pub(super) fn files(sum: &Sum) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
-    fn entry(
-        project: Option<&'static str>,
-        last_message: &'static str,
-        before: u64,
-    ) -> Entry<'static> {
-        Entry {
-            format: Some("pi"),
-            project,
-            last_message: Some(last_message),
-            tokens: [before, before / 2],
-        }
+    fn record(project: Option<&str>, last_message: &str) -> FileRecord {
+        let mut record = FileRecord::new(Path::new("a"));
+        record.format = Some("pi".to_owned());
+        record.project = project.map(str::to_owned);
+        record.last_message = Some(last_message.to_owned());
+        record
     }
 
     #[test]
     fn groups_are_by_size_and_weeks_by_time() {
         // The first of January 2027 is a Friday: its week is the 53rd of the year before.
-        let entries = [
-            entry(Some("/a"), "2027-01-01T00:00:00Z", 10),
-            entry(Some("/b"), "2026-11-25T23:59:59.5Z", 30),
-            entry(Some("/a"), "2027-01-04T00:30:00+01:00", 15),
-            entry(None, "no time", 7),
+        let records = [
+            record(Some("/a"), "2027-01-01T00:00:00Z"),
+            record(Some("/b"), "2026-11-25T23:59:59.5Z"),
+            record(Some("/a"), "2027-01-04T00:30:00+01:00"),
+            record(None, "no time"),
         ];
+        let sizes = [10, 30, 15, 7];
+        let entries = records.iter().zip(sizes).map(|(file, before)| Grouped {
+            file,
+            tokens: [before, before / 2],
+        });
         let shown = |grouping: Grouping| {
-            let groups = grouping.groups(entries).into_iter();
+            let groups = grouping.groups(entries.clone()).into_iter();
             let groups = groups.map(|(name, sum)| format!("{name} {} {}", sum.times, sum.before));
             groups.collect::<Vec<_>>()
         };

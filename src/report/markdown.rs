@@ -69,7 +69,7 @@ fn write_row(
     columns: &[&Column<Outcome>],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let name = quoted(&outcome.input, NAME_MAX);
+    let name = quoted(&outcome.file.path, NAME_MAX);
     let status = match problems(outcome) {
         Some(why) => format!("{}: {}", outcome.status, quoted(&why, MESSAGE_MAX)),
         None => outcome.status.to_string(),

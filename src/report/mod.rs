@@ -51,7 +51,7 @@ pub use diff::{
     write_comparison_stat, write_diff, write_diff_json, write_diff_stat, write_differences,
 };
 pub use eval::{Evals, Rows, write_eval_csv, write_eval_table};
-use groups::Entry;
+use groups::Grouped;
 #[cfg(feature = "cli")]
 pub(crate) use quoted::quoted;
 pub use read::AnyReport;
@@ -126,19 +126,17 @@ pub struct Compacting {
 impl Report {
     /// The report on `files`, which it sorts by input path (in the order of its characters) and adds up.
     pub fn new(policy: PolicyRef, mut files: Vec<Outcome>) -> Self {
-        files.sort_by(|a, b| a.input.cmp(&b.input));
+        files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
         RunReport::of(Compacting { policy }, Totals::of(&files), files)
     }
 
     /// The inputs whose sizes mean anything, as they are grouped.
-    fn entries(&self) -> Vec<Entry<'_>> {
+    fn entries(&self) -> Vec<Grouped<'_>> {
         let sized = self.files.iter().filter(|o| has_sizes(o.status));
         let entry = |o| {
             let o: &Outcome = o;
-            Entry {
-                format: o.format.as_deref(),
-                project: o.project.as_deref(),
-                last_message: o.last_message.as_deref(),
+            Grouped {
+                file: &o.file,
                 tokens: [o.tokens_before(), o.tokens_after()],
             }
         };

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::json::{write_lines, write_pretty};
-use crate::outcome::NotRead;
+use crate::outcome::{Entry, NotRead};
 
-use super::times::{RunTimings, Timed};
+use super::times::RunTimings;
 
 /// The version of the report's JSON; it rises when a key changes its meaning or goes.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -95,7 +95,7 @@ impl<A, T, F> RunReport<A, T, F> {
     #[must_use]
     pub fn with_timings(mut self, wall: Option<Duration>) -> Self
     where
-        F: Timed,
+        F: Entry,
     {
         self.head.timings = wall.map(|wall| RunTimings::of(wall, &self.files));
         self

@@ -32,7 +32,7 @@ pub fn write(report: &Report, depth: Depth, screen: Screen, out: &mut dyn Write)
     let all = report.columns();
     let columns = shown(&all);
     let (selected, _) = select(report.files());
-    let folder = common_folder(selected.iter().map(|outcome| outcome.input.as_str()));
+    let folder = common_folder(selected.iter().map(|outcome| outcome.file.path.as_str()));
     if !folder.is_empty() {
         writeln!(out, "in {}", printable(folder))?;
     }
@@ -86,7 +86,7 @@ fn table(
         let [before, after] = [outcome.tokens_before(), outcome.tokens_after()];
         table.bars.push(share(before.saturating_sub(after), before));
         let mut row = vec![
-            printable(&outcome.input[folder.len()..]).into_owned(),
+            printable(&outcome.file.path[folder.len()..]).into_owned(),
             outcome.status.to_string(),
         ];
         if has_sizes(outcome.status) {
@@ -104,7 +104,7 @@ fn table(
         let why = match depth {
             Depth::Sums => Vec::new(),
             Depth::Reasons => {
-                let took = outcome.timings.as_ref().map(phases);
+                let took = outcome.file.timings.as_ref().map(phases);
                 reasons(outcome).into_iter().chain(took).collect()
             }
         };

@@ -108,11 +108,8 @@ fn main_conversation() -> ConversationOutcome {
 
 /// One input of each of the four common fates, not in path order.
 fn sample() -> Report {
-    let a = Outcome {
+    let mut a = Outcome {
         output: Some("out/a.jsonl".into()),
-        format: Some("claude-code".into()),
-        project: Some("/home/u/app".into()),
-        last_message: Some("2026-11-25T10:00:00Z".into()),
         status: Status::Compacted,
         original: Some(Original {
             kind: OriginalKind::Input,
@@ -150,8 +147,10 @@ fn sample() -> Report {
         ],
         ..Outcome::unchanged(Path::new("logs/a.jsonl"), 512 * 1024, "blake3:a1")
     };
-    let b = Outcome {
-        format: Some("openai".into()),
+    a.file.format = Some("claude-code".into());
+    a.file.project = Some("/home/u/app".into());
+    a.file.last_message = Some("2026-11-25T10:00:00Z".into());
+    let mut b = Outcome {
         degraded: vec![Degraded {
             kind: DegradedKind::SummaryFailed,
             message: "no summary could be written: timed out".into(),
@@ -166,13 +165,14 @@ fn sample() -> Report {
             io::Error::from(io::ErrorKind::PermissionDenied),
         ),
     );
-    let d = Outcome {
-        format: Some("codex".into()),
+    b.file.format = Some("openai".into());
+    let mut d = Outcome {
         findings_before: 2,
         findings_after: 3,
         ..unchanged("logs/d.jsonl", 9_000, 30, 36 * 1024, "blake3:d1")
     }
     .rejected(Rejection::NewFinding, "a call lost its result", Some(12));
+    d.file.format = Some("codex".into());
     Report::new(policy(), vec![d, b, a, c])
 }
 
@@ -203,7 +203,7 @@ fn one_file_is_compared_with_what_the_agent_recorded() {
     let one = sample()
         .files()
         .iter()
-        .find(|file| file.input == "logs/a.jsonl")
+        .find(|file| file.file.path == "logs/a.jsonl")
         .cloned();
     let table = text(|out| {
         let report = Report::new(policy(), vec![one.unwrap()]);
@@ -530,7 +530,7 @@ fn what_is_no_report_is_refused_with_its_line() {
         .collect();
     let later = good.replace("\"schema_version\":1", "\"schema_version\":2");
     for (name, content, line, message) in [
-        ("r.jsonl", &broken[..], 2, "missing field `input`"),
+        ("r.jsonl", &broken[..], 2, "missing field `input or path`"),
         ("r.jsonl", &no_end, 2, "its end is missing"),
         ("r.jsonl", &later, 5, "its schema_version is 2"),
         (
@@ -577,7 +577,7 @@ fn merged_reports_have_new_totals() {
     let both = merged(vec![other, sample()]);
     assert_eq!(both.policy().name, "auto + reset");
     assert_eq!(both.totals().tokens_before, 59_411);
-    assert_eq!(both.files().last().unwrap().input, "z.jsonl");
+    assert_eq!(both.files().last().unwrap().file.path, "z.jsonl");
 }
 
 #[test]

@@ -9,26 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::column::{Column, Unit};
 use super::page::Fact;
-use crate::outcome::{FileRecord, Outcome, Phase, Timings, of_seconds, seconds};
+use crate::outcome::{Entry, Phase, Timings, of_seconds, seconds};
 use crate::text::thousands;
-
-/// A file's entry in a report, which may say how long it took.
-pub trait Timed {
-    /// How long the phases of the work took.
-    fn timings(&self) -> Option<&Timings>;
-}
-
-impl Timed for Outcome {
-    fn timings(&self) -> Option<&Timings> {
-        self.timings.as_ref()
-    }
-}
-
-impl<T> Timed for FileRecord<T> {
-    fn timings(&self) -> Option<&Timings> {
-        self.timings.as_ref()
-    }
-}
 
 /// How long a run took.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,9 +24,9 @@ pub struct RunTimings {
 
 impl RunTimings {
     /// Those of a run over these files.
-    pub(super) fn of<F: Timed>(wall: Duration, files: &[F]) -> Self {
+    pub(super) fn of<F: Entry>(wall: Duration, files: &[F]) -> Self {
         let mut phases = Timings::default();
-        for timings in files.iter().filter_map(Timed::timings) {
+        for timings in files.iter().filter_map(|one| one.file().timings.as_ref()) {
             phases += timings;
         }
         RunTimings {
@@ -101,7 +83,7 @@ pub(super) fn spent(time: Duration) -> String {
 
 /// The columns of a report with its times, if it has any: for programs the seconds of each phase that occurred, for people all
 /// of a file's together.
-pub(super) fn with_times<R: Timed + 'static>(
+pub(super) fn with_times<R: Entry + 'static>(
     mut columns: Vec<Column<R>>,
     times: Option<&RunTimings>,
 ) -> Vec<Column<R>> {
@@ -110,7 +92,7 @@ pub(super) fn with_times<R: Timed + 'static>(
     };
     columns.push(
         Column::for_people(Unit::One, |row: &R| {
-            row.timings().map(|timings| {
+            row.file().timings.as_ref().map(|timings| {
                 let millis = timings.whole().as_micros().div_ceil(1_000);
                 u64::try_from(millis).unwrap_or(u64::MAX)
             })
@@ -131,7 +113,7 @@ pub(super) fn with_times<R: Timed + 'static>(
     });
     for (phase, name) in named.filter(|(phase, _)| times.phases.of(*phase).is_some()) {
         columns.push(Column::seconds(name, move |row: &R| {
-            row.timings()?.of(phase).map(seconds)
+            row.file().timings.as_ref()?.of(phase).map(seconds)
         }));
     }
     columns

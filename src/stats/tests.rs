@@ -9,7 +9,7 @@ mod windows;
 use super::*;
 use crate::error::{Error, ErrorKind};
 use crate::format::{Format, Unsupported, Warnings};
-use crate::outcome::FileRecord;
+use crate::outcome::Examined;
 use crate::policy::{self, Policy};
 
 const TOKENS: &str = "[tokens]\nmethod = \"chars\"\nchars_per_token = 1\nimage_tokens = 100\n";
@@ -288,9 +288,9 @@ fn what_the_model_does_not_see_is_counted_apart() {
 #[test]
 fn totals_add_up_and_choose_the_largest_of_all() {
     let mut a = counted(Format::Anthropic, &anthropic(), 2);
-    let record = |path: &str, found: &FileStats| FileRecord {
+    let record = |path: &str, found: &FileStats| Examined {
         found: found.clone(),
-        ..FileRecord::new(Path::new(path), "anthropic", 0)
+        ..Examined::new(Path::new(path), "anthropic", 0)
     };
     let b = record("b", &a);
     a.counts.largest[1].tokens = 103;
@@ -300,8 +300,8 @@ fn totals_add_up_and_choose_the_largest_of_all() {
     let files = [
         record("a", &a),
         b,
-        FileRecord::failed(Path::new("c"), &error),
-        FileRecord::unsupported(Path::new("d"), why, 9),
+        Examined::failed(Path::new("c"), &error),
+        Examined::unsupported(Path::new("d"), why, 9),
     ];
     let totals = Totals::of(&files, 3);
     assert_eq!(

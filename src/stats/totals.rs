@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     By, Consumer, Counts, Dead, FileStats, Live, Mirrors, PathCount, Share, ToolCount, Weigh,
 };
-use crate::outcome::{FileCounts, FileRecord};
+use crate::outcome::{Examined, FileCounts};
 
 /// Sums over many inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -28,7 +28,7 @@ pub struct Totals {
 
 impl Totals {
     /// The sums over `files`, which are in path order, with the `top` largest consumers of all.
-    pub fn of(files: &[FileRecord<FileStats>], top: usize) -> Self {
+    pub fn of(files: &[Examined<FileStats>], top: usize) -> Self {
         let FileCounts {
             examined,
             unsupported,
@@ -44,7 +44,7 @@ impl Totals {
         for file in files {
             totals.counts += &file.found.counts;
             let located = file.found.counts.largest.iter().map(|consumer| Consumer {
-                path: Some(file.path.clone()),
+                path: Some(file.file.path.clone()),
                 ..consumer.clone()
             });
             totals.counts.largest.extend(located);

@@ -369,7 +369,7 @@ fn no_rule_is_broken(case: &Case) -> TestCaseResult {
     prop_assert!(
         run.outcome.status != Status::Rejected || may_be_rejected(case),
         "{:?}",
-        run.outcome.error
+        run.outcome.file.error
     );
     if let Some((format, layout)) = run.detected {
         let before = findings(format, layout, &case.bytes);

@@ -72,7 +72,11 @@ impl Compacted<'_> {
     /// Why there is no result of which something could hold.
     fn nothing(&self) -> Option<String> {
         let of = self.outcome;
-        let error = of.error.as_ref().map(|error| printable(&error.message));
+        let error = of
+            .file
+            .error
+            .as_ref()
+            .map(|error| printable(&error.message));
         match (of.status, error) {
             (Status::Compacted | Status::Unchanged, _) if of.messages_before() > 0 => None,
             (Status::Compacted | Status::Unchanged, _) => {

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::csv;
 use super::{PolicyRef, RunReport};
 use crate::eval::{Budget, FileEval, Totals};
-use crate::outcome::FileRecord;
+use crate::outcome::Examined;
 
 use columns::{Row, columns};
 
@@ -25,7 +25,7 @@ pub(super) use columns::csv_header;
 pub use table::write as write_eval_table;
 
 /// What a run has measured.
-pub type Evals = RunReport<Measuring, Totals, FileRecord<FileEval>>;
+pub type Evals = RunReport<Measuring, Totals, Examined<FileEval>>;
 
 /// How a run has measured. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Evals {
     pub fn new(
         policies: Vec<PolicyRef>,
         budgets: Vec<Budget>,
-        files: Vec<FileRecord<FileEval>>,
+        files: Vec<Examined<FileEval>>,
     ) -> Self {
         let about = Measuring {
             policies,
@@ -66,7 +66,7 @@ impl Evals {
     pub(super) fn read_back(
         about: Measuring,
         totals: Totals,
-        files: Vec<FileRecord<FileEval>>,
+        files: Vec<Examined<FileEval>>,
     ) -> std::result::Result<Self, String> {
         let counted = Totals::of(&files);
         let ways = |totals: &Totals| -> Vec<(String, String)> {
@@ -99,7 +99,7 @@ pub fn write_eval_csv(evals: &Evals, rows: Rows, out: &mut dyn Write) -> io::Res
     let sessions = sessions.iter().flat_map(|file| {
         file.found.sessions.iter().flat_map(|session| {
             session.scores.iter().map(|of| Row {
-                path: &file.path,
+                path: &file.file.path,
                 session: &session.id,
                 of,
             })

@@ -41,7 +41,7 @@ pub(super) fn budgets(evals: &Evals) -> Vec<Table> {
 
 fn sessions(evals: &Evals, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for file in &evals.files {
-        let path = printable(&file.path);
+        let path = printable(&file.file.path);
         match file.status {
             FileStatus::Examined => {}
             FileStatus::Unsupported(_) => writeln!(out, "{path}: unsupported\n")?,

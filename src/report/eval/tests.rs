@@ -53,7 +53,7 @@ fn evals() -> Evals {
         },
         scores,
     };
-    let mut file = FileRecord::<FileEval>::new(Path::new("a,\u{1b}.jsonl"), "anthropic", 0);
+    let mut file = Examined::<FileEval>::new(Path::new("a,\u{1b}.jsonl"), "anthropic", 0);
     file.found.sessions = vec![
         session(
             "main",

@@ -130,7 +130,12 @@ fn spread(files: &[Outcome]) -> Option<Chart> {
         what: "file",
         tenths,
         outliers: outliers
-            .map(|o| (o.input.clone(), saved(o.tokens_before(), o.tokens_after())))
+            .map(|o| {
+                (
+                    o.file.path.clone(),
+                    saved(o.tokens_before(), o.tokens_after()),
+                )
+            })
             .collect(),
     }))
 }

@@ -66,10 +66,10 @@ impl Rows for Files<'_> {
     fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let outcome = &self.files[at];
         let mut cells = vec![
-            Cell::Text(outcome.input.as_str().into()),
+            Cell::Text(outcome.file.path.as_str().into()),
             Cell::Text(unbroken(&why(outcome)).into()),
             Cell::Text(outcome.status.to_string().into()),
-            Cell::Text(outcome.format.as_deref().unwrap_or_default().into()),
+            Cell::Text(outcome.file.format.as_deref().unwrap_or_default().into()),
         ];
         let known = has_sizes(outcome.status);
         let (before, after) = (outcome.tokens_before(), outcome.tokens_after());
@@ -127,8 +127,8 @@ fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     let mut say = |name, value: Option<String>| facts.extend(value.map(|value| (name, value)));
     say("output", outcome.output.clone());
-    say("project", outcome.project.clone());
-    say("last message", outcome.last_message.clone());
+    say("project", outcome.file.project.clone());
+    say("last message", outcome.file.last_message.clone());
     say(
         "original",
         outcome.original.as_ref().map(|o| o.path.clone()),
@@ -145,7 +145,7 @@ fn facts(outcome: &Outcome) -> Vec<(&'static str, String)> {
         let [before, after] = findings.map(figure);
         say("rules broken", Some(format!("{before} → {after}")));
     }
-    let timings = outcome.timings.as_ref();
+    let timings = outcome.file.timings.as_ref();
     facts.extend(timings.map(|timings| ("time", phases(timings))));
     facts
 }

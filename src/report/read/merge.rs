@@ -85,7 +85,7 @@ fn merged_stats(reports: Vec<Stats>) -> Result<Stats> {
     let top = abouts.iter().map(|about| about.top).max();
     let not_read = all_not_read(reports.iter().map(Stats::head));
     let mut files: Vec<_> = reports.into_iter().flat_map(Stats::into_files).collect();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     let report = Stats::new(
         first.policy,
         first.estimator,

@@ -64,7 +64,7 @@ impl Replays {
         self.files.iter().flat_map(|file| {
             file.found.sessions.iter().flat_map(move |session| {
                 let policies = session.policies.iter();
-                policies.map(move |policy| (file.path.as_str(), session, policy))
+                policies.map(move |policy| (file.file.path.as_str(), session, policy))
             })
         })
     }

@@ -14,14 +14,14 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{PolicyRef, RunReport};
-use crate::outcome::FileRecord;
+use crate::outcome::Examined;
 use crate::replay::{FileReplay, Totals};
 
 pub(super) use columns::csv_headers;
 pub use table::write as write_replay_table;
 
 /// What a run has replayed.
-pub type Replays = RunReport<Replaying, Totals, FileRecord<FileReplay>>;
+pub type Replays = RunReport<Replaying, Totals, Examined<FileReplay>>;
 
 /// How a run has replayed. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ impl Replays {
     pub fn new(
         policies: Vec<PolicyRef>,
         estimator: impl Into<Cow<'static, str>>,
-        files: Vec<FileRecord<FileReplay>>,
+        files: Vec<Examined<FileReplay>>,
     ) -> Self {
         let names = policies.iter().map(|policy| policy.name.clone());
         let totals = Totals::of(&files, names);
@@ -59,7 +59,7 @@ impl Replays {
     /// The same report read back. Says why, where its sessions do not fit its policies.
     pub(super) fn read_back(
         about: Replaying,
-        files: Vec<FileRecord<FileReplay>>,
+        files: Vec<Examined<FileReplay>>,
     ) -> std::result::Result<Self, String> {
         let policies = about.policies.len();
         let mut sessions = files.iter().flat_map(|file| &file.found.sessions);

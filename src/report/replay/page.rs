@@ -126,7 +126,7 @@ fn charts(replays: &Replays) -> Vec<Chart> {
     // Stable, so that equal ones come in path order.
     sessions.sort_by_key(|(_, session)| Reverse(session.whole.sent));
     for (file, session) in sessions.into_iter().take(SESSIONS) {
-        charts.push(curves(&file.path, session));
+        charts.push(curves(&file.file.path, session));
     }
     charts
 }

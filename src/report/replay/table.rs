@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::columns::{Row, columns};
 use super::{Detail, Replays};
-use crate::outcome::{FileRecord, FileStatus};
+use crate::outcome::{Examined, FileStatus};
 use crate::replay::{Event, FileReplay, PolicyReplay, SessionReplay, Step, TurnReplay, Verdict};
 use crate::report::Screen;
 use crate::report::cells::share;
@@ -99,24 +99,24 @@ pub(super) fn policies(replays: &Replays) -> Table {
 
 /// What each policy sends for each input.
 pub(super) fn files(replays: &Replays) -> Table {
-    let whole = |file: &FileRecord<FileReplay>| {
+    let whole = |file: &Examined<FileReplay>| {
         file.found
             .sessions
             .iter()
             .map(|s| s.whole.sent)
             .sum::<u64>()
     };
-    let mut shown: Vec<&FileRecord<FileReplay>> = replays.files.iter().collect();
+    let mut shown: Vec<&Examined<FileReplay>> = replays.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
     shown.sort_by_key(|file| Reverse(whole(file)));
     shown.truncate(FILES_SHOWN);
-    shown.sort_by(|a, b| a.path.cmp(&b.path));
+    shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     let names = replays.head.totals.policies.iter();
     let names = names.map(|policy| printable(&policy.policy).into_owned());
     let header = ["tokens sent of".to_owned(), "whole".to_owned()];
     let mut table = Table::new(header.into_iter().chain(names));
     for file in &shown {
-        let mut row = vec![printable(&file.path).into_owned()];
+        let mut row = vec![printable(&file.file.path).into_owned()];
         match file.status {
             FileStatus::Examined => {
                 row.push(brief(whole(file)));
@@ -149,12 +149,8 @@ fn brief(tokens: u64) -> String {
 }
 
 /// A session under one policy, turn by turn.
-fn timeline(
-    file: &FileRecord<FileReplay>,
-    session: &SessionReplay,
-    policy: &PolicyReplay,
-) -> Table {
-    let mut name = file.path.clone();
+fn timeline(file: &Examined<FileReplay>, session: &SessionReplay, policy: &PolicyReplay) -> Table {
+    let mut name = file.file.path.clone();
     if file.found.sessions.len() > 1 {
         name = format!("{name} {}", session.id);
     }

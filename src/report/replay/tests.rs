@@ -71,7 +71,7 @@ fn replays() -> Replays {
         failures: 1,
         edits: 2,
     };
-    let mut file = FileRecord::<FileReplay>::new(Path::new("a.jsonl"), "anthropic", 0);
+    let mut file = Examined::<FileReplay>::new(Path::new("a.jsonl"), "anthropic", 0);
     file.found.sessions.push(SessionReplay {
         id: "main".to_owned(),
         messages: 12,
@@ -97,7 +97,7 @@ fn replays() -> Replays {
     Replays::new(
         vec![name("some"), name("none")],
         "classes",
-        vec![file, FileRecord::failed(Path::new("b.jsonl.gz"), &error)],
+        vec![file, Examined::failed(Path::new("b.jsonl.gz"), &error)],
     )
 }
 

@@ -2,13 +2,13 @@
 //!
 //! The table, the Markdown report and the page show an input's name and format, then those with a heading.
 
-use crate::outcome::{FileRecord, FileStatus};
+use crate::outcome::{Examined, FileStatus};
 use crate::report::column::{Column, Unit};
 use crate::report::csv;
 use crate::stats::{ConversationStats, Counts, FileStats, Turn};
 
 /// An input's entry.
-type File = FileRecord<FileStats>;
+type File = Examined<FileStats>;
 /// A turn of a live window, with its file and conversation.
 pub(super) type TurnRow<'r> = (&'r File, &'r ConversationStats, &'r Turn);
 
@@ -18,8 +18,10 @@ pub(super) fn columns() -> Vec<Column<File>> {
     let count = |name, read: fn(&Counts) -> u64| Of::amount(name, Unit::One, counted(read));
     let bytes = |name, read: fn(&Counts) -> u64| Of::amount(name, Unit::Byte, counted(read));
     vec![
-        Of::text("path", |file| file.path.clone()),
-        Of::text("format", |file| file.format.clone().unwrap_or_default()),
+        Of::text("path", |file| file.file.path.clone()),
+        Of::text("format", |file| {
+            file.file.format.clone().unwrap_or_default()
+        }),
         Of::text("status", |file| {
             let status = match file.status {
                 FileStatus::Examined => "counted",
@@ -29,7 +31,7 @@ pub(super) fn columns() -> Vec<Column<File>> {
             status.to_owned()
         }),
         Of::text("error_message", |file| {
-            let error = file.error.as_ref();
+            let error = file.file.error.as_ref();
             error.map(|error| error.message.clone()).unwrap_or_default()
         }),
         Of::amount("bytes", Unit::Byte, |file| match file.status {
@@ -46,9 +48,11 @@ pub(super) fn columns() -> Vec<Column<File>> {
         bytes("dead_bytes", |c| c.dead.bytes),
         count("dead_tokens", |c| c.dead.tokens).shown(5, "dead tokens"),
         bytes("mirror_bytes", |c| c.mirrors.bytes),
-        Of::text("project", |file| file.project.clone().unwrap_or_default()),
+        Of::text("project", |file| {
+            file.file.project.clone().unwrap_or_default()
+        }),
         Of::text("last_message", |file| {
-            file.last_message.clone().unwrap_or_default()
+            file.file.last_message.clone().unwrap_or_default()
         }),
         count("calls", |c| c.coverage.calls),
         count("calls_understood", |c| c.coverage.calls_understood),
@@ -59,7 +63,7 @@ pub(super) fn columns() -> Vec<Column<File>> {
 pub(super) fn turn_columns<'r>() -> Vec<Column<TurnRow<'r>>> {
     type Of<'r> = Column<TurnRow<'r>>;
     vec![
-        Of::text("path", |(file, _, _)| file.path.clone()),
+        Of::text("path", |(file, _, _)| file.file.path.clone()),
         Of::text("conversation", |(_, conversation, _)| {
             conversation.id.clone()
         }),

@@ -15,18 +15,18 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::column::Column;
-use super::groups::Entry;
+use super::groups::Grouped;
 use super::rows::common_folder;
 use super::times::with_times;
 use super::{PolicyRef, RunReport, Screen};
-use crate::outcome::{FileRecord, FileStatus};
+use crate::outcome::{Examined, FileStatus};
 use crate::stats::{ConversationStats, FileStats, Thresholds, Totals};
 
 pub(super) use columns::csv_headers;
 pub use table::write as write_stats_table;
 
 /// What a run has counted.
-pub type Stats = RunReport<Counting, Totals, FileRecord<FileStats>>;
+pub type Stats = RunReport<Counting, Totals, Examined<FileStats>>;
 
 /// How a run has counted. The fields are the JSON's keys, in its order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub enum Turns {
 impl Stats {
     /// The folder that all inputs are in, with its `/` at the end; "" for a single one.
     fn folder(&self) -> &str {
-        common_folder(self.files.iter().map(|file| file.path.as_str()))
+        common_folder(self.files.iter().map(|file| file.file.path.as_str()))
     }
 
     /// The sums over `files`, which are in path order, with the `top` largest consumers; `policy` has counted them.
@@ -80,7 +80,7 @@ impl Stats {
         policy: PolicyRef,
         estimator: impl Into<Cow<'static, str>>,
         thresholds: Thresholds,
-        files: Vec<FileRecord<FileStats>>,
+        files: Vec<Examined<FileStats>>,
         top: usize,
     ) -> Self {
         let about = Counting {
@@ -94,15 +94,13 @@ impl Stats {
     }
 
     /// The inputs that were counted, as they are grouped.
-    fn entries(&self) -> Vec<Entry<'_>> {
+    fn entries(&self) -> Vec<Grouped<'_>> {
         let counted = self.files.iter();
         let counted = counted.filter(|file| file.status == FileStatus::Examined);
         let entry = |file| {
-            let file: &FileRecord<FileStats> = file;
-            Entry {
-                format: file.format.as_deref(),
-                project: file.project.as_deref(),
-                last_message: file.last_message.as_deref(),
+            let file: &Examined<FileStats> = file;
+            Grouped {
+                file: &file.file,
                 tokens: [file.found.counts.live.tokens; 2],
             }
         };
@@ -110,14 +108,14 @@ impl Stats {
     }
 
     /// What is said of each input.
-    fn columns(&self) -> Vec<Column<FileRecord<FileStats>>> {
+    fn columns(&self) -> Vec<Column<Examined<FileStats>>> {
         with_times(columns::columns(), self.head.timings())
     }
 
     /// Every conversation with its file.
     pub fn conversations(
         &self,
-    ) -> impl Iterator<Item = (&FileRecord<FileStats>, &ConversationStats)> {
+    ) -> impl Iterator<Item = (&Examined<FileStats>, &ConversationStats)> {
         let files = self.files.iter();
         files.flat_map(|file| file.found.conversations.iter().map(move |c| (file, c)))
     }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::Stats;
 use super::windows::name_of;
-use crate::outcome::FileRecord;
+use crate::outcome::Examined;
 use crate::report::cells::{not_examined, percent};
 use crate::report::column::{Column as Described, shown};
 use crate::report::groups::{Grouping, Sum, files};
@@ -297,8 +297,8 @@ fn lead() -> Vec<Column> {
 }
 
 struct Files<'r> {
-    files: &'r [FileRecord<FileStats>],
-    columns: Vec<Described<FileRecord<FileStats>>>,
+    files: &'r [Examined<FileStats>],
+    columns: Vec<Described<Examined<FileStats>>>,
 }
 
 impl Rows for Files<'_> {
@@ -309,9 +309,9 @@ impl Rows for Files<'_> {
     fn row(&self, at: usize) -> Vec<Cell<'_>> {
         let file = &self.files[at];
         let mut cells = vec![
-            Cell::Text(file.path.as_str().into()),
+            Cell::Text(file.file.path.as_str().into()),
             Cell::Text(not_examined(file).into()),
-            Cell::Text(file.format.as_deref().unwrap_or_default().into()),
+            Cell::Text(file.file.format.as_deref().unwrap_or_default().into()),
         ];
         let figures = shown(&self.columns);
         cells.extend(figures.into_iter().flat_map(|c| c.page_cells(Some(file))));
@@ -371,10 +371,10 @@ impl Rows for Files<'_> {
         ];
         let tables: Vec<_> = tables.into_iter().filter(|t| !t.rows.is_empty()).collect();
         let file = &self.files[at];
-        let timings = file.timings.as_ref();
+        let timings = file.file.timings.as_ref();
         let facts = [
-            ("project", file.project.clone()),
-            ("last message", file.last_message.clone()),
+            ("project", file.file.project.clone()),
+            ("last message", file.file.last_message.clone()),
             ("time", timings.map(phases)),
         ];
         let facts = facts.into_iter();

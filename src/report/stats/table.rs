@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use super::windows::{estimates, growth, presets, thresholds};
 use super::{Stats, View};
-use crate::outcome::{FileRecord, FileStatus};
+use crate::outcome::{Examined, FileStatus};
 use crate::report::cells::{percent, share};
 use crate::report::column;
 use crate::report::rows::{Foot, Table};
@@ -53,11 +53,11 @@ pub fn write(stats: &Stats, view: View, out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
     let top = view.top;
     let counts = &stats.head.totals.counts;
-    let mut shown: Vec<&FileRecord<FileStats>> = stats.files.iter().collect();
+    let mut shown: Vec<&Examined<FileStats>> = stats.files.iter().collect();
     // Stable, so that equal ones come in path order; then all of them do again.
     shown.sort_by_key(|file| Reverse(file.found.counts.live.tokens));
     shown.truncate(FILES_SHOWN);
-    shown.sort_by(|a, b| a.path.cmp(&b.path));
+    shown.sort_by(|a, b| a.file.path.cmp(&b.file.path));
 
     let inputs = vec![files(stats, &shown)];
     if stats.head.totals.counted == 0 {
@@ -111,19 +111,19 @@ pub(super) fn parts(stats: &Stats, view: View) -> [Vec<Table>; 2] {
     [inputs, tables]
 }
 
-fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
+fn files(stats: &Stats, shown: &[&Examined<FileStats>]) -> Table {
     let folder = stats.folder();
     let all = stats.columns();
     let figures = column::shown(&all);
     let header = figures.iter().map(|column| column.heading());
     let mut table = Table::new(["file", "format"].into_iter().chain(header));
     table.words = &[0, 1];
-    let of = |files: &[&FileRecord<FileStats>]| {
+    let of = |files: &[&Examined<FileStats>]| {
         let cells = figures.iter().flat_map(|column| column.figures(files));
         cells.collect::<Vec<_>>()
     };
     for file in shown {
-        let format = file.format.as_deref().unwrap_or_default();
+        let format = file.file.format.as_deref().unwrap_or_default();
         let (format, tint) = match file.status {
             FileStatus::Examined => (format.to_owned(), None),
             FileStatus::Unsupported(_) => (format!("unsupported: {format}"), Some(Tint::Odd)),
@@ -131,7 +131,10 @@ fn files(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
         };
         let number = table.rows.len();
         table.tints.extend(tint.map(|tint| (number, 1, tint)));
-        let mut row = vec![printable(&file.path[folder.len()..]).into_owned(), format];
+        let mut row = vec![
+            printable(&file.file.path[folder.len()..]).into_owned(),
+            format,
+        ];
         row.extend(of(&[file]));
         table.rows.push(row);
     }

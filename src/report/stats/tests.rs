@@ -22,8 +22,8 @@ fn unread(format: &'static str) -> Unsupported {
     why
 }
 
-fn file(path: &str, tokens: u64) -> FileRecord<FileStats> {
-    let mut file = FileRecord::<FileStats>::new(Path::new(path), "openai", 2048);
+fn file(path: &str, tokens: u64) -> Examined<FileStats> {
+    let mut file = Examined::<FileStats>::new(Path::new(path), "openai", 2048);
     let counts = &mut file.found.counts;
     counts.live = Live {
         conversations: 1,
@@ -44,7 +44,7 @@ fn file(path: &str, tokens: u64) -> FileRecord<FileStats> {
     file
 }
 
-fn full() -> FileRecord<FileStats> {
+fn full() -> Examined<FileStats> {
     let mut file = file("a.jsonl", 3000);
     let counts = &mut file.found.counts;
     for (name, blocks, tokens) in [("user", 1, 600), ("tool_result", 2, 2400)] {
@@ -163,7 +163,7 @@ fn turn([turn, line, messages, tokens, context]: [u64; 5], recorded: Option<u64>
     }
 }
 
-fn stats(files: Vec<FileRecord<FileStats>>) -> Stats {
+fn stats(files: Vec<Examined<FileStats>>) -> Stats {
     let policy = PolicyRef {
         name: "auto".to_owned(),
         hash: "00".to_owned(),
@@ -173,11 +173,11 @@ fn stats(files: Vec<FileRecord<FileStats>>) -> Stats {
     Stats::new(policy, "classes", thresholds, files, 2)
 }
 
-fn table(files: Vec<FileRecord<FileStats>>) -> String {
+fn table(files: Vec<Examined<FileStats>>) -> String {
     table_with(files, Turns::Some)
 }
 
-fn table_with(files: Vec<FileRecord<FileStats>>, turns: Turns) -> String {
+fn table_with(files: Vec<Examined<FileStats>>, turns: Turns) -> String {
     let mut out = Vec::new();
     let view = View {
         screen: Screen::plain(100),
@@ -188,7 +188,7 @@ fn table_with(files: Vec<FileRecord<FileStats>>, turns: Turns) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn text_of_json(files: Vec<FileRecord<FileStats>>) -> String {
+fn text_of_json(files: Vec<Examined<FileStats>>) -> String {
     let mut out = Vec::new();
     stats(files).render(ReportFormat::Json, &mut out).unwrap();
     String::from_utf8(out).unwrap()
@@ -248,8 +248,8 @@ fn many_files_have_a_total_and_consumers_their_file() {
     let shown = table(vec![
         full(),
         file("b.jsonl", 5),
-        FileRecord::failed(Path::new("c.jsonl"), &error),
-        FileRecord::unsupported(Path::new("d.jsonl"), unread("codex"), 9),
+        Examined::failed(Path::new("c.jsonl"), &error),
+        Examined::unsupported(Path::new("d.jsonl"), unread("codex"), 9),
     ]);
     let expected = "\
 file     format                bytes  messages  turns  tokens  dead tokens
@@ -266,7 +266,7 @@ live 2.0 KiB, dead 1.0 KiB in 4 lines, repeated for viewers 200 B, other 833 B
         "{shown}"
     );
 
-    let failed = FileRecord::failed(Path::new("c.jsonl"), &error);
+    let failed = Examined::failed(Path::new("c.jsonl"), &error);
     assert_eq!(
         table(vec![failed]),
         "file     format  bytes  messages  turns  tokens  dead tokens\nc.jsonl  failed\n"
@@ -274,11 +274,9 @@ live 2.0 KiB, dead 1.0 KiB in 4 lines, repeated for viewers 200 B, other 833 B
 }
 
 /// As many turns as asked for, of 1 000 tokens each.
-fn long(path: &str, turns: u64) -> FileRecord<FileStats> {
-    let mut long = FileRecord {
-        path: path.to_owned(),
-        ..full()
-    };
+fn long(path: &str, turns: u64) -> Examined<FileStats> {
+    let mut long = full();
+    long.file.path = path.to_owned();
     let conversation = &mut long.found.conversations[0];
     conversation.turns = turns;
     conversation.tokens = turns * 1000;
@@ -459,7 +457,7 @@ fn json_has_the_keys_in_their_order_and_no_list_is_cut() {
 fn text_from_a_transcript_steers_no_terminal() {
     let evil = "\u{1b}[2J\u{9b}31m\u{202e}\r\nx";
     let mut hostile = full();
-    hostile.path = evil.to_owned();
+    hostile.file.path = evil.to_owned();
     for by in [evil, "b"] {
         hostile.found.counts.tools.entry(by).call_tokens = 9999;
         hostile.found.counts.paths.entry(by).call_tokens = 9999;
@@ -473,7 +471,7 @@ fn text_from_a_transcript_steers_no_terminal() {
         .conversations
         .push(hostile.found.conversations[0].clone());
     let error = Error::new(ErrorKind::Io, evil);
-    let files = || vec![hostile.clone(), FileRecord::failed(Path::new(evil), &error)];
+    let files = || vec![hostile.clone(), Examined::failed(Path::new(evil), &error)];
     let steers = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
     let shown = table_with(files(), Turns::All);
     assert!(!shown.contains(steers), "{shown:?}");

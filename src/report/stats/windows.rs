@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use super::{Stats, Turns, View};
-use crate::outcome::FileRecord;
+use crate::outcome::Examined;
 use crate::policy::Compare;
 use crate::report::rows::{Foot, Table};
 use crate::stats::{ConversationStats, FileStats, ResultsOver, Standing, Thresholds, Turn, Window};
@@ -25,7 +25,7 @@ const NONE: &str = "-";
 
 /// How the windows grew.
 pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
-    let mut largest: Vec<(&FileRecord<FileStats>, &ConversationStats)> =
+    let mut largest: Vec<(&Examined<FileStats>, &ConversationStats)> =
         stats.conversations().collect();
     if let [(_, conversation)] = largest[..] {
         return vec![turns("context over turns".to_owned(), conversation, view)];
@@ -62,11 +62,11 @@ pub(super) fn growth(stats: &Stats, view: View) -> Vec<Table> {
 
 /// A conversation's file, without the folder of all, and its id where there are several in it.
 pub(super) fn name_of(
-    file: &FileRecord<FileStats>,
+    file: &Examined<FileStats>,
     conversation: &ConversationStats,
     folder: &str,
 ) -> String {
-    let path = &file.path[folder.len()..];
+    let path = &file.file.path[folder.len()..];
     let name = match file.found.conversations.len() {
         1 => path.to_owned(),
         _ => format!("{path} {}", conversation.id),
@@ -247,7 +247,7 @@ pub(super) fn presets(stats: &Stats) -> Table {
 }
 
 /// The estimates side by side, with what providers counted.
-pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Table {
+pub(super) fn estimates(stats: &Stats, shown: &[&Examined<FileStats>]) -> Table {
     let totals = stats.head.totals.counts.estimates.named();
     // An estimator that never counted has no column.
     let has_column = |i: &usize| totals[*i].1.is_some();
@@ -273,7 +273,7 @@ pub(super) fn estimates(stats: &Stats, shown: &[&FileRecord<FileStats>]) -> Tabl
         .filter(|file| !file.found.conversations.is_empty())
     {
         let mut row = row(
-            &file.path[folder.len()..],
+            &file.file.path[folder.len()..],
             file.found.counts.estimates.named(),
         );
         if let Some(usage) = file.found.usage() {

@@ -281,9 +281,9 @@ fn each_shipped_policy_counts_in_its_own_way() {
     assert_eq!(presets, expected(classes, 170_617, 1, 1));
 
     let files = [file(40), file(4 * 170_617)];
-    let records = files.each_ref().map(|found| FileRecord {
+    let records = files.each_ref().map(|found| Examined {
         found: found.clone(),
-        ..FileRecord::new(Path::new("a"), "anthropic", 0)
+        ..Examined::new(Path::new("a"), "anthropic", 0)
     });
     let totals = Totals::of(&records, 0).counts;
     assert_eq!(totals.estimates.chars, Some(170_627));

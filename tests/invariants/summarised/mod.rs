@@ -181,7 +181,7 @@ fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     prop_assert!(
         super::is_unchanged(&twice) || again,
         "{:?}",
-        twice.outcome.error
+        twice.outcome.file.error
     );
     Ok(())
 }
@@ -194,7 +194,7 @@ fn old_messages_go_and_all_else_stays(case: &Case) -> TestCaseResult {
         return old_messages_go_and_all_else_stays(&outputs::without_target(case));
     }
     if run.outcome.status == Status::Rejected {
-        prop_assert!(super::may_be_rejected(case), "{:?}", run.outcome.error);
+        prop_assert!(super::may_be_rejected(case), "{:?}", run.outcome.file.error);
         return Ok(());
     }
     let free = case.compact_by(&policies::free(&case.policy), &case.bytes);
@@ -312,7 +312,7 @@ fn summaries_are_exercised() {
             let case = cases.new_tree(&mut runner).unwrap().current();
             let outcome = case.compact().outcome;
             if !super::may_be_rejected(&case) {
-                assert_ne!(outcome.status, Status::Rejected, "{:?}", outcome.error);
+                assert_ne!(outcome.status, Status::Rejected, "{:?}", outcome.file.error);
             }
             for (number, conversation) in outcome.conversations.iter().enumerate() {
                 let summary = conversation.summary.as_ref();

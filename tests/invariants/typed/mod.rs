@@ -133,7 +133,7 @@ impl Case {
             matches!(outcome.status, Status::Compacted | Status::Unchanged),
             "{}: {:?}",
             about(),
-            outcome.error
+            outcome.file.error
         );
         let [conversation] = &outcome.conversations[..] else {
             return Err(TestCaseError::fail("not one conversation"));
