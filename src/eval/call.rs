@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::cell;
-use crate::facts::kind_of;
+use crate::facts::kind_of_call;
 use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
 use crate::transcript::Outcome;
@@ -61,11 +61,19 @@ impl End {
 pub(super) const CELL_TOOL: &str = "exec";
 
 /// The keys of bodies, in the inputs of writes and edits.
-const BODIES: [&str; 12] = [
+const BODIES: [&str; 20] = [
+    "file_content",
+    "insert_text",
+    "new_content",
+    "new_text",
+    "old_text",
+    "replace",
     "content",
     "contents",
     "file_text",
     "text",
+    "oldString",
+    "newString",
     "old_string",
     "new_string",
     "old_str",
@@ -93,7 +101,7 @@ const END_PATCH: &str = "*** End Patch";
 impl Call {
     /// A call of `tool` with this raw input.
     pub(super) fn read(tool: &str, input: &[u8]) -> Call {
-        let kind = kind_of(tool, &Tools::default());
+        let kind = kind_of_call(tool, input, &Tools::default());
         let mut call = Call::default();
         let written = match input {
             [b'"', inside @ .., b'"'] => unescape(inside),

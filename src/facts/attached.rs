@@ -8,6 +8,7 @@ use super::input::Input;
 use super::lines::Lines;
 use super::operation::{Content, Done, FileAction, Operation};
 use super::path::{self, Folders};
+use super::tools::Basis;
 use crate::transcript::{BlockKind, Conversation, Transcript};
 
 /// The files that are attached in a conversation, in order, with normalised paths.
@@ -36,6 +37,7 @@ pub(super) fn attached(
             what: FileAction::Read(lines),
             done: Done::Yes,
             patch: None,
+            basis: Basis::Listed,
             inner: None,
         };
         Some((folders.in_one_spelling(place.line, &written), operation))

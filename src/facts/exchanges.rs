@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::input::Input;
-use super::{block_text, kind_of, lossy};
+use super::tools::{Basis, recognised};
+use super::{block_text, lossy};
 use crate::ids::IdMap;
 use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
@@ -28,6 +29,8 @@ pub struct FactLocation {
 pub struct Exchange {
     /// What the tool does.
     pub kind: ToolKind,
+    /// How that is known.
+    pub(super) basis: Basis,
     /// The call.
     pub call: FactLocation,
     /// The first result that came after it and answers it.
@@ -132,8 +135,11 @@ pub fn exchanges(
                 } else {
                     by_id.insert(id, exchanges.len());
                 }
+                let input = || Input::of(transcript, block);
+                let (kind, basis) = recognised(&name(transcript, number), input, added);
                 exchanges.push(Exchange {
-                    kind: kind_of(&name(transcript, number), added),
+                    kind,
+                    basis,
                     call: place,
                     result: None,
                     inner: None,

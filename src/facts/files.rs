@@ -16,7 +16,9 @@ use super::operation::{Content, Done, FileAction, Occurrences, Operation, Replac
 use super::path::{self, Folders};
 use super::reads::{Reading, cut_off, mentions_more};
 use super::refused::{is_unchanged_note, may_be_refusal};
+use super::shape::{CONTENT, NEW, OLD};
 use super::shell::{Look, VIEWERS, is_shell, look};
+use super::tools::Basis;
 use super::{beginning, block_text, patch};
 use crate::ids::IdMap;
 use crate::policy::ToolKind;
@@ -100,6 +102,7 @@ fn operations(
             what,
             done,
             patch: None,
+            basis: exchange.basis,
             inner: exchange.inner.clone(),
         };
         (
@@ -272,7 +275,7 @@ impl Operation {
             (FileAction::Write, Some(body)) => Some(patch::added(body)),
             (FileAction::Write, None) => {
                 let input = input_of(transcript, self.call, self.inner.as_deref());
-                let text = input.text(&["content", "file_text", "contents", "text"]);
+                let text = input.text(&CONTENT);
                 text.map(Cow::into_owned)
             }
             (
@@ -350,6 +353,8 @@ impl Operation {
             None if tool == b"Read" || said.starts_with("<file") => return None,
             // A file with a log of errors, or an error with its log.
             None if may_be_refusal(&said) => return None,
+            // Such a tool may write anything around the file's text.
+            None if self.basis == Basis::Shape => return None,
             // The agent marks where it omitted a part of the output.
             None if (result.header > 0 || self.inner.is_some()) && mentions_more(&said) => {
                 return None;
@@ -361,12 +366,15 @@ impl Operation {
 }
 
 fn replacement(input: &Input<'_>) -> Option<Replacement> {
-    let old = input.text(&["old_string", "old_str", "oldString", "oldText"])?;
-    let new = input.text(&["new_string", "new_str", "newString", "newText"]);
+    if input.is_true(&["regex", "use_regex", "is_regex"]) {
+        return None;
+    }
+    let old = input.text(&OLD)?;
+    let new = input.text(&NEW);
     Some(Replacement {
         old: old.into_owned(),
         new: new.unwrap_or_default().into_owned(),
-        at: if input.is_true(&["replace_all", "replaceAll"]) {
+        at: if input.is_true(&["replace_all", "replaceAll", "allow_multiple"]) {
             Occurrences::Everywhere
         } else {
             Occurrences::Once

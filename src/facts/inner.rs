@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::cell::{Cell, CellCall};
 use super::exchanges::{Ended, Exchange, FactLocation, InnerCall, exchanges};
 use super::input::Input;
-use super::tools::understands;
+use super::tools::{Basis, recognised, understands};
 use super::{kind_of, lossy};
 use crate::ids::IdMap;
 use crate::policy::Tools;
@@ -63,7 +63,13 @@ pub(super) fn understands_cell(
 ) -> Option<bool> {
     let (cell, _) = cell(transcript, call, tool)?;
     let mut calls = cell.calls.iter();
-    Some(cell.unread == 0 && calls.all(|call| understands(&call.tool, added)))
+    Some(
+        cell.unread == 0
+            && calls.all(|call| {
+                let input = call.input.to_string();
+                understands(&call.tool, || Input::in_json(input.as_bytes()), added)
+            }),
+    )
 }
 
 /// The cell that a call runs, and its code.
@@ -214,8 +220,10 @@ fn inner(
         .map(|result| Report::of(transcript, result).with(transcript, result, waits));
     let calls = cell.calls.iter().enumerate().map(|(number, call)| {
         let inner = inner_call(cell, number, call, report.as_ref());
+        let (kind, basis) = recognised(&inner.tool, || Input::in_json(&inner.input), added);
         Exchange {
-            kind: kind_of(&inner.tool, added),
+            kind,
+            basis,
             call: exchange.call,
             result: exchange.result,
             inner: Some(Arc::new(inner)),
@@ -244,6 +252,7 @@ fn possible_patch(exchange: &Exchange, cell: &Cell, code: &str, added: &Tools) -
     let named: String = named.collect();
     (!named.is_empty()).then(|| Exchange {
         kind: kind_of(PATCH_TOOL, added),
+        basis: Basis::Listed,
         call: exchange.call,
         result: exchange.result,
         inner: Some(Arc::new(InnerCall {

@@ -62,6 +62,11 @@ impl<'t> Input<'t> {
         })
     }
 
+    /// Whether one of `names` is there and not `null`.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.value(names).is_some()
+    }
+
     /// The string under the first of `names`.
     pub(super) fn text(&self, names: &[&str]) -> Option<Cow<'_, str>> {
         string(self.value(names)?)

@@ -25,6 +25,7 @@ mod pictures;
 mod postings;
 mod reads;
 mod refused;
+mod shape;
 mod shell;
 mod skills;
 mod todos;
@@ -53,7 +54,7 @@ pub use pictures::{Picture, describes_pictures, picture};
 pub use reads::{Read, Shown, reads};
 pub use skills::{Skill, skills};
 pub use todos::{Proposal, Todo, TodoState, Todos, proposal, todos};
-pub use tools::kind_of;
+pub use tools::{kind_of, kind_of_call};
 
 /// The texts of a block, separated by line breaks. Invalid UTF-8 is replaced.
 pub fn block_text<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {

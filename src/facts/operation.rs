@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::exchanges::{Ended, FactLocation, InnerCall};
 use super::lines::Lines;
+use super::tools::Basis;
 
 /// What one call did to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Operation {
     pub done: Done,
     /// For a patch, its lines about this file.
     pub patch: Option<String>,
+    /// How it is known what the call does.
+    pub(super) basis: Basis,
     /// The call in a cell, if it is one.
     pub(super) inner: Option<Arc<InnerCall>>,
 }

@@ -11,6 +11,7 @@ use super::numbered::Numbered;
 use super::path::{self, Folders};
 use super::refused::is_refusal;
 use super::shell::{Look, look};
+use super::tools::Basis;
 use super::{Exchange, FactLocation, block_text};
 use crate::policy::ToolKind;
 use crate::transcript::{Outcome, Shape, Transcript};
@@ -146,8 +147,9 @@ pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
 pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
     let folders = Folders::new(transcript);
     let read = |exchange: &Exchange| {
-        // The result of a cell is not this call's alone.
-        let result = exchange.result.filter(|_| exchange.inner.is_none())?;
+        // The result of a cell is not this call's alone, and how an unlisted tool writes what it shows is not known.
+        let is_its_own = exchange.inner.is_none() && exchange.basis == Basis::Listed;
+        let result = exchange.result.filter(|_| is_its_own)?;
         let block = transcript.block(result.block);
         let is_text = block.images == 0 && block.documents == 0 && block.others == 0;
         let may_be_one = matches!(

@@ -1,5 +1,7 @@
 //! The kinds of tools, by their names in the known agents.
 
+use super::input::Input;
+use super::shape::kind_by_shape;
 use crate::format::{Format, ToolNames};
 use crate::policy::{ToolKind, Tools};
 
@@ -28,10 +30,45 @@ pub fn kind_of(name: &str, added: &Tools) -> ToolKind {
         .unwrap_or(ToolKind::Other)
 }
 
-/// Whether it is known what a call of the tool of that name does.
-pub(super) fn understands(name: &str, added: &Tools) -> bool {
-    let steers = |format: &Format| format.dialect().tools().steering.contains(&name);
-    kind_of(name, added) != ToolKind::Other || Format::ALL.iter().any(steers)
+/// The kind of a call: that of its tool, or if no list names that, what its name and `input`, as JSON, show.
+pub fn kind_of_call(name: &str, input: &[u8], added: &Tools) -> ToolKind {
+    recognised(name, || Input::in_json(input), added).0
+}
+
+/// How the kind of a call is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// A list names its tool.
+    Listed,
+    /// The words of its name and the keys of its input fit. How such a tool writes its results is not known.
+    Shape,
+}
+
+/// The kind of a call, and how it is known. The input is only read if no list names the tool.
+pub(super) fn recognised<'i>(
+    name: &str,
+    input: impl FnOnce() -> Input<'i>,
+    added: &Tools,
+) -> (ToolKind, Basis) {
+    match kind_of(name, added) {
+        ToolKind::Other if !steers(name) => (kind_by_shape(name, &input()), Basis::Shape),
+        kind => (kind, Basis::Listed),
+    }
+}
+
+/// Whether it is known what a call does.
+pub(super) fn understands<'i>(
+    name: &str,
+    input: impl FnOnce() -> Input<'i>,
+    added: &Tools,
+) -> bool {
+    steers(name) || recognised(name, input, added).0 != ToolKind::Other
+}
+
+/// Whether a tool of that name steers the agent.
+fn steers(name: &str) -> bool {
+    let mut formats = Format::ALL.iter();
+    formats.any(|format| format.dialect().tools().steering.contains(&name))
 }
 
 fn named(name: &str, names: ToolNames) -> Option<ToolKind> {

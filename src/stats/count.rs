@@ -9,10 +9,10 @@ use super::totals::keep_largest;
 use super::turns::turns;
 use super::{Consumer, ConversationStats, Counts, FileStats};
 use crate::error::Result;
-use crate::facts::{Earlier, coverage};
+use crate::facts::{Earlier, coverage, kind_of_call};
 use crate::format::Format;
 use crate::ids::IdMap;
-use crate::plan::{kind_of, tool_named_by};
+use crate::plan::tool_named_by;
 use crate::policy::{Policy, ToolKind, Tools};
 use crate::tokens::{Estimator, Sizes, usage};
 use crate::transcript::{
@@ -225,7 +225,9 @@ impl<'p> Counting<'p> {
         let count = counts.tools.entry(&tool);
         count.calls += 1;
         count.call_tokens += tokens;
-        let (reads, edits) = match kind_of(&tool, self.tools) {
+        let call = transcript.block(block);
+        let input = transcript.bytes(call.line, call.content);
+        let (reads, edits) = match kind_of_call(&tool, input, self.tools) {
             ToolKind::Read => (1, 0),
             ToolKind::Write | ToolKind::Edit => (0, 1),
             ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other => {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::exchanges::{Exchange, FactLocation, name};
 use super::inner::understands_cell;
+use super::input::Input;
 use super::tools::understands;
 use crate::ids::IdSet;
 use crate::policy::Tools;
@@ -59,7 +60,10 @@ impl Coverage {
     ) -> Option<String> {
         let tool = name(transcript, block);
         let is_understood = understands_cell(transcript, transcript.block(block), &tool, added)
-            .unwrap_or_else(|| understands(&tool, added));
+            .unwrap_or_else(|| {
+                let input = || Input::of(transcript, transcript.block(block));
+                understands(&tool, input, added)
+            });
         if is_understood {
             self.calls_understood += 1;
             return None;
