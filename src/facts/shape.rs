@@ -4,7 +4,7 @@
 //! works on something else than files of this machine (a repository on a server, a page, a database) is no read or write.
 
 use super::input::Input;
-use super::{commands, patch, path};
+use super::path;
 use crate::policy::ToolKind;
 
 /// Words for running a command.
@@ -24,6 +24,8 @@ const RUN: [&str; 14] = [
     "run",
     "process",
 ];
+/// The keys of a command.
+const COMMAND: [&str; 2] = ["command", "cmd"];
 /// Words of tools whose command is not one of a shell.
 const NO_SHELL: [&str; 15] = [
     "sql",
@@ -150,7 +152,7 @@ pub(super) fn kind_by_shape(name: &str, input: &Input<'_>) -> ToolKind {
     }
     let replaces = input.has(&OLD) && input.has(&NEW) || input.has(&["edits"]);
     if has_path && (replaces || named(&EDIT) && input.has(&CHANGED))
-        || patch::of(input).is_some() && named(&EDIT)
+        || input.plain().contains("*** Begin Patch") && named(&EDIT)
     {
         return ToolKind::Edit;
     }
@@ -161,7 +163,11 @@ pub(super) fn kind_by_shape(name: &str, input: &Input<'_>) -> ToolKind {
             false => ToolKind::Other,
         };
     }
-    if !has_path && commands::text(input).is_some() && named(&RUN) && !named(&NO_SHELL) {
+    if !has_path
+        && (input.text(&COMMAND).is_some() || input.texts(&COMMAND).is_some())
+        && named(&RUN)
+        && !named(&NO_SHELL)
+    {
         return ToolKind::Shell;
     }
     if input.has(&PATTERNS)
