@@ -40,6 +40,8 @@ pub enum Format {
     Pi,
     /// Model messages of the Vercel AI SDK, one per line.
     AiSdk,
+    /// Session logs of GitHub Copilot CLI.
+    Copilot,
     /// The event log of Gemini CLI (`stream-json`); only read.
     GeminiStream,
 }
@@ -64,13 +66,14 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 7] = [
+    pub const ALL: [Format; 8] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
         Format::Codex,
         Format::Pi,
         Format::AiSdk,
+        Format::Copilot,
         Format::GeminiStream,
     ];
 
@@ -83,6 +86,7 @@ impl Format {
             Format::Codex => &dialect::codex::Codex,
             Format::Pi => &dialect::pi::Pi,
             Format::AiSdk => &dialect::ai_sdk::AiSdk,
+            Format::Copilot => &dialect::copilot::Copilot,
             Format::GeminiStream => &dialect::gemini_stream::GeminiStream,
         }
     }

@@ -2,8 +2,8 @@
 
 use super::evidence::{Evidence, Family, Lookalike};
 use super::line::{
-    CWD, DATA, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION,
-    TRAJECTORY, VERSION,
+    CWD, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION, TRAJECTORY,
+    VERSION,
 };
 use super::message_shape::Unrecognised;
 use crate::format::Format;
@@ -26,14 +26,6 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             named("kimi"),
             line.message.is_some() || kind.ends_with(b"_event"),
         ),
-        b"user.message"
-        | b"assistant.message"
-        | b"tool.execution_start"
-        | b"tool.execution_complete"
-            if line.has(DATA) =>
-        {
-            (named("copilot"), true)
-        }
         b"item.completed" | b"thread.started" => (named("codex-exec"), true),
         b"user" | b"assistant" | b"system" | b"result"
             if line.has(STREAM_SESSION) && !line.own.is_message() =>

@@ -7,6 +7,7 @@ pub(super) mod ai_sdk;
 pub(super) mod anthropic;
 pub(super) mod claude_code;
 pub(super) mod codex;
+pub(super) mod copilot;
 pub(super) mod gemini_stream;
 pub(super) mod openai;
 pub(super) mod pi;

@@ -1,0 +1,50 @@
+//! By what an event of a session log is recognised: a type of its own, its data, and a link to the event before it.
+
+use crate::format::Format;
+use crate::format::detect::{DATA, Evidence, Family, Line, PARENT_ID};
+
+const OWN: Family = Family::Of(Format::Copilot);
+
+/// How the types of events begin.
+const FAMILIES: [&[u8]; 24] = [
+    b"session.",
+    b"user.",
+    b"assistant.",
+    b"tool.",
+    b"system.",
+    b"hook.",
+    b"permission.",
+    b"subagent.",
+    b"skill.",
+    b"model.",
+    b"agent.",
+    b"user_input.",
+    b"external_tool.",
+    b"elicitation.",
+    b"exit_plan_mode.",
+    b"command.",
+    b"commands.",
+    b"workflow.",
+    b"sampling.",
+    b"sandbox.",
+    b"mcp.",
+    b"mcp_app.",
+    b"tool_search.",
+    b"pending_messages.",
+];
+
+/// The evidence of an event.
+pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
+    match line.kind {
+        b"user.message" | b"assistant.message" | b"tool.execution_complete" if line.has(DATA) => {
+            Some(Evidence::message(OWN, None))
+        }
+        kind if line.has(DATA | PARENT_ID) && is_event(kind) => Some(Evidence::mark(OWN)),
+        _ => None,
+    }
+}
+
+/// Whether a type is one of an event.
+pub(super) fn is_event(kind: &[u8]) -> bool {
+    kind == b"abort" || FAMILIES.iter().any(|family| kind.starts_with(family))
+}

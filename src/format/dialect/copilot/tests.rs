@@ -1,0 +1,1 @@
+//! Tests with sessions written by hand.
