@@ -304,6 +304,9 @@ fn mark(line: &Value) -> Option<&'static str> {
             _ => None,
         };
     }
+    if kind.starts_with("user.") || kind.starts_with("assistant.") || kind.starts_with("tool.") {
+        return Some("copilot");
+    }
     if kind == "response_item" || kind == "function_call" && line.get("call_id").is_some() {
         return Some("codex");
     }

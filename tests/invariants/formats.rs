@@ -28,6 +28,7 @@ macro_rules! each_format {
             codex: Codex,
             pi: Pi,
             ai_sdk: AiSdk,
+            copilot: Copilot,
             ; $($what)*
         }
     };

@@ -34,6 +34,11 @@ macro_rules! every_session {
                 }
 
                 #[test]
+                fn copilot(case in Case::of(Format::Copilot, Kind::$kind)) {
+                    $property(&case)?;
+                }
+
+                #[test]
                 fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
                     $property(&case)?;
                 }

@@ -14,6 +14,7 @@ mod case;
 mod claude_code;
 mod codex;
 mod compared;
+mod copilot;
 mod detect;
 mod dialect;
 mod history;
@@ -103,6 +104,11 @@ proptest! {
 
     #[test]
     fn events_follow_their_results(case in Case::of(Format::Codex, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+
+    #[test]
+    fn repeated_outputs_follow_their_results(case in Case::of(Format::Copilot, Kind::Valid)) {
         mirrors(&case)?;
     }
 

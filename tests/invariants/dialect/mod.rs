@@ -19,6 +19,7 @@ mod ai_sdk;
 mod anthropic;
 mod claude_code;
 mod codex;
+mod copilot;
 mod openai;
 mod pi;
 mod script;
@@ -122,6 +123,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::Codex => &codex::Codex,
         Format::Pi => &pi::Pi,
         Format::AiSdk => &ai_sdk::AiSdk,
+        Format::Copilot => &copilot::Copilot,
         Format::GeminiStream => unreachable!("only read"),
     }
 }

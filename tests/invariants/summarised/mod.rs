@@ -5,6 +5,7 @@
 //! format, or `PROPTEST_CASES`.
 
 pub(super) mod appended;
+pub(super) mod logged;
 mod outputs;
 pub(super) mod rollout;
 pub(super) mod spliced;

@@ -24,7 +24,7 @@ pub(super) fn user(
     record: &mut Record<'_, '_>,
     link: &mut Link,
 ) -> Parse<LineKind> {
-    let line = data.line();
+    let (line, start) = (data.line(), record.block_mark());
     let (mut words, mut sent, mut source, mut parent) = (None, None, Span::default(), None);
     data.object(|key, c| {
         match (key, c.kind()?) {
@@ -63,6 +63,8 @@ pub(super) fn user(
         }
         (None, _, _) => {}
     }
+    let first = record.first_words(start, line);
+    link.is_injected |= first.is_some_and(blocks::is_echo);
     Ok(LineKind::Message)
 }
 

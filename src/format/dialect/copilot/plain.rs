@@ -31,7 +31,7 @@ pub(super) fn push(
         push_block(transcript, transcript.block(*block), out);
     }
     out.push(b']');
-    if message.typed == Typed::No && transcript.is_typed(message.role, blocks) == Typed::Yes {
+    if message.role == Role::User && message.typed == Typed::No {
         out.extend_from_slice(br#","isMeta":true"#);
     }
     out.push(b'}');

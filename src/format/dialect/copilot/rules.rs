@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::ids::IdSet;
 use crate::scan::Value;
-use crate::transcript::{BlockKind, Conversation, Role};
+use crate::transcript::{BlockKind, Conversation, LineKind, Role};
 use crate::verify::{Findings, Rule};
 
 /// Checks the messages of a conversation.
@@ -50,12 +50,17 @@ pub(super) fn messages(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     }
 }
 
-/// Checks that the session begins with its header.
+/// Checks that the session begins with its header; lines that are no events of its agent may precede it.
 pub(super) fn session(f: &mut Findings<'_, '_>) {
     let transcript = f.transcript;
-    let is_blank = |line: u32| transcript.line(line).trim_ascii().is_empty();
-    let mut lines = 0..transcript.lines().len() as u32;
-    let Some(first) = lines.find(|line| transcript.is_there(*line) && !is_blank(*line)) else {
+    let is_event = |line: &u32| {
+        let is_known = match transcript.lines()[*line as usize].kind {
+            LineKind::Bad | LineKind::Unknown => false,
+            LineKind::Message | LineKind::Mirror | LineKind::Control | LineKind::Session => true,
+        };
+        is_known && transcript.is_there(*line) && !transcript.line(*line).trim_ascii().is_empty()
+    };
+    let Some(first) = (0..transcript.lines().len() as u32).find(is_event) else {
         return;
     };
     let kind = Value::of(transcript.line(first)).field("type");
