@@ -276,11 +276,14 @@ fn code_in(text: &str) -> Option<i64> {
 
 /// On the last line.
 fn code_behind(text: &str) -> Option<i64> {
-    let last = text.lines().next_back()?;
-    last.trim()
-        .strip_prefix("Command exited with code ")?
-        .parse()
-        .ok()
+    let last = text.lines().next_back()?.trim();
+    let after_tag = || {
+        let (tag, code) = last.strip_suffix('>')?.split_once(" with exit code ")?;
+        (tag == "<exited" || tag.starts_with("<shellId: ") && tag.ends_with(" completed"))
+            .then_some(code)
+    };
+    let code = last.strip_prefix("Command exited with code ");
+    code.or_else(after_tag)?.parse().ok()
 }
 
 #[cfg(test)]
@@ -342,6 +345,10 @@ mod tests {
             End::Code(1)
         );
         assert_eq!(fine("out\n\nCommand exited with code 3"), End::Code(3));
+        assert_eq!(
+            fine("out\n<shellId: 0 completed with exit code 3>"),
+            End::Code(3)
+        );
         assert_eq!(fine("Exit codes are numbers"), End::Fine);
         assert_eq!(
             end("Process exited with code 0", "x", Outcome::Fine),

@@ -137,7 +137,9 @@ fn recorded<'t>(transcript: &'t Transcript<'_>, result: FactLocation) -> Option<
         .blocks_of_line(result.line)
         .filter(|block| transcript.block(*block).kind == BlockKind::Result);
     let is_its = mirror.line == result.line && mirror.of.is_empty() && results.count() == 1;
-    is_its.then(|| Input::in_value(transcript.bytes(mirror.line, mirror.value)))
+    let value = transcript.bytes(mirror.line, mirror.value);
+    // A copy of the text records nothing.
+    (is_its && value.starts_with(b"{")).then(|| Input::in_value(value))
 }
 
 /// How many of an output's first lines may be a header.
@@ -184,8 +186,21 @@ fn code(said: &str) -> Option<i64> {
         let code = BEFORE.iter().find_map(|before| line.strip_prefix(before))?;
         code.trim().parse().ok()
     });
-    let after = || said.lines().next_back()?.strip_prefix(AFTER)?.parse().ok();
+    let after = || {
+        let last = said.lines().next_back()?;
+        let code = last.strip_prefix(AFTER).or_else(|| after_shell(last))?;
+        code.parse().ok()
+    };
     before.or_else(after)
+}
+
+/// The status in what Copilot CLI puts after an output: `<shellId: 3 completed with exit code 1>`.
+fn after_shell(last: &str) -> Option<&str> {
+    let note = last.strip_prefix('<')?.strip_suffix('>')?;
+    let (shell, code) = note.rsplit_once("exit code ")?;
+    let is_its = shell == "exited with "
+        || shell.starts_with("shellId: ") && shell.ends_with(" completed with ");
+    is_its.then_some(code)
 }
 
 #[cfg(test)]

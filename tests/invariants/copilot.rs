@@ -455,7 +455,9 @@ impl Writer<'_> {
         });
         let numbered = || self.lines.iter().enumerate();
         let prompts = numbered().filter(|(_, line)| line.what == What::Prompt);
-        let last_prompt = prompts.last().map(|(number, _)| number);
+        let last_prompt = prompts
+            .max_by_key(|(number, _)| *number)
+            .map(|(number, _)| number);
         let is_dead = |(number, line): &(usize, &Line)| match line.what {
             What::Prompt => Some(*number) != last_prompt,
             What::Turn => *number < self.begins && !self.live.contains(number),

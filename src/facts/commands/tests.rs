@@ -53,6 +53,15 @@ fn a_status_is_what_the_result_says() {
             ResultText::Failed("Command timed out after 5 seconds"),
             Exit::Badly,
         ),
+        (
+            ResultText::Fine("a\n<shellId: 3 completed with exit code 2>"),
+            Exit::Code(2),
+        ),
+        (ResultText::Fine("<exited with exit code 0>"), Exit::Code(0)),
+        (
+            ResultText::Fine("<p>it ended with exit code 1>"),
+            Exit::Unknown,
+        ),
         (ResultText::Fine("Exit code five"), Exit::Unknown),
         (ResultText::Nothing, Exit::Unknown),
     ] {

@@ -64,7 +64,7 @@ pub(super) fn user(
         (None, _, _) => {}
     }
     let first = record.first_words(start, line);
-    link.is_injected |= first.is_some_and(blocks::is_echo);
+    link.is_echo = first.is_some_and(blocks::is_echo);
     Ok(LineKind::Message)
 }
 

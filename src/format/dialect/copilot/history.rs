@@ -58,19 +58,24 @@ pub(super) fn without(transcript: &Transcript<'_>, removed: BTreeSet<u32>) -> Ch
         .filter(|(line, link)| removed.contains(line) && !link.id.is_empty())
         .map(|(line, link)| (id(line, link), line))
         .collect();
+    let there: BTreeSet<&[u8]> = lines()
+        .filter(|(line, _)| !removed.contains(line))
+        .map(|(line, link)| id(line, link))
+        .collect();
     let parent = |line: u32| transcript.bytes(line, links[line as usize].parent);
     let mut replace = Vec::new();
     for (line, link) in lines() {
-        if removed.contains(&line) || !gone.contains_key(parent(line)) {
+        let named = parent(line);
+        if removed.contains(&line) || !gone.contains_key(named) || there.contains(named) {
             continue;
         }
         // No chain is longer than the file; a longer one has a loop.
-        let mut above = parent(line);
+        let mut above = named;
         for _ in 0..links.len() {
             let Some(next) = gone.get(above) else { break };
             above = parent(*next);
         }
-        let above = Some(above).filter(|above| !above.is_empty() && !gone.contains_key(above));
+        let above = Some(above).filter(|above| !above.is_empty() && there.contains(above));
         replace.push(Replace::id(line, link.parent, above));
     }
     ChangeSet {

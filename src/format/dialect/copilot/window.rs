@@ -116,7 +116,7 @@ fn conversation(transcript: &Transcript<'_>, id: ConversationId, lines: &[u32]) 
         };
         let message = conversation.push(role, Span::default(), content);
         let blocks: Vec<u32> = transcript.blocks_of_line(group[0]).collect();
-        let typed = match link.is_injected || link.is_summary {
+        let typed = match link.is_injected || link.is_echo || link.is_summary {
             true => Typed::No,
             false => transcript.is_typed(role, &blocks),
         };
