@@ -1,7 +1,7 @@
 //! ctxpack compacts the JSONL transcripts of coding agents: they become smaller, stay valid for the provider's API, and the
 //! agents go on from them.
 //!
-//! A transcript is what an agent such as Claude Code, Codex or pi writes down of a session, or a plain list of chat messages
+//! A transcript is what an agent such as Claude Code, Codex, pi or Copilot CLI writes down of a session, or a plain list of chat messages
 //! (Anthropic, OpenAI, AI SDK), one JSON object a line. This crate reads all of these, estimates their tokens, checks them
 //! against the rules of the APIs, and compacts them by a [`Policy`]: old tool outputs are cleared, oversize outputs move to a
 //! store, old history is summarised, recently read files come back.

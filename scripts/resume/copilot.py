@@ -156,6 +156,8 @@ def summarised(before, after, gone, summary, original, data):
         found.append("the summary is not sent")
     if json.dumps(after["messages"]).count(json.dumps(summary)[1:-1]) > 1:
         found.append("the summary is sent more than once")
+    # The skills that were in use are named again after the summary.
+    rest = rest.rpartition("</invoked_skills>")[2]
     was = flat(before["messages"], gone)
     sent = flat([{"role": "user", "content": rest}, *others], gone)
     if not was.endswith(sent):
@@ -194,7 +196,7 @@ def events(data):
 
 def results(data):
     """The content of each result in the file, by the id of its call."""
-    return {event["data"].get("toolCallId"): [(event["data"].get(of) or {}).get(key)
+    return {sent_as(event["data"].get("toolCallId")): [(event["data"].get(of) or {}).get(key)
                                               for of, key in (("result", "content"), ("error", "message"))]
             for event in events(data) if event["type"] == "tool.execution_complete"}
 
@@ -241,4 +243,9 @@ def blocks(event):
     if text:
         yield {"type": "text", "text": text}
     for call in event["data"].get("toolRequests", []):
-        yield {"type": "tool_use", "id": call["toolCallId"]}
+        yield {"type": "tool_use", "id": sent_as(call["toolCallId"])}
+
+
+def sent_as(call):
+    """The id of a call as it is sent: the agent marks custom tools in its own file only."""
+    return (call or "").removeprefix("custom_")

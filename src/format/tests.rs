@@ -78,6 +78,22 @@ fn every_shape_is_told_by_its_content() {
         ),
         (r#"{"type":"metric","payload":{}}"#, Err("unknown")),
         (
+            r#"{"type":"session.start","data":{"sessionId":"s"},"id":"a","parentId":null}"#,
+            file(Format::Copilot),
+        ),
+        (
+            r#"{"type":"user.message","data":{"content":"hi"},"id":"b","parentId":"a"}"#,
+            file(Format::Copilot),
+        ),
+        (
+            r#"{"type":"session.start","sessionId":"s"}"#,
+            Err("unknown"),
+        ),
+        (
+            r#"{"type":"weather.changed","data":{},"id":"a","parentId":null}"#,
+            Err("unknown"),
+        ),
+        (
             r#"{"type":"session","version":3,"id":"i"}"#,
             file(Format::Pi),
         ),

@@ -438,7 +438,13 @@ impl Writer<'_> {
         let line = self.event(whose, "assistant.message", data, What::Session);
         self.asides[at].push(line);
         for (id, _) in called {
-            let data = self.result(&id);
+            let mut data = self.result(&id);
+            // A read with a picture that a target cuts to its text becomes one that a later read can supersede.
+            if let Some((_, Json::Object(result))) =
+                data.iter_mut().find(|(key, _)| *key == "result")
+            {
+                result.retain(|(key, _)| *key != "binaryResultsForLlm");
+            }
             let line = self.event(whose, "tool.execution_complete", data, What::Session);
             self.asides[at].push(line);
         }

@@ -25,7 +25,7 @@ fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, Variables<'_>, &str); 8] = [
+    let cases: [(&str, Variables<'_>, &str); 10] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",
@@ -39,6 +39,8 @@ fn folders_are_the_documented_ones() {
         ),
         ("codex", &[(home, "/h")], "/h/.codex/sessions"),
         ("codex", &[("CODEX_HOME", "/x")], "/x/sessions"),
+        ("copilot", &[(home, "/h")], "/h/.copilot/session-state"),
+        ("copilot", &[("COPILOT_HOME", "/c")], "/c/session-state"),
         ("pi", &[(home, "/h")], "/h/.pi/agent/sessions"),
         (
             "pi",
@@ -95,6 +97,10 @@ fn a_session_is_known_by_its_name() {
         ),
         ("pi", format!("2026-11-20T10-00-00-000Z_{ID}.jsonl"), true),
         ("pi", format!("--srv-tide--/{ID}.jsonl"), false),
+        ("copilot", format!("{ID}/events.jsonl"), true),
+        ("copilot", format!("{ID}/files/events.jsonl"), false),
+        ("copilot", format!("{ID}/other.jsonl"), false),
+        ("copilot", "notes/events.jsonl".to_owned(), false),
     ];
     for (name, below, is_session) in cases {
         let id = agent(name).id(Path::new(&below));
@@ -111,6 +117,12 @@ fn the_directory_is_the_one_that_the_folder_is_named_after() {
     let text = br#"{"type":"session_meta","payload":{"id":"x","cwd":"/srv/tide"}}"#;
     assert_eq!(
         directory_of(agent("codex"), text, Some("20")).as_deref(),
+        Some("/srv/tide")
+    );
+    let text =
+        br#"{"type":"session.start","data":{"sessionId":"x","context":{"cwd":"/srv/tide"}}}"#;
+    assert_eq!(
+        directory_of(agent("copilot"), text, Some(ID)).as_deref(),
         Some("/srv/tide")
     );
     let text = br#"{"type":"session","version":3,"id":"x","cwd":"/srv/tide"}"#;
@@ -143,6 +155,9 @@ fn another_id_changes_no_other_byte() {
             "{{\"type\":\"session\",\"id\":\"{id}\",\"cwd\":\"/\"}}\n{{\"type\":\"message\",\"id\":\"{ID}\"}}\n"
         )
     };
+    let named = format!("{{\"type\":\"session.start\",\"data\":{{\"sessionId\":\"{ID}\"}}}}\n");
+    let changed = under_id(agent("copilot"), named.as_bytes(), OTHER);
+    assert_eq!(changed, named.replace(ID, OTHER).as_bytes());
     let changed = under_id(agent("pi"), with(ID).as_bytes(), OTHER);
     assert_eq!(String::from_utf8(changed).unwrap(), with(OTHER));
 }
@@ -177,7 +192,12 @@ fn only_pi_continues_any_file() {
         Some("pi --session /tmp/a.jsonl".into())
     );
     assert_eq!(
-        command("codex", file).or(command("claude-code", file)),
+        command("copilot", Named::Id("i")),
+        Some("copilot --resume=i".into())
+    );
+    let others = ["codex", "claude-code", "copilot"];
+    assert_eq!(
+        others.into_iter().find_map(|name| command(name, file)),
         None
     );
 }

@@ -32,7 +32,13 @@ pub(super) fn words(transcript: &Transcript<'_>, blocks: &[u32]) -> String {
 /// Whether a text in a user message was added by an agent: reminders, context from an editor, the note that the user interrupted
 /// something.
 pub fn is_agent_text(text: &str) -> bool {
-    const TAGS: [&str; 3] = ["<system-reminder>", "<ide_opened_file>", "<ide_selection>"];
+    const TAGS: [&str; 5] = [
+        "<system-reminder>",
+        "<ide_opened_file>",
+        "<ide_selection>",
+        "<current_datetime>",
+        "<system_reminder>",
+    ];
     const BROKEN_OFF: &str = "[Request interrupted by user";
     let text = text.trim();
     TAGS.iter().any(|tag| text.starts_with(tag))

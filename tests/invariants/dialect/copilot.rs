@@ -9,6 +9,7 @@ use super::super::case::{Case, Run, Written};
 use super::super::copilot::session;
 use super::super::json::Node;
 use super::super::summarised::logged;
+use super::super::summarised::words::is_echo;
 use super::super::tape::Tape;
 use super::super::text::Mode;
 use super::super::view::{LineView, ResultView, string_under};
@@ -73,6 +74,26 @@ impl Dialect for Copilot {
             "user.message" => root.get("data").into_iter().collect(),
             _ => Vec::new(),
         }
+    }
+
+    fn typed(&self, line: &[u8], root: &Node) -> Vec<String> {
+        let data = root.get("data");
+        let is_typed = string_under(line, root, "type") == "user.message"
+            && root.get("agentId").is_none()
+            && data.is_some_and(|data| data.get("source").is_none());
+        let Some(data) = data.filter(|_| is_typed) else {
+            return Vec::new();
+        };
+        let said = string_under(line, data, "content");
+        let sent = string_under(line, data, "transformedContent");
+        let words = match sent.contains(&said) || sent.is_empty() {
+            true => said,
+            false => sent,
+        };
+        [words]
+            .into_iter()
+            .filter(|words| !is_echo(words))
+            .collect()
     }
 
     fn texts<'n>(&self, root: &'n Node) -> Option<&'n Node> {

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::case::{Case, Run, Written};
 use super::json::Node;
 use super::summarised::spliced;
+use super::summarised::words::typed_in;
 use super::tape::Tape;
 use super::text::Mode;
 use super::view::LineView;
@@ -40,6 +41,13 @@ pub(super) trait Dialect: Sync {
 
     /// The messages of a line that a model reads, including typed ones.
     fn messages<'n>(&self, line: &[u8], root: &'n Node) -> Vec<&'n Node>;
+
+    /// What a person typed on a line.
+    fn typed(&self, line: &[u8], root: &Node) -> Vec<String> {
+        let messages = self.messages(line, root).into_iter();
+        let typed = messages.filter_map(|message| typed_in(line, message));
+        typed.collect()
+    }
 
     /// The value of a line of an output that may contain text that is not in the input.
     fn texts<'n>(&self, root: &'n Node) -> Option<&'n Node> {

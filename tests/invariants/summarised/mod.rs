@@ -9,7 +9,7 @@ pub(super) mod logged;
 mod outputs;
 pub(super) mod rollout;
 pub(super) mod spliced;
-mod words;
+pub(super) mod words;
 
 use std::collections::BTreeMap;
 

@@ -14,7 +14,7 @@ use super::super::json::{self, Kind, Node};
 use super::super::policies;
 
 /// The text of a message, if only a person wrote it.
-pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
+pub(in super::super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     let string = |node: &Node, key: &str| node.get(key).map(|n| n.text(line)).unwrap_or_default();
     if string(message, "role") != "user" {
         return None;
@@ -42,7 +42,7 @@ pub(super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
 }
 
 /// Whether an agent wrote it, by the beginnings that the generators use.
-fn is_echo(text: &str) -> bool {
+pub(in super::super) fn is_echo(text: &str) -> bool {
     let begins = [
         "<system-reminder>",
         "<command-name>",
@@ -62,10 +62,7 @@ pub(super) fn typed(case: &Case) -> Vec<Vec<String>> {
         let Some(root) = json::object(line) else {
             return Vec::new();
         };
-        let messages = dialect::of(case.format).messages(line, &root).into_iter();
-        messages
-            .filter_map(|message| typed_in(line, message))
-            .collect()
+        dialect::of(case.format).typed(line, &root)
     };
     let windows = case.known.windows.iter();
     windows
@@ -150,7 +147,8 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
 }
 
 /// The program's own words around the text of a transcript.
-const OURS: [&str; 37] = [
+const OURS: [&str; 38] = [
+    "unknown",
     "picture",
     "document",
     "bytes",

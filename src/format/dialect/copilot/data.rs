@@ -24,7 +24,7 @@ pub(super) fn user(
     record: &mut Record<'_, '_>,
     link: &mut Link,
 ) -> Parse<LineKind> {
-    let (line, start) = (data.line(), record.block_mark());
+    let line = data.line();
     let (mut words, mut sent, mut source, mut parent) = (None, None, Span::default(), None);
     data.object(|key, c| {
         match (key, c.kind()?) {
@@ -63,8 +63,9 @@ pub(super) fn user(
         }
         (None, _, _) => {}
     }
-    let first = record.first_words(start, line);
-    link.is_echo = first.is_some_and(blocks::is_echo);
+    // What is around the words says nothing of who wrote them.
+    let said = words.filter(|_| around.is_some()).or(sent).or(words);
+    link.is_echo = said.is_some_and(|text| blocks::is_echo(text.span.of(line)));
     Ok(LineKind::Message)
 }
 
