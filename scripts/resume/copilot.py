@@ -21,6 +21,7 @@ WIDE = 10_000_000
 DATE = re.compile("<current_datetime>[^<]*</current_datetime> ?")
 # What a command printed that the user ran.
 RAN = re.compile("(?<=<user_shell_command_output>)(.*?)Output:.*?(?=</user_shell_command_output>)", re.DOTALL)
+REMINDER = re.compile("<system_reminder>.*?</system_reminder>", re.DOTALL)
 # The messages of the file, by the role with which they are sent.
 SAID = ("user.message", "assistant.message", "system.notification", "skill.context_delivered")
 
@@ -180,7 +181,9 @@ def flat(messages, gone):
                 said.append(f"{block['tool_use_id']} {'' if known else json.dumps(block.get('content'))}")
             else:
                 said.append(block.get("id") or judge.text_of(block))
-    return DATE.sub("", judge.squeezed(" ".join(said)))
+    # What the agent says last of its tools depends on what the history has announced.
+    last = REMINDER.sub("", said[-1]) if said else ""
+    return judge.squeezed(DATE.sub("", " ".join([*said[:-1], last])))
 
 
 def names(messages):
