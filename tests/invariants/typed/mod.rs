@@ -8,6 +8,7 @@ mod chat;
 
 use std::sync::LazyLock;
 
+use ctxpack::format::Format;
 use ctxpack::outcome::{ActionKind, ConversationOutcome, Notices, Status, WarningKind};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{Policy, SummaryWhen, presets};
@@ -139,7 +140,7 @@ impl Case {
             return Err(TestCaseError::fail("not one conversation"));
         };
         prop_assert!(conversation.tokens_after <= conversation.tokens_before);
-        let texts = texts(&self.run.bytes);
+        let texts = texts(self.since_the_summary());
         let typed = self.chat.turns.iter().map(|turn| turn.typed.as_str());
         let found: Vec<Found> = typed.map(|typed| self.find(typed, &texts)).collect();
         // Every policy keeps the last message, and the messages that it keeps unchanged.
@@ -156,6 +157,14 @@ impl Case {
             );
         }
         self.check_count(conversation, &found, &texts)
+    }
+
+    /// The output; of a log, in which the user's words stay for the agent to quote, from the last summary on.
+    fn since_the_summary(&self) -> &[u8] {
+        let bytes = &self.run.bytes;
+        let begins = memchr::memmem::rfind(bytes, b"{\"type\":\"session.compaction_start\"");
+        let begins = begins.filter(|_| self.chat.format == Format::Copilot);
+        &bytes[begins.unwrap_or(0)..]
     }
 
     /// How many of the last typed messages a policy keeps unchanged, by its documentation: those among its last messages, or
