@@ -43,13 +43,20 @@ fn replaced(transcript: &Transcript<'_>, mut replace: Vec<Replace>) -> BTreeMap<
         let number = replace[0].line;
         let old = transcript.line(number);
         let mut new = Vec::new();
-        let mut at = 0;
+        let (mut at, mut removed) = (0, 0);
         for Replace { span, with, .. } in replace {
             let start = span.start as usize;
+            // What is within a removed part leaves with it.
+            if start < at && span.end() <= removed {
+                continue;
+            }
             debug_assert!(at <= start, "two replacements overlap on line {number}");
             new.extend_from_slice(&old[at..start]);
             new.extend_from_slice(with);
             at = span.end();
+            if with.is_empty() {
+                removed = at;
+            }
         }
         new.extend_from_slice(&old[at..]);
         new.shrink_to_fit();

@@ -11,7 +11,8 @@ use crate::text::push_json_string;
 /// Changes of a transcript. Lines have the numbers (from 0) that they had before any of the changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChangeSet {
-    /// Parts of lines that get new bytes, in any order; no two of them overlap. On a dropped line they have no effect.
+    /// Parts of lines that get new bytes, in any order; no two of them overlap, but a removed part may hold others. These, and
+    /// those on a dropped line, have no effect.
     pub replace: Vec<Replace>,
     /// Lines to remove.
     pub drop: BTreeSet<u32>,
