@@ -18,11 +18,12 @@ pub(super) fn contents(transcript: &Transcript<'_>, changes: &[Change]) -> Chang
         for copy in copies.get(&change.block).into_iter().flatten() {
             let copy = transcript.block(*copy);
             let copied = Replace::content(copy, &change.text);
-            // A text made from the old content does not fit a copy whose content differs.
-            let fits = !change.why.depends_on_old_text()
-                || transcript.bytes(copy.line, copy.content)
-                    == transcript.bytes(block.line, block.content);
-            if fits && copied.with.len() < copy.content.len as usize {
+            // A text made from the old content does not fit a copy whose content differs. One that does not must stay the same.
+            let is_same = transcript.bytes(copy.line, copy.content)
+                == transcript.bytes(block.line, block.content);
+            let fits =
+                !change.why.depends_on_old_text() && copied.with.len() < copy.content.len as usize;
+            if is_same || fits {
                 replace.push(copied);
                 by_line.entry(copy.line).or_insert((0, change)).0 += 1;
             }
