@@ -5,7 +5,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::format::agent::directory_of;
+use crate::format::agent::{Agent, Names, directory_of, id_on_lines};
 use crate::format::{Detected, Detector, Format};
 use crate::store::{open_transcript, unpacked};
 
@@ -38,6 +38,22 @@ pub(super) fn directory_of_file(path: &Path, format: Option<Format>) -> Option<O
             found => return Some(found),
         }
     }
+}
+
+/// The id of a session whose file's name holds `named` of it.
+pub(super) fn whole_id(agent: &dyn Agent, path: &Path, named: &str) -> String {
+    let on_lines = || {
+        let (file, _) = open_transcript(path).ok()?;
+        let mut head = Vec::new();
+        // What is damaged has a beginning, too.
+        let _ = unpacked(file).ok()?.take(FIRST).read_to_end(&mut head);
+        id_on_lines(agent, &head).filter(|id| id.starts_with(named))
+    };
+    let found = match agent.names() {
+        Names::Whole => None,
+        Names::Beginning => on_lines(),
+    };
+    found.unwrap_or_else(|| named.to_owned())
 }
 
 /// The same for the text of a file that is in memory: by no more of its beginning than that takes.

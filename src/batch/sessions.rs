@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use super::exclude::Exclude;
 use super::inspect::each;
 use super::over::Over;
-use super::project::directory_of_file;
+use super::project::{directory_of_file, whole_id};
 use super::walk::{Interest, Leave, walk};
 use super::{FileSource, Found, Origin, PassedBy, Source};
 use crate::error::{Error, ErrorKind, Result};
@@ -119,7 +119,8 @@ pub fn session_at(around: &Surroundings, format: Format, path: &Path) -> Option<
     let path = parent.join(path.file_name()?);
     agent.folders(around).into_iter().find_map(|folder| {
         let folder = folder.canonicalize().ok()?;
-        let id = agent.id(path.strip_prefix(&folder).ok()?)?.to_owned();
+        let id = agent.id(path.strip_prefix(&folder).ok()?)?;
+        let id = whole_id(agent, &path, id);
         let modified = path.metadata().ok()?.modified().ok()?;
         Some(Session {
             format,
@@ -247,7 +248,7 @@ impl Sessions {
                 .strip_prefix(folder)
                 .ok()
                 .and_then(|below| agent.id(below))
-                .map(str::to_owned);
+                .map(|id| whole_id(agent, &path, id));
             match (modified, id) {
                 (Ok(modified), Some(id)) => {
                     let folder = folder.to_owned();

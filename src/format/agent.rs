@@ -27,6 +27,11 @@ pub trait Agent: Debug + Sync {
     /// The id of a session by the name of its file.
     fn id_of_name<'n>(&self, name: &'n str) -> Option<&'n str>;
 
+    /// What the names of its files hold of an id.
+    fn names(&self) -> Names {
+        Names::Whole
+    }
+
     /// The working directory that a line names.
     fn directory(&self, line: &[u8]) -> Option<String>;
 
@@ -43,6 +48,15 @@ pub trait Agent: Debug + Sync {
 
     /// The command that continues a session.
     fn command(&self, session: Named<'_>) -> Option<Vec<OsString>>;
+}
+
+/// What the name of a session's file holds of its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// All of it.
+    Whole,
+    /// The beginning, which the agent does not take for the id: that is on the lines.
+    Beginning,
 }
 
 /// Which lines name the session.
@@ -121,6 +135,15 @@ pub fn directory_of(agent: &dyn Agent, text: &[u8], folder: Option<&str>) -> Opt
         first.get_or_insert(directory);
     }
     first
+}
+
+/// The id of a session, by the beginning of its text.
+pub fn id_on_lines(agent: &dyn Agent, text: &[u8]) -> Option<String> {
+    lines(text).find_map(|raw| {
+        let line = of_line(raw, text);
+        let id = agent.ids_on(line).into_iter().next()?;
+        Some(String::from_utf8_lossy(id.of(line)).into_owned())
+    })
 }
 
 /// The session with another id: every id that its lines name is replaced, and no other byte changes.
