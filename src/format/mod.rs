@@ -42,6 +42,8 @@ pub enum Format {
     AiSdk,
     /// Session logs of GitHub Copilot CLI.
     Copilot,
+    /// Session files of Gemini CLI.
+    Gemini,
     /// The event log of Gemini CLI (`stream-json`); only read.
     GeminiStream,
 }
@@ -66,7 +68,7 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 8] = [
+    pub const ALL: [Format; 9] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
@@ -74,6 +76,7 @@ impl Format {
         Format::Pi,
         Format::AiSdk,
         Format::Copilot,
+        Format::Gemini,
         Format::GeminiStream,
     ];
 
@@ -87,6 +90,7 @@ impl Format {
             Format::Pi => &dialect::pi::Pi,
             Format::AiSdk => &dialect::ai_sdk::AiSdk,
             Format::Copilot => &dialect::copilot::Copilot,
+            Format::Gemini => &dialect::gemini::Gemini,
             Format::GeminiStream => &dialect::gemini_stream::GeminiStream,
         }
     }

@@ -307,6 +307,10 @@ fn mark(line: &Value) -> Option<&'static str> {
     if kind.starts_with("user.") || kind.starts_with("assistant.") || kind.starts_with("tool.") {
         return Some("copilot");
     }
+    if matches!(kind, "user" | "gemini") && line["id"].is_string() && line["timestamp"].is_string()
+    {
+        return Some("gemini");
+    }
     if kind == "response_item" || kind == "function_call" && line.get("call_id").is_some() {
         return Some("codex");
     }

@@ -29,6 +29,7 @@ macro_rules! each_format {
             pi: Pi,
             ai_sdk: AiSdk,
             copilot: Copilot,
+            gemini: Gemini,
             ; $($what)*
         }
     };

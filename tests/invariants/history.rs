@@ -42,6 +42,11 @@ macro_rules! every_session {
                 fn pi(case in Case::of(Format::Pi, Kind::$kind)) {
                     $property(&case)?;
                 }
+
+                #[test]
+                fn gemini(case in Case::of(Format::Gemini, Kind::$kind)) {
+                    $property(&case)?;
+                }
             }
         }
     )*};

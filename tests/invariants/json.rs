@@ -113,6 +113,14 @@ impl Node {
         }
     }
 
+    /// The members of an object; none if it is not one.
+    pub(super) fn members(&self) -> &[(String, Node)] {
+        match &self.kind {
+            Kind::Object(entries) => entries,
+            Kind::List(_) | Kind::Text | Kind::Plain | Kind::Json => &[],
+        }
+    }
+
     /// Whether it is a value that a model reads as written.
     pub(super) fn is_json(&self) -> bool {
         matches!(self.kind, Kind::Json)

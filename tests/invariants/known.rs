@@ -18,7 +18,7 @@ pub(super) struct Known {
 pub(super) struct Window {
     /// The live lines, in the order in which they are sent.
     pub lines: Vec<usize>,
-    /// Those of them whose calls and results are also on other live lines.
+    /// Those of them whose calls and results are also on other live lines, and lines that only repeat results.
     pub copies: BTreeSet<usize>,
     /// The lines of the last answer with figures of a provider.
     pub counted: BTreeSet<usize>,

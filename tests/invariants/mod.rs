@@ -17,6 +17,7 @@ mod compared;
 mod copilot;
 mod detect;
 mod dialect;
+mod gemini;
 mod history;
 mod json;
 mod known;
@@ -114,6 +115,11 @@ proptest! {
 
     #[test]
     fn details_follow_their_results(case in Case::of(Format::Pi, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+
+    #[test]
+    fn displays_follow_their_results(case in Case::of(Format::Gemini, Kind::Valid)) {
         mirrors(&case)?;
     }
 }
@@ -247,6 +253,9 @@ fn mirrors(case: &Case) -> TestCaseResult {
             let goes = match &mirror.of {
                 None => here > 0 && here == old.results.len(),
                 // Where history was written again, there is a dead copy with the same id and with its own progress lines.
+                Some(of) if case.format == Format::Gemini => {
+                    changed.iter().any(|c| c.id == *of && c.line == line)
+                }
                 Some(of) if case.format == Format::Codex => changed.iter().any(|c| c.id == *of),
                 Some(of) => attached_to(&lines, line).is_some_and(|owner| {
                     let mut windows = case.known.windows.iter();
@@ -319,7 +328,8 @@ fn what_was_said_stays(case: &Case) -> TestCaseResult {
 fn the_newest_and_the_dead_stay(case: &Case) -> TestCaseResult {
     let run = case.compact();
     let changed = changed_results(case, &run);
-    let live = case.known.live();
+    let mut live = case.known.live();
+    live.extend(case.known.windows.iter().flat_map(|w| &w.copies));
     for result in &changed {
         prop_assert!(
             live.contains(&result.line),

@@ -122,9 +122,7 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
         Status::Compacted | Status::Unchanged
     ));
     let text = String::from_utf8_lossy(&run.bytes).into_owned();
-    // A section ends with the string that contains it.
-    let sections = text.split("[File restored: ").skip(1);
-    let sections = sections.map(|rest| rest.split("\",\"").next().unwrap_or(rest));
+    let sections = text.split("[File restored: ").skip(1).map(in_string);
     for section in sections.clone() {
         let path = if section.starts_with("/w/a.py") {
             "/w/a.py"
@@ -148,6 +146,17 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
         }
     }
     Ok(sections.count() > 0)
+}
+
+/// The rest of the string that a text begins in.
+fn in_string(text: &str) -> &str {
+    let mut escaped = false;
+    let end = text.find(|c| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    end.map_or(text, |end| &text[..end])
 }
 
 /// In every format something is restored: otherwise the property would prove little.

@@ -24,6 +24,8 @@ macro_rules! keys {
 }
 
 keys! {
+    ID = b"id";
+    TIMESTAMP = b"timestamp";
     PAYLOAD = b"payload";
     PARENT_UUID = b"parentUuid";
     UUID = b"uuid";
@@ -67,6 +69,8 @@ pub(crate) struct Line<'a> {
     pub(in crate::format) message: Option<MessageShape<'a>>,
     /// The type of its `payload`, and its shape as a message.
     pub(in crate::format) payload: Option<(&'a [u8], MessageShape<'a>)>,
+    /// Where its `$set` has messages, the first thing in them that is not understood.
+    pub(in crate::format) patched: Option<Option<Unrecognised<'a>>>,
     /// The features of all its `messages` together, and the first thing in them that is not understood.
     pub(super) messages: Option<(Features, Option<Unrecognised<'a>>)>,
 }
@@ -112,9 +116,30 @@ impl<'a> Line<'a> {
                     self.messages = None;
                     c.array(|c| self.one_of_several(c))?;
                 }
+                (b"$set", Kind::Object) => self.patch(c)?,
                 _ => self.own.key(key, c)?,
             }
             Ok(())
+        })
+        .map(drop)
+    }
+
+    /// The value of `$set`.
+    fn patch(&mut self, c: &mut Cursor<'a>) -> Parse<()> {
+        self.patched = None;
+        c.object(|key, c| match (key, c.kind()?) {
+            (b"messages", Kind::Array) => c
+                .array(|c| {
+                    if c.kind()? != Kind::Object {
+                        return c.skip().map(drop);
+                    }
+                    let says = MessageShape::read(c)?;
+                    let unrecognised = self.patched.get_or_insert_default();
+                    *unrecognised = unrecognised.or(says.unrecognised(Format::Gemini));
+                    Ok(())
+                })
+                .map(drop),
+            _ => c.skip().map(drop),
         })
         .map(drop)
     }

@@ -1,10 +1,7 @@
 //! Formats that are recognised by name but not supported: what only they write.
 
 use super::evidence::{Evidence, Family, Lookalike};
-use super::line::{
-    CWD, FROM_VALUE, HISTORY, Line, PARTS, PATCH, PROJECT, SESSION_ID, STREAM_SESSION, TRAJECTORY,
-    VERSION,
-};
+use super::line::{CWD, FROM_VALUE, HISTORY, Line, PARTS, STREAM_SESSION, TRAJECTORY, VERSION};
 use super::message_shape::Unrecognised;
 use crate::format::Format;
 
@@ -31,9 +28,6 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
             if line.has(STREAM_SESSION) && !line.own.is_message() =>
         {
             (STREAM, true)
-        }
-        _ if line.has(PATCH) || line.has(SESSION_ID | PROJECT) || line.kind == b"gemini" => {
-            (named("gemini"), true)
         }
         _ if line.has(FROM_VALUE) => (named("sharegpt"), true),
         _ if line.has(TRAJECTORY) => (named("swe-agent"), true),

@@ -21,6 +21,7 @@ mod anthropic;
 mod claude_code;
 mod codex;
 mod copilot;
+mod gemini;
 mod openai;
 mod pi;
 mod script;
@@ -132,6 +133,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::Pi => &pi::Pi,
         Format::AiSdk => &ai_sdk::AiSdk,
         Format::Copilot => &copilot::Copilot,
+        Format::Gemini => &gemini::Gemini,
         Format::GeminiStream => unreachable!("only read"),
     }
 }

@@ -74,7 +74,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
 }
 
 /// Whether a conversation was summarised.
-fn is_summarised(outcome: &ConversationOutcome) -> bool {
+pub(super) fn is_summarised(outcome: &ConversationOutcome) -> bool {
     let actions = &mut outcome.actions.iter();
     actions.any(|action| action.kind == ActionKind::Summarize)
 }

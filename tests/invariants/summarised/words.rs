@@ -16,7 +16,7 @@ use super::super::policies;
 /// The text of a message, if only a person wrote it.
 pub(in super::super) fn typed_in(line: &[u8], message: &Node) -> Option<String> {
     let string = |node: &Node, key: &str| node.get(key).map(|n| n.text(line)).unwrap_or_default();
-    if string(message, "role") != "user" {
+    if string(message, "role") != "user" && string(message, "type") != "user" {
         return None;
     }
     let content = message.get("content")?;
@@ -27,6 +27,8 @@ pub(in super::super) fn typed_in(line: &[u8], message: &Node) -> Option<String> 
     for block in content.list() {
         match string(block, "type").as_str() {
             "text" | "input_text" => texts.push(string(block, "text")),
+            "" if block.get("text").is_some() => texts.push(string(block, "text")),
+            "" if block.get("inlineData").is_some() => texts.push(String::new()),
             // A picture, which has no text.
             "image" | "image_url" | "input_image" => texts.push(String::new()),
             _ => return None,
@@ -277,6 +279,7 @@ impl Known {
             || MORE.contains(&word)
             || self.text.contains(word)
             // A preview that ends within a word.
+            || word.starts_with("ctxpack-summary-")
             || word.strip_suffix("...").is_some_and(|cut| self.text.contains(cut))
     }
 }

@@ -160,6 +160,26 @@ impl Dialect for Copilot {
             edit: &["edit", "str_replace_editor", "apply_patch"],
             search: &["grep", "rg", "glob"],
             web: &["web_fetch", "web_search"],
+            steering: &[
+                "ask_user",
+                "exit_plan_mode",
+                "fetch_copilot_cli_documentation",
+                "list_agents",
+                "read_agent",
+                "read_bash",
+                "read_powershell",
+                "report_intent",
+                "skill",
+                "sql",
+                "stop_bash",
+                "stop_powershell",
+                "store_memory",
+                "task",
+                "task_complete",
+                "update_todo",
+                "write_bash",
+                "write_powershell",
+            ],
         }
     }
 

@@ -116,6 +116,7 @@ fn written(format: Format, steps: &[Step]) -> String {
         match (step, format) {
             (Step::User(text), _) => lines.push(("user", json(text))),
             (Step::Assistant(text), Format::OpenAi) => lines.push(("assistant", json(text))),
+            (Step::Assistant(text), Format::Gemini) => lines.push(("gemini", json(text))),
             (Step::Assistant(text), _) => {
                 lines.push((
                     "assistant",
@@ -140,6 +141,13 @@ fn written(format: Format, steps: &[Step]) -> String {
                 let said = format!("[{{\"type\":\"text\",\"text\":{}}}]", json(said));
                 lines.push(("toolResult", format!("{said},\"toolCallId\":\"c{n}\",\"toolName\":\"{tool}\",\"isError\":{failed}")));
             }
+            (Step::Call(tool, key, input, said, failed), Format::Gemini) => {
+                let input = format!("{{{}:{}}}", json(key), json(input));
+                lines.push(("gemini", format!("[{{\"functionCall\":{{\"id\":\"c{n}\",\"name\":\"{tool}\",\"args\":{input}}}}}]")));
+                let key = if *failed { "error" } else { "output" };
+                let said = json(said);
+                lines.push(("user", format!("[{{\"functionResponse\":{{\"id\":\"c{n}\",\"name\":\"{tool}\",\"response\":{{\"{key}\":{said}}}}}}}]")));
+            }
             (Step::Call(tool, key, input, said, failed), _) => {
                 let input = format!("{{{}:{}}}", json(key), json(input));
                 lines.push(("assistant", format!("[{{\"type\":\"tool_use\",\"id\":\"c{n}\",\"name\":\"{tool}\",\"input\":{input}}}]")));
@@ -152,6 +160,9 @@ fn written(format: Format, steps: &[Step]) -> String {
         let message = format!("{{\"role\":\"{role}\",\"content\":{content}}}");
         match format {
             Format::Pi => format!("{{\"type\":\"message\",\"message\":{message}}}\n"),
+            Format::Gemini => format!(
+                "{{\"id\":\"m{n}\",\"timestamp\":\"t\",\"type\":\"{role}\",\"content\":{content}}}\n"
+            ),
             Format::ClaudeCode => {
                 let parent = if n == 0 {
                     "null".to_owned()

@@ -1,0 +1,122 @@
+//! Writes a summary as the agent's own compression does: a `$set` of messages, of which the first is the summary, as a message of
+//! the user. The kept messages follow on their lines.
+//!
+//! Where kept messages are in a list, as after every resumption, the summary becomes an item of that list. Which lines are dead
+//! afterwards is decided in `dead`.
+
+use std::collections::BTreeMap;
+
+use super::dead::{self, items_on};
+use super::history::{History, Omitted, Place};
+use super::window::Window;
+use crate::format::shapes::splice::Summary;
+use crate::scan::{Span, Value};
+use crate::text::push_json_string;
+use crate::transcript::{ChangeSet, Replace, Transcript};
+
+/// Replaces the messages before `tail` with a summary or with nothing.
+pub(super) fn splice(
+    transcript: &Transcript<'_>,
+    tail: usize,
+    summary: Option<Summary<'_>>,
+) -> Option<ChangeSet> {
+    let history = History::of(transcript);
+    let messages = Window::of(transcript, &history).messages;
+    let last = messages[..tail.min(messages.len())].last()?;
+    let last_line = transcript.units()[last.unit].line;
+    let time = timestamp(transcript, &history, last.entry).unwrap_or_default();
+    let item = summary.map(|summary| item(summary.text, &time));
+    let Some(first) = messages.get(tail) else {
+        let place = transcript.lines().len() as u32;
+        return Some(record(transcript, place, item));
+    };
+    // What an answer said and the results on the same line stay together.
+    if first.entry == last.entry {
+        return None;
+    }
+    let (old, kept) = history.entries.split_at(first.entry);
+    let Place { line, item: listed } = kept[0].place;
+    let Some(listed) = listed else {
+        // An old message that was written again after this place would come back.
+        let stays_before = old.iter().all(|entry| entry.at.line < line);
+        return (stays_before && last_line < line).then(|| record(transcript, line, item));
+    };
+    let mut omitted = Omitted::default();
+    for entry in old.iter().filter(|entry| entry.unit.is_some()) {
+        omitted.items.insert(entry.place);
+        omitted.lines.extend(&entry.lines);
+    }
+    omitted
+        .items
+        .retain(|place| place.line == line && place.item.is_some());
+    let mut changes = dead::without(transcript, &omitted);
+    if let Some(item) = item {
+        changes.replace.push(Replace {
+            line,
+            span: Span::new(listed as usize, listed as usize),
+            with: [&item[..], b","].concat(),
+        });
+    }
+    // Items of the list are at their places; anything else was not a list.
+    let items = items_on(transcript, line);
+    items
+        .iter()
+        .any(|item| item.start == listed)
+        .then_some(changes)
+}
+
+/// The message of a summary.
+fn item(text: &str, time: &str) -> Vec<u8> {
+    let hash = blake3::hash(format!("{time}\n{text}").as_bytes()).to_hex();
+    let mut out = b"{\"id\":\"ctxpack-summary-".to_vec();
+    out.extend_from_slice(&hash.as_bytes()[..16]);
+    out.extend_from_slice(b"\",\"timestamp\":");
+    push_json_string(&mut out, time);
+    out.extend_from_slice(b",\"type\":\"user\",\"content\":");
+    push_json_string(&mut out, text);
+    out.push(b'}');
+    out
+}
+
+/// The new line before the line of this number.
+fn record(transcript: &Transcript<'_>, place: u32, item: Option<Vec<u8>>) -> ChangeSet {
+    let mut out = b"{\"$set\":{\"messages\":[".to_vec();
+    out.extend_from_slice(&item.unwrap_or_default());
+    out.push(b']');
+    // The agent shows when a session was last changed, and sorts by it.
+    if let Some(time) = last_updated(transcript, place) {
+        out.extend_from_slice(b",\"lastUpdated\":");
+        push_json_string(&mut out, &time);
+    }
+    out.extend_from_slice(b"}}");
+    ChangeSet {
+        insert: BTreeMap::from([(place, vec![out])]),
+        ..ChangeSet::default()
+    }
+}
+
+/// The time of a message, or of the nearest before it that has one.
+fn timestamp(transcript: &Transcript<'_>, history: &History<'_>, entry: usize) -> Option<String> {
+    let mut before = history.entries[..=entry].iter().rev();
+    before.find_map(|entry| {
+        let unit = &transcript.units()[entry.unit?];
+        let message = Value::part(transcript.line(unit.line), unit.object);
+        text(message.field("timestamp"))
+    })
+}
+
+/// When the session was last changed, by the lines before this one.
+fn last_updated(transcript: &Transcript<'_>, place: u32) -> Option<String> {
+    (0..place).rev().find_map(|line| {
+        let bytes = transcript.line(line);
+        memchr::memmem::find(bytes, b"\"lastUpdated\"")?;
+        let [set, own] = Value::of(bytes).fields(["$set", "lastUpdated"]);
+        text(set.field("lastUpdated")).or_else(|| text(own))
+    })
+}
+
+/// The text of a string that is not empty.
+fn text(value: Value<'_>) -> Option<String> {
+    let text = value.unescaped()?;
+    Some(String::from_utf8_lossy(&text).into_owned()).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,169 @@
+//! What a model sees of a session: the messages that the agent sends when it resumes, each result once.
+//!
+//! A message of the model that holds results counts as two: what the model said, and a message with the results. Results that a
+//! message of the user repeats are not counted again.
+
+use std::collections::BTreeMap;
+
+use super::history::{History, Omitted, Replacements};
+use crate::ids::IdSet;
+use crate::scan::Span;
+use crate::transcript::{Block, BlockKind, Conversation, ConversationId, Role, Source, Transcript};
+
+/// What the agent's own compression lets the model answer to the summary.
+const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
+
+/// One message of the window.
+#[derive(Debug)]
+pub(super) struct Sent {
+    /// The number of its entry.
+    pub(super) entry: usize,
+    /// The number of its unit.
+    pub(super) unit: usize,
+    pub(super) role: Role,
+    pub(super) blocks: Vec<u32>,
+}
+
+/// The messages of the window, in their order.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    pub(super) messages: Vec<Sent>,
+    /// Blocks that repeat a block of a message, each with that block.
+    pub(super) copies: BTreeMap<u32, u32>,
+}
+
+impl Window {
+    /// What is sent of these messages.
+    pub(super) fn of(transcript: &Transcript<'_>, history: &History<'_>) -> Self {
+        let mut window = Window::default();
+        for (entry, of) in history.entries.iter().enumerate() {
+            let Some(unit) = of.unit else { continue };
+            let role = transcript.units()[unit].role;
+            let (first, end) = transcript.units()[unit].blocks;
+            if role == Role::Assistant {
+                let (answer, answered) =
+                    (first..end).partition(|block| is_said(transcript, unit, *block));
+                window.push(entry, unit, Role::Assistant, answer);
+                window.push(entry, unit, Role::Tool, answered);
+                continue;
+            }
+            let mut blocks = Vec::new();
+            for block in first..end {
+                match window.repeated(transcript, block) {
+                    Some(of) => drop(window.copies.insert(block, of)),
+                    None => blocks.push(block),
+                }
+            }
+            window.push(entry, unit, role, blocks);
+        }
+        window
+    }
+
+    /// The result in the last message that a block repeats.
+    fn repeated(&self, transcript: &Transcript<'_>, number: u32) -> Option<u32> {
+        let block = transcript.block(number);
+        let last = self
+            .messages
+            .last()
+            .filter(|last| last.role == Role::Tool)?;
+        let said = |block: &Block| {
+            let id = transcript.bytes(block.line, block.call_id);
+            (id, transcript.bytes(block.line, block.content))
+        };
+        let is_result = block.kind == BlockKind::Result && !block.call_id.is_empty();
+        let mut results = last.blocks.iter().copied().filter(|_| is_result);
+        results.find(|result| {
+            let result = transcript.block(*result);
+            result.kind == BlockKind::Result && said(result) == said(block)
+        })
+    }
+
+    fn push(&mut self, entry: usize, unit: usize, role: Role, blocks: Vec<u32>) {
+        if !blocks.is_empty() {
+            self.messages.push(Sent {
+                entry,
+                unit,
+                role,
+                blocks,
+            });
+        }
+    }
+
+    /// Whether the first message is a summary of the agent's own, which the model acknowledges.
+    fn begins_with_summary(&self, transcript: &Transcript<'_>) -> bool {
+        let [first, second, ..] = self.messages.as_slice() else {
+            return false;
+        };
+        let [answer] = second.blocks.as_slice() else {
+            return false;
+        };
+        let answer = transcript.block(*answer);
+        let roles = (first.role, second.role);
+        roles == (Role::User, Role::Assistant)
+            && answer.kind == BlockKind::Text
+            && transcript.block_text(answer) == ACKNOWLEDGEMENT
+    }
+
+    fn conversation(self, transcript: &Transcript<'_>) -> Conversation {
+        let is_summarised = self.begins_with_summary(transcript);
+        let mut conversation = Conversation::new(ConversationId::Main);
+        for (number, sent) in self.messages.iter().enumerate() {
+            let unit = &transcript.units()[sent.unit];
+            let content = match sent.role == unit.role {
+                true => unit.content,
+                false => Span::default(),
+            };
+            let message = conversation.push(sent.role, Span::default(), content);
+            let message = &mut conversation.messages[message];
+            message.is_summary = unit.source == Source::Summary || number == 0 && is_summarised;
+            if unit.source == Source::Own && !message.is_summary {
+                message.typed = transcript.is_typed(sent.role, &sent.blocks);
+            }
+            conversation.extend(unit.line, sent.blocks.iter().copied());
+        }
+        conversation.copies = self.copies;
+        conversation.path = conversation.all_lines().to_vec();
+        conversation.path.dedup();
+        let lines: IdSet<u32> = conversation.path.iter().copied().collect();
+        let mirrors = transcript.mirrors().iter().map(|mirror| mirror.line);
+        conversation.mirrors = mirrors.filter(|line| lines.contains(line)).collect();
+        conversation.mirrors.dedup();
+        conversation
+    }
+}
+
+/// Whether a block of an answer is what the model said or asked for, rather than what a tool answered.
+fn is_said(transcript: &Transcript<'_>, unit: usize, block: u32) -> bool {
+    let said = transcript.units()[unit].content;
+    let block = transcript.block(block);
+    match block.kind {
+        BlockKind::Call => true,
+        BlockKind::Result => false,
+        BlockKind::Text
+        | BlockKind::Image
+        | BlockKind::Document
+        | BlockKind::Thinking
+        | BlockKind::Redacted
+        | BlockKind::Server
+        | BlockKind::Attachment
+        | BlockKind::Other => said.start <= block.value.start && block.value.end() <= said.end(),
+    }
+}
+
+/// The conversation of a session.
+pub(super) fn conversation(transcript: &Transcript<'_>) -> Conversation {
+    let history = History::of(transcript);
+    Window::of(transcript, &history).conversation(transcript)
+}
+
+/// The whole conversation: as if nothing had been replaced, without summaries.
+pub(super) fn full_history(transcript: &Transcript<'_>) -> Conversation {
+    let all = Replacements::PassOver;
+    let mut history = History::without(transcript, &Omitted::default(), all);
+    let units = transcript.units();
+    history.entries.retain(|entry| {
+        let is_summary = |unit: usize| units[unit].source == Source::Summary;
+        !entry.unit.is_some_and(is_summary)
+    });
+    Window::of(transcript, &history).conversation(transcript)
+}
