@@ -26,9 +26,15 @@ pub(super) fn splice(
     let last_line = transcript.units()[last.unit].line;
     let time = timestamp(transcript, &history, last.entry).unwrap_or_default();
     let item = summary.map(|summary| item(summary.text, &time));
+    let items = || {
+        [context(transcript, &history), item.clone()]
+            .into_iter()
+            .flatten()
+            .collect()
+    };
     let Some(first) = messages.get(tail) else {
         let place = transcript.lines().len() as u32;
-        return Some(record(transcript, place, item));
+        return Some(record(transcript, place, items()));
     };
     // What an answer said and the results on the same line stay together.
     if first.entry == last.entry {
@@ -39,7 +45,7 @@ pub(super) fn splice(
     let Some(listed) = listed else {
         // An old message that was written again after this place would come back.
         let stays_before = old.iter().all(|entry| entry.at.line < line);
-        return (stays_before && last_line < line).then(|| record(transcript, line, item));
+        return (stays_before && last_line < line).then(|| record(transcript, line, items()));
     };
     let mut omitted = Omitted::default();
     for entry in old.iter().filter(|entry| entry.unit.is_some()) {
@@ -78,10 +84,25 @@ fn item(text: &str, time: &str) -> Vec<u8> {
     out
 }
 
+/// The context at the beginning of a session. The agent sends a new one, but only this one tells where it worked.
+fn context(transcript: &Transcript<'_>, history: &History<'_>) -> Option<Vec<u8>> {
+    let first = history
+        .entries
+        .first()
+        .filter(|entry| entry.unit.is_none())?;
+    let items = items_on(transcript, first.at.line);
+    let item = items
+        .iter()
+        .find(|item| Some(item.start) == first.at.item)?;
+    let bytes = transcript.bytes(first.at.line, *item);
+    memchr::memmem::find(bytes, b"<session_context>")?;
+    Some(bytes.to_vec())
+}
+
 /// The new line before the line of this number.
-fn record(transcript: &Transcript<'_>, place: u32, item: Option<Vec<u8>>) -> ChangeSet {
+fn record(transcript: &Transcript<'_>, place: u32, items: Vec<Vec<u8>>) -> ChangeSet {
     let mut out = b"{\"$set\":{\"messages\":[".to_vec();
-    out.extend_from_slice(&item.unwrap_or_default());
+    out.extend_from_slice(&items.join(&b","[..]));
     out.push(b']');
     // The agent shows when a session was last changed, and sorts by it.
     if let Some(time) = last_updated(transcript, place) {

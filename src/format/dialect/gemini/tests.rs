@@ -254,7 +254,9 @@ fn a_summary_is_a_list_of_its_own_before_kept_lines() {
     assert_eq!(window(&transcript), ["user: S", "assistant: done"]);
     assert!(transcript.conversations[0].messages[0].is_summary);
     let new = is.lines().nth(7).unwrap();
-    assert!(new.starts_with(r#"{"$set":{"messages":[{"id":"ctxpack-summary-"#));
+    assert!(new.starts_with(&format!(
+        r#"{{"$set":{{"messages":[{CONTEXT},{{"id":"ctxpack-summary-"#
+    )));
     assert!(
         new.ends_with(r#""timestamp":"t-m2","type":"user","content":"S"}],"lastUpdated":"t1"}}"#)
     );
