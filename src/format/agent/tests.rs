@@ -52,6 +52,12 @@ fn folders_are_the_documented_ones() {
             &[(home, "/h"), ("PI_CODING_AGENT_SESSION_DIR", "/s")],
             "/s",
         ),
+        ("gemini", &[(home, "/h")], "/h/.gemini/tmp"),
+        (
+            "gemini",
+            &[(home, "/h"), ("GEMINI_CLI_HOME", "/g")],
+            "/g/.gemini/tmp",
+        ),
     ];
     for (name, variables, expected) in cases {
         assert_eq!(
@@ -101,11 +107,36 @@ fn a_session_is_known_by_its_name() {
         ("copilot", format!("{ID}/files/events.jsonl"), false),
         ("copilot", format!("{ID}/other.jsonl"), false),
         ("copilot", "notes/events.jsonl".to_owned(), false),
+        // As a fork is called.
+        (
+            "gemini",
+            format!("tide/chats/session-2026-11-20T10-00-{ID}.jsonl"),
+            true,
+        ),
+        ("gemini", format!("tide/chats/{OTHER}/{ID}.jsonl"), false),
+        (
+            "gemini",
+            format!("tide/logs/session-2026-11-20T10-00-{ID}.jsonl"),
+            false,
+        ),
     ];
     for (name, below, is_session) in cases {
         let id = agent(name).id(Path::new(&below));
         assert_eq!(id, is_session.then_some(ID), "{name} {below}");
     }
+}
+
+#[test]
+fn a_name_may_hold_only_the_beginning_of_an_id() {
+    let below = format!("tide/chats/session-2026-11-20T10-00-{}.jsonl", &ID[..8]);
+    let id = agent("gemini").id(Path::new(&below));
+    assert_eq!(id, Some(&ID[..8]));
+    assert_eq!(agent("gemini").names(), Names::Beginning);
+    let text = format!(
+        "{{\"id\":\"m\",\"sessionId\":\"x\"}}\n{{\"sessionId\":\"{ID}\",\"projectHash\":\"p\"}}\n"
+    );
+    let whole = id_on_lines(agent("gemini"), text.as_bytes());
+    assert_eq!(whole.as_deref(), Some(ID));
 }
 
 #[test]
@@ -130,6 +161,16 @@ fn the_directory_is_the_one_that_the_folder_is_named_after() {
         directory_of(agent("pi"), text, None).as_deref(),
         Some("/srv/tide")
     );
+}
+
+#[test]
+fn the_directory_may_be_in_a_context() {
+    let context = r#"<session_context>\n- **Workspace Directories:**\n  - /srv/t\u0069de\n</session_context>"#;
+    let line = |begin: &str| format!("{begin}\"messages\":[{{\"content\":\"{context}\"}}]}}}}\n");
+    let of = |text: String| directory_of(agent("gemini"), text.as_bytes(), Some("chats"));
+    assert_eq!(of(line("{\"$set\":{")).as_deref(), Some("/srv/tide"));
+    // Anybody may say the same in a message.
+    assert_eq!(of(line("{\"x\":{")), None);
 }
 
 #[test]
@@ -160,6 +201,14 @@ fn another_id_changes_no_other_byte() {
     assert_eq!(changed, named.replace(ID, OTHER).as_bytes());
     let changed = under_id(agent("pi"), with(ID).as_bytes(), OTHER);
     assert_eq!(String::from_utf8(changed).unwrap(), with(OTHER));
+
+    let with = |id: &str| {
+        format!(
+            "{{\"sessionId\":\"{id}\",\"projectHash\":\"p\"}}\n{{\"$set\":{{\"sessionId\":\"{id}\"}}}}\n{{\"id\":\"m\",\"sessionId\":\"{ID}\"}}\n"
+        )
+    };
+    let changed = under_id(agent("gemini"), with(ID).as_bytes(), OTHER);
+    assert_eq!(String::from_utf8(changed).unwrap(), with(OTHER));
 }
 
 #[test]
@@ -187,6 +236,11 @@ fn only_pi_continues_any_file() {
         command("codex", Named::Id("i")),
         Some("codex resume i".into())
     );
+    assert_eq!(
+        command("gemini", Named::Id("i")),
+        Some("gemini --resume i".into())
+    );
+    assert_eq!(command("gemini", file), None);
     assert_eq!(
         command("pi", file),
         Some("pi --session /tmp/a.jsonl".into())
