@@ -66,15 +66,13 @@ impl Window {
             .messages
             .last()
             .filter(|last| last.role == Role::Tool)?;
-        let said = |block: &Block| {
-            let id = transcript.bytes(block.line, block.call_id);
-            (id, transcript.bytes(block.line, block.content))
-        };
+        // Not by its content: clearing the two could make them the same.
+        let id = |block: &Block| transcript.bytes(block.line, block.call_id);
         let is_result = block.kind == BlockKind::Result && !block.call_id.is_empty();
         let mut results = last.blocks.iter().copied().filter(|_| is_result);
         results.find(|result| {
             let result = transcript.block(*result);
-            result.kind == BlockKind::Result && said(result) == said(block)
+            result.kind == BlockKind::Result && id(result) == id(block)
         })
     }
 
