@@ -1,7 +1,7 @@
 """A model endpoint on loopback: answers every agent with the same few words and keeps what it was asked.
 
-Speaks the part of the Messages API that Claude Code needs, and that of the Responses API that Codex needs. Never opens a
-connection of its own.
+Speaks the part of the Messages API that Claude Code needs, that of the Responses API that Codex needs, and that of Gemini's API that
+its agent needs. Never opens a connection of its own.
 """
 
 import gzip
@@ -77,6 +77,12 @@ class Handler(BaseHTTPRequestHandler):
         elif path.endswith("/responses"):
             self.endpoint.keep(body)
             self.answer(responses(body.get("model")), "text/event-stream")
+        elif path.endswith(":streamGenerateContent"):
+            self.endpoint.keep(body)
+            self.answer(f"data: {json.dumps(generated())}\r\n\r\n".encode(), "text/event-stream")
+        elif path.endswith(":generateContent"):
+            self.endpoint.keep(body)
+            self.answer(json.dumps(generated()).encode())
         else:
             self.answer(b"{}")
 
@@ -117,6 +123,13 @@ def stream(message):
         {"type": "message_stop"},
     ]
     return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+
+
+def generated():
+    """One answer of Gemini's API."""
+    content = {"role": "model", "parts": [{"text": ANSWER}]}
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 3, "totalTokenCount": 13}
+    return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
 
 
 def responses(model):

@@ -25,7 +25,7 @@ fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, Variables<'_>, &str); 10] = [
+    let cases: [(&str, Variables<'_>, &str); 12] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",
