@@ -100,19 +100,11 @@ fn omitted(
     omitted
 }
 
-/// Whether all blocks of an entry say the same as the blocks that they are copies of.
+/// Whether all blocks of an entry are copies.
 fn is_copy(transcript: &Transcript<'_>, window: &Window, entry: &Entry<'_>) -> bool {
     entry.unit.is_some_and(|unit| {
         let (first, end) = transcript.units()[unit].blocks;
-        let content = |block: u32| {
-            let block = transcript.block(block);
-            transcript.bytes(block.line, block.content)
-        };
-        let repeats = |block: u32| {
-            let of = window.copies.get(&block);
-            of.is_some_and(|of| content(*of) == content(block))
-        };
-        first < end && (first..end).all(repeats)
+        first < end && (first..end).all(|block| window.copies.contains_key(&block))
     })
 }
 

@@ -134,6 +134,18 @@ fn what_was_written_again_and_what_repeats_results_is_dead() {
 }
 
 #[test]
+fn a_repetition_that_says_something_else_is_left_alone() {
+    let mut lines = recorded();
+    lines.remove(4);
+    lines[5] = results("m3", "c1", "other");
+    let text = file(&lines);
+    let transcript = read(&text);
+    assert_eq!(window(&transcript)[2..], ["tool: out", "assistant: done"]);
+    assert!(transcript.conversations[0].copies.is_empty());
+    assert_eq!(without_dead(&text), text);
+}
+
+#[test]
 fn a_line_that_holds_the_place_of_its_message_stays() {
     let lines = [
         HEADER.to_owned(),

@@ -36,6 +36,10 @@ impl Window {
     /// What is sent of these messages.
     pub(super) fn of(transcript: &Transcript<'_>, history: &History<'_>) -> Self {
         let mut window = Window::default();
+        let content = |block: u32| {
+            let block = transcript.block(block);
+            transcript.bytes(block.line, block.content)
+        };
         for (entry, of) in history.entries.iter().enumerate() {
             let Some(unit) = of.unit else { continue };
             let role = transcript.units()[unit].role;
@@ -47,10 +51,16 @@ impl Window {
                 window.push(entry, unit, Role::Tool, answered);
                 continue;
             }
-            let mut blocks = Vec::new();
+            let (mut blocks, mut found) = (Vec::new(), IdSet::default());
             for block in first..end {
-                match window.repeated(transcript, block) {
-                    Some(of) => drop(window.copies.insert(block, of)),
+                match window.repeated(transcript, block, &found) {
+                    Some(of) => {
+                        found.insert(of);
+                        // One that says something else is left alone: nobody knows which of the two counts.
+                        if content(of) == content(block) {
+                            window.copies.insert(block, of);
+                        }
+                    }
                     None => blocks.push(block),
                 }
             }
@@ -59,20 +69,25 @@ impl Window {
         window
     }
 
-    /// The result in the last message that a block repeats.
-    fn repeated(&self, transcript: &Transcript<'_>, number: u32) -> Option<u32> {
+    /// The result in the last message that a block repeats; none of those that were `found` for others of its message.
+    fn repeated(
+        &self,
+        transcript: &Transcript<'_>,
+        number: u32,
+        found: &IdSet<u32>,
+    ) -> Option<u32> {
         let block = transcript.block(number);
         let last = self
             .messages
             .last()
             .filter(|last| last.role == Role::Tool)?;
-        // Not by its content: clearing the two could make them the same.
         let id = |block: &Block| transcript.bytes(block.line, block.call_id);
         let is_result = block.kind == BlockKind::Result && !block.call_id.is_empty();
         let mut results = last.blocks.iter().copied().filter(|_| is_result);
-        results.find(|result| {
-            let result = transcript.block(*result);
-            result.kind == BlockKind::Result && id(result) == id(block)
+        results.find(|number| {
+            let result = transcript.block(*number);
+            let is_like = result.kind == BlockKind::Result && result.shape == block.shape;
+            is_like && id(result) == id(block) && !found.contains(number)
         })
     }
 
