@@ -71,8 +71,9 @@ impl Dialect for Gemini {
         vec![window::full_history(transcript)]
     }
 
+    /// Also what a resumption writes: nothing before it can be continued line by line.
     fn is_compaction(&self, link: &Link) -> bool {
-        link.is_summary
+        link.is_summary || link.is_root
     }
 
     fn dead(&self, transcript: &Transcript<'_>) -> ChangeSet {

@@ -139,5 +139,7 @@ fn list(
         any |= matches!(said, Said::Message { .. });
         link.is_summary |= said.is_summary(line);
     })?;
+    // What it says begins with it.
+    link.is_root = any;
     Ok(any.then_some(LineKind::Message))
 }
