@@ -351,6 +351,8 @@ fn summaries_are_exercised() {
             let never = what == "summarised aside" && !has_others;
             let least = match what {
                 "summarised" => 50,
+                // Rare in a format whose results stand with their calls.
+                "moved" => 1,
                 _ => 2,
             };
             assert!(times >= least || never, "{format:?}: {what} {times} times");
