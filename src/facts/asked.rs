@@ -39,11 +39,20 @@ pub fn asked_for(
     })
 }
 
-/// How requests of agents begin, or what they contain.
-const COMPACTIONS: [&str; 3] = [
-    "Your task is to create a detailed summary of",
-    "Please provide a comprehensive summary of our conversation structured as follows:",
-    "Summarize this conversation for continuity. Include:",
+/// What requests of agents contain: how they begin, and a part that a person who asks for a summary would not write.
+const COMPACTIONS: [[&str; 2]; 3] = [
+    [
+        "Your task is to create a detailed summary of",
+        "Primary Request and Intent",
+    ],
+    [
+        "Please provide a comprehensive summary of our conversation structured as follows:",
+        "## Technical Context",
+    ],
+    [
+        "Summarize this conversation for continuity. Include:",
+        "1) What was accomplished",
+    ],
 ];
 const MEMORIES: [&str; 1] = [
     "IMPORTANT: This message and these instructions are NOT part of the actual user conversation.",
@@ -71,7 +80,8 @@ pub fn agent_request_kind(
     let texts = blocks.filter(|block| block.kind == BlockKind::Text);
     for text in texts {
         let text = block_text(transcript, text);
-        if COMPACTIONS.iter().any(|words| text.contains(words)) {
+        let holds = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
+        if COMPACTIONS.iter().any(|parts| holds(parts)) {
             return Some(Skip::Compaction);
         }
         if MEMORIES.iter().any(|words| text.contains(words)) {
@@ -137,10 +147,12 @@ mod tests {
             )
         };
         let compaction = typed(
-            "CRITICAL: words only.\\n\\nYour task is to create a detailed summary of the conversation so far.",
+            "CRITICAL: words only.\\n\\nYour task is to create a detailed summary of the conversation so far.\\n1. Primary Request and Intent: all of it",
         );
         assert_eq!(compaction, Some(Skip::Compaction));
         assert_eq!(typed("Write a summary of this file"), None);
+        let of_a_person = "Your task is to create a detailed summary of the auth module.";
+        assert_eq!(typed(of_a_person), None);
         let aside = |agent: &str| {
             let line = format!(
                 r#"{{"type":"user","uuid":"1","parentUuid":null,"sessionId":"s","isSidechain":true,"agentId":"{agent}","message":{{"role":"user","content":"notes"}}}}"#
