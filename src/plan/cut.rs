@@ -130,6 +130,18 @@ impl<'c> Cutter<'c> {
         self.at(requested.unwrap_or(self.conversation.messages.len()))
     }
 
+    /// `cut`, or, where that keeps less, the cut before the last message that is not the assistant's: a user's or a result.
+    pub fn with_last_round_only(&self, cut: Cut) -> Cut {
+        let is_sent = |n: &&usize| match self.conversation.messages[**n].role {
+            Role::User | Role::Tool => true,
+            Role::Assistant | Role::System => false,
+        };
+        match self.counted.iter().rev().find(is_sent) {
+            Some(last) if *last > cut.first_kept => self.at(*last),
+            Some(_) | None => cut,
+        }
+    }
+
     /// The cut before the last typed message, if no message follows it yet.
     pub fn pending(&self) -> Option<Cut> {
         let last = self.counted.last().copied()?;

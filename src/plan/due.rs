@@ -5,7 +5,7 @@
 use super::{Cut, Cutter, Goal};
 use crate::facts::{Asked, agent_request_kind, asked_for};
 use crate::format::Format;
-use crate::policy::{Compare, Layer, Policy, SummaryWhen};
+use crate::policy::{Compare, Layer, Policy, SummaryWhen, TooLarge};
 use crate::text::thousands;
 use crate::transcript::{Conversation, Transcript};
 
@@ -147,7 +147,7 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
                     Compare::AtLeast => "at or over",
                 };
                 return Due::Yes(
-                    cut,
+                    below_trigger(policy, cutter, cut, tokens),
                     format!("{now} tokens, {how} the trigger of {threshold}"),
                 );
             }
@@ -173,6 +173,22 @@ pub fn due(policy: &Policy, force: &Force, cutter: &Cutter<'_>, live: Live<'_>) 
             Due::Yes(cut, "the agent asked for it".to_owned())
         }
     }
+}
+
+/// `cut`, unless the turns that it keeps are over the trigger by themselves: then the last round of them alone is kept, since
+/// the conversation would stay over its trigger for ever. A policy that keeps a number of messages, or that has another answer
+/// to a result that is too large, means that.
+fn below_trigger(policy: &Policy, cutter: &Cutter<'_>, cut: Cut, tokens: &[u64]) -> Cut {
+    let summary = &policy.summary;
+    let kept: u64 = tokens[cut.first_kept.min(tokens.len())..].iter().sum();
+    if summary.keep_turns == 0
+        || summary.keep_messages > 0
+        || summary.too_large == TooLarge::LastTurns
+        || !is_over(policy, kept)
+    {
+        return cut;
+    }
+    cutter.with_last_round_only(cut)
 }
 
 #[cfg(test)]
