@@ -28,7 +28,7 @@ use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, R
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
-use crate::policy::{Effective, Policy};
+use crate::policy::{Effective, Layer, Policy};
 use crate::report::{
     Aligned, CsvRows, Depth, OverrideRef, PolicyRef, Report, ReportFormat, write_table,
 };
@@ -115,7 +115,10 @@ impl Compact {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let Chosen {
             effective, file, ..
-        } = self.policy.resolve_with(self.shorthands.settings())?;
+        } = self
+            .policy
+            .resolve_with(context, self.shorthands.settings())?;
+        context.without_effect(&effective.overrides);
         let asked = self.rows.of(self.reports.planned()?, CsvRows::Action)?;
         let replies = scripted_answers(file.as_deref(), &effective.policy)?;
         let paths = self.named(context)?;
@@ -228,6 +231,13 @@ impl Compact {
             (None, None) if self.in_place => Destination::InPlace,
             (None, None) => Destination::Beside,
         };
+        if policy.has(Layer::Offload) && destination == Destination::Stdout && self.store.is_none()
+        {
+            let message = "the policy moves outputs to a store, and a stream has none";
+            return Err(Error::new(ErrorKind::Usage, message).hint(
+                "name a folder with --store DIR; without that step the result would be another one",
+            ));
+        }
         let effect = if self.dry_run {
             Effect::DryRun
         } else {

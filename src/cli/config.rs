@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
 use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Setting};
@@ -78,13 +79,17 @@ impl KeyArgs {
 }
 
 impl PolicyArgs {
-    /// The policy in effect.
-    pub(super) fn resolve(&self) -> Result<Chosen> {
-        self.resolve_with(std::iter::empty())
+    /// The policy in effect. Says which variables of the environment are ignored.
+    pub(super) fn resolve(&self, context: &Context) -> Result<Chosen> {
+        self.resolve_with(context, std::iter::empty())
     }
 
     /// The policy in effect, with what other flags set.
-    pub(super) fn resolve_with(&self, more: impl Iterator<Item = Setting>) -> Result<Chosen> {
+    pub(super) fn resolve_with(
+        &self,
+        context: &Context,
+        more: impl Iterator<Item = Setting>,
+    ) -> Result<Chosen> {
         let (name, named_by) = self.name()?;
         let loaded = match named_by {
             NamedBy::Found => Loaded::found(Path::new(&name))?,
@@ -103,6 +108,13 @@ impl PolicyArgs {
         } else {
             policy::environment(std::env::vars_os(), &loaded.policy)?
         };
+        for why in &environment.ignored {
+            context.remark(
+                "environment",
+                why,
+                Some("correct its value, or unset it; --isolated ignores the environment"),
+            );
+        }
         let flags = self.keys.settings.iter().map(|text| setting_of(text));
         let mut settings = environment.settings;
         for flag in flags.chain(more.map(Ok)) {

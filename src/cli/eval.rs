@@ -82,7 +82,7 @@ impl Eval {
             [] => vec![None],
             named => named.iter().cloned().map(Some).collect(),
         };
-        let chosen = names.into_iter().map(|name| self.chosen(name));
+        let chosen = names.into_iter().map(|name| self.chosen(context, name));
         let chosen = chosen.collect::<Result<Vec<_>>>()?;
         let candidates = chosen.iter().map(|chosen| {
             let of_budgets = chosen.of_budgets.iter().map(|effective| &effective.policy);
@@ -133,12 +133,12 @@ impl Eval {
     }
 
     /// A policy, made fit to be measured.
-    fn chosen(&self, name: Option<String>) -> Result<Chosen> {
+    fn chosen(&self, context: &Context, name: Option<String>) -> Result<Chosen> {
         let args = PolicyArgs {
             policy: name,
             keys: self.keys.clone(),
         };
-        let chosen = args.resolve()?;
+        let chosen = args.resolve(context)?;
         let replies = scripted_answers(chosen.file.as_deref(), &chosen.effective.policy)?;
         let asked = asking_nobody(chosen.effective, "eval")?;
         let (effective, of_budgets) = measured(asked, &self.budgets)?;

@@ -315,7 +315,7 @@ pub fn run(cli: Cli, stop: Arc<AtomicUsize>) -> u8 {
         Command::Diff(args) => args.run(&context),
         Command::Gc(args) => args.run(&context),
         Command::Policy(args) => args.run(&context),
-        Command::Config(args) => args.run(),
+        Command::Config(args) => args.run(&context),
         Command::Schema(args) => args.run(),
         Command::Completions(args) => args.run(),
         Command::Man(args) => args.run(),

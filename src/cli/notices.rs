@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{Context, Fault, Voice};
 use crate::outcome::{LINES, NAMED, NAMED_AT_MOST, Notice, NoticeLevel, Notices};
+use crate::policy::Override;
 use crate::text::{count, thousands};
 
 impl Context {
@@ -14,6 +15,32 @@ impl Context {
         for notice in notices.into_list() {
             if notice.weight == NoticeLevel::Failed || self.voice > Voice::Quiet {
                 self.notice(&notice);
+            }
+        }
+    }
+
+    /// A warning about the run itself, not about an input.
+    pub(super) fn remark(&self, kind: &str, message: &str, hint: Option<&str>) {
+        if self.voice > Voice::Quiet {
+            self.fault(&Fault {
+                kind: json!(kind),
+                file: None,
+                line: None,
+                message: &format!("warning: {message}"),
+                hint,
+            });
+        }
+    }
+
+    /// Says which settings of this run only `replay` reads.
+    pub(super) fn without_effect(&self, overrides: &[Override]) {
+        for setting in overrides {
+            if setting.is_for_replay_only() {
+                let Override { key, origin, .. } = setting;
+                let message = format!(
+                    "{key} (from {origin}) has no effect here: only `ctxpack replay` reads it"
+                );
+                self.remark("no_effect", &message, None);
             }
         }
     }

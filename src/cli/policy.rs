@@ -72,7 +72,9 @@ impl PolicyCommand {
     pub(super) fn run(self, context: &Context) -> Result<u8> {
         match self.command {
             PolicyVerb::List => list()?,
-            PolicyVerb::Show { policy, keys } => whole(PolicyArgs { policy, keys }.resolve()?)?,
+            PolicyVerb::Show { policy, keys } => {
+                whole(PolicyArgs { policy, keys }.resolve(context)?)?
+            }
             PolicyVerb::Init { file, policy } => init(context, &file, &policy)?,
         }
         Ok(0)
@@ -80,9 +82,9 @@ impl PolicyCommand {
 }
 
 impl ConfigCommand {
-    pub(super) fn run(self) -> Result<u8> {
+    pub(super) fn run(self, context: &Context) -> Result<u8> {
         let ConfigVerb::Show { policy, shape } = self.command;
-        let chosen = policy.resolve()?;
+        let chosen = policy.resolve(context)?;
         let keys = keys(&chosen)?;
         let text = match shape.shape() {
             Shape::Text => table(&chosen, &keys)?,

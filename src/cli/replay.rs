@@ -67,7 +67,7 @@ impl Replay {
                 policy: Some(name),
                 keys: self.keys.clone(),
             };
-            let chosen = args.resolve()?;
+            let chosen = args.resolve(context)?;
             Ok((chosen.file, asking_nobody(chosen.effective, "replay")?))
         });
         let policies = chosen.collect::<Result<Vec<_>>>()?;

@@ -81,7 +81,7 @@ impl ServerArgs {
             Effect::Write => Network::Online,
             Effect::DryRun => Network::Offline,
         };
-        let breaker = policy.summary.breaker;
+        let breaker = policy.summary.host_breaker();
         let server = Server::new(endpoint, breaker, limits, network, stop.clone());
         Ok(Some((Box::new(server), at_once)))
     }

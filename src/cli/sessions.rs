@@ -75,7 +75,7 @@ enum Shape {
 
 impl SessionsCommand {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
-        let effective = self.policy.resolve()?.effective;
+        let effective = self.policy.resolve(context)?.effective;
         let counting = Counting::new(&effective.policy, 0, Exact::No)?;
         let mut sessions = batch::sessions(&surroundings(), self.agent.format()?);
         let ids = short_ids(&sessions.list);

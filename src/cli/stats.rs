@@ -55,7 +55,7 @@ impl Stats {
     pub(super) fn run(&self, context: &Context) -> Result<u8> {
         let clock = self.timings.clock();
         let planned = self.rows.of(self.reports.checked()?, CsvRows::Turn)?;
-        let effective = self.policy.resolve()?.effective;
+        let effective = self.policy.resolve(context)?.effective;
         let policy = &effective.policy;
         let exact = if self.exact { Exact::Yes } else { Exact::No };
         let counting = Counting::new(policy, self.top, exact)?;

@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 use super::response::Failure;
 use crate::summarizer::retry::Breaker;
 
-/// How many failures in a row open the breaker if the policy does not set it.
-const DEFAULT_BREAKER: u64 = 3;
 /// How long the breaker stays open; then one request may try whether the server is back.
 const COOL_DOWN: Duration = Duration::from_secs(30);
 /// The retries of all requests of a run together; each success adds one, up to this number.
@@ -28,8 +26,8 @@ struct State {
     next_probe: Option<Instant>,
     /// No request may be sent before this.
     not_before: Option<Instant>,
-    /// Retries left.
-    retries: u64,
+    /// Retries left; `None` = as many as each conversation may make.
+    retries: Option<u64>,
     /// Why no request of this run can succeed.
     fatal: Option<String>,
 }
@@ -46,18 +44,14 @@ pub(super) enum Admission {
 }
 
 impl Host {
-    /// A server that has not been asked yet. `breaker` failures in a row are too many; 0 = the default number.
+    /// A server that has not been asked yet. `breaker` failures in a row are too many; with 0, the failures of one
+    /// conversation are no reason to treat another one differently.
     pub(super) fn new(breaker: u64) -> Self {
-        let limit = if breaker == 0 {
-            DEFAULT_BREAKER
-        } else {
-            breaker
-        };
         Host(Mutex::new(State {
-            breaker: Breaker::new(limit),
+            breaker: Breaker::new(breaker),
             next_probe: None,
             not_before: None,
-            retries: RETRY_BUDGET,
+            retries: (breaker > 0).then_some(RETRY_BUDGET),
             fatal: None,
         }))
     }
@@ -97,8 +91,11 @@ impl Host {
     /// Takes one retry from the budget of the run, if any is left.
     pub(super) fn take_retry(&self) -> bool {
         let mut state = self.state();
-        let is_left = state.retries > 0;
-        state.retries = state.retries.saturating_sub(1);
+        let Some(left) = &mut state.retries else {
+            return true;
+        };
+        let is_left = *left > 0;
+        *left = left.saturating_sub(1);
         is_left
     }
 
@@ -110,7 +107,7 @@ impl Host {
             Ok(_) | Err(Failure::PromptTooLong { .. }) => {
                 state.breaker.succeeded();
                 state.next_probe = None;
-                state.retries = RETRY_BUDGET.min(state.retries + 1);
+                state.retries = state.retries.map(|left| RETRY_BUDGET.min(left + 1));
             }
             // A server that asks to wait works, too.
             Err(Failure::Busy { retry_after, .. }) => {
@@ -199,7 +196,7 @@ mod tests {
 
     #[test]
     fn retries_are_few_and_each_success_adds_one() {
-        let host = Host::new(0);
+        let host = Host::new(3);
         let granted = (0..30).filter(|_| host.take_retry()).count();
         assert_eq!(granted, 20);
         host.record(Instant::now(), &Ok(()));
@@ -208,8 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_is_always_busy_is_one_failure_a_summary() {
+    fn without_a_breaker_nothing_is_shared_but_waits_and_what_is_final() {
         let (host, start) = (Host::new(0), Instant::now());
+        for _ in 0..99 {
+            assert!(host.take_retry());
+            host.record(start, &down());
+            assert_eq!(host.admits(start), Admission::Now);
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_always_busy_is_one_failure_a_summary() {
+        let (host, start) = (Host::new(3), Instant::now());
         let busy = Err::<(), _>(Failure::Busy {
             why: "429".to_owned(),
             retry_after: None,

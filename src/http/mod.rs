@@ -104,7 +104,7 @@ struct Job<'q> {
 }
 
 impl Server {
-    /// The server at `endpoint`. After `breaker` failures in a row it is sent no requests for a while; 0 = a default number.
+    /// The server at `endpoint`. After `breaker` failures in a row it is sent no requests for a while; 0 = no number is too many.
     /// `stop` becomes nonzero when the run is to end.
     pub fn new(
         endpoint: Endpoint,

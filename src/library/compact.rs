@@ -179,7 +179,7 @@ fn server(policy: &Policy) -> Result<Option<(Box<dyn SummaryModel>, usize)>> {
     let stop = Arc::new(AtomicUsize::new(0));
     let server = Server::new(
         endpoint,
-        policy.summary.breaker,
+        policy.summary.host_breaker(),
         limits,
         Network::Online,
         stop,

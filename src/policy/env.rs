@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use super::key::{Key, Purpose};
 use super::{Policy, Setting, keys};
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::{nearest, printable};
+use crate::text::{nearest, printable, thousands};
 
 /// The variable that chooses a policy, as `--policy` does.
 pub const POLICY_NAME: &str = "CTXPACK_POLICY";
@@ -26,14 +26,16 @@ pub struct Environment {
     pub settings: Vec<Setting>,
     /// What overrides flags.
     pub firm: Vec<Setting>,
+    /// Variables that the policy lists and that set nothing, each with why: a sentence that names the variable.
+    pub ignored: Vec<String>,
 }
 
-/// What `vars`, names with their values in any order, set in `policy`. An empty value counts as not set.
+/// What `vars`, names with their values in any order, set in `policy`. An empty value counts as not set. A variable of
+/// the policy's `[env]` whose value its system would not take is ignored, as the system ignores it.
 ///
 /// # Errors
-/// [`ErrorKind::Config`], naming the variable: a `CTXPACK_` name that looks like a key and is none, a variable of the
-/// policy's `[env]` whose key does not accept its value, a value that is not Unicode. The values of `CTXPACK_` variables are
-/// checked by [`super::resolve`].
+/// [`ErrorKind::Config`], naming the variable: a `CTXPACK_` name that looks like a key and is none, or whose value is not
+/// Unicode. The values of `CTXPACK_` variables are checked by [`super::resolve`].
 pub fn environment(
     vars: impl IntoIterator<Item = (OsString, OsString)>,
     policy: &Policy,
@@ -49,10 +51,17 @@ pub fn environment(
             continue;
         };
         let rule = rule(spec)?;
-        let settings = rule.settings(name, unicode(name, value)?)?;
-        match rule.strength {
-            Strength::Weak => environment.settings.extend(settings),
-            Strength::Firm => environment.firm.extend(settings),
+        let settings = match value.to_str() {
+            Some(value) => rule.settings(name, value, policy)?,
+            None => Err("it is not Unicode text".to_owned()),
+        };
+        match (settings, rule.strength) {
+            (Ok(settings), Strength::Weak) => environment.settings.extend(settings),
+            (Ok(settings), Strength::Firm) => environment.firm.extend(settings),
+            (Err(why), _) => environment.ignored.push(format!(
+                "{} in the environment is ignored: {why}",
+                printable(name)
+            )),
         }
     }
     for (name, value) in &vars {
@@ -106,19 +115,33 @@ fn key_named(name: &str) -> Result<Option<&'static Key>> {
 /// What an entry of a policy's `[env]` says.
 struct Rule<'s> {
     sets: Sets<'s>,
+    bound: Bound,
     strength: Strength,
 }
 
 /// What a variable sets, and to what.
 enum Sets<'s> {
-    /// The key, to the variable's value.
-    Value(&'static Key),
+    /// The keys, to the variable's value.
+    Value(Vec<&'static Key>),
     /// The key, to a hundredth of it.
     Percent(&'static Key),
     /// The key, to this, if the variable's value means yes.
     Fixed(&'static Key, &'s str),
     /// The first key if the value is at most 1, otherwise the second.
     Either([&'static Key; 2]),
+    /// The first key to the variable's value; if that is 0, the second key to this instead.
+    UnlessZero(&'static Key, &'static Key, &'s str),
+}
+
+/// The numbers that a variable's system takes.
+#[derive(Clone, Copy)]
+enum Bound {
+    /// Those that the key accepts.
+    Key,
+    /// Of these, those above 0.
+    AboveZero,
+    /// Of these, those above 0 and below the policy's own.
+    Lower,
 }
 
 #[derive(Clone, Copy)]
@@ -135,9 +158,11 @@ enum Strength {
 /// [`ErrorKind::Config`]: an entry that is written in no form that [`Policy::env`] describes, or names no key.
 pub(super) fn targets(spec: &str) -> Result<Vec<(&'static Key, Option<&str>)>> {
     Ok(match rule(spec)?.sets {
-        Sets::Value(key) | Sets::Percent(key) => vec![(key, None)],
+        Sets::Value(keys) => keys.into_iter().map(|key| (key, None)).collect(),
+        Sets::Percent(key) => vec![(key, None)],
         Sets::Fixed(key, value) => vec![(key, Some(value))],
         Sets::Either([first, second]) => vec![(first, None), (second, None)],
+        Sets::UnlessZero(key, other, value) => vec![(key, None), (other, Some(value))],
     })
 }
 
@@ -146,20 +171,39 @@ fn rule(spec: &str) -> Result<Rule<'_>> {
         Some(sets) => (sets, Strength::Firm),
         None => (spec, Strength::Weak),
     };
-    let sets = if let Some((key, value)) = sets.split_once('=') {
-        let key = target(key)?;
-        if key.domain.fit_text(value).is_none() {
-            return Err(keys::misfit(key, value));
-        }
+    let (sets, bound) = match (sets.strip_suffix(">0"), sets.strip_suffix('<')) {
+        (Some(sets), _) => (sets, Bound::AboveZero),
+        (None, Some(sets)) => (sets, Bound::Lower),
+        (None, None) => (sets, Bound::Key),
+    };
+    let sets = if let Some((key, other)) = sets.split_once('?') {
+        let (other, value) = other.split_once('=').unwrap_or((other, ""));
+        let (other, value) = fixed(other, value)?;
+        Sets::UnlessZero(target(key)?, other, value)
+    } else if let Some((key, value)) = sets.split_once('=') {
+        let (key, value) = fixed(key, value)?;
         Sets::Fixed(key, value)
     } else if let Some((first, second)) = sets.split_once('|') {
         Sets::Either([target(first)?, target(second)?])
     } else if let Some(key) = sets.strip_suffix('%') {
         Sets::Percent(target(key)?)
     } else {
-        Sets::Value(target(sets)?)
+        Sets::Value(sets.split('+').map(target).collect::<Result<_>>()?)
     };
-    Ok(Rule { sets, strength })
+    Ok(Rule {
+        sets,
+        bound,
+        strength,
+    })
+}
+
+/// A key and the value that an entry sets it to.
+fn fixed<'s>(key: &str, value: &'s str) -> Result<(&'static Key, &'s str)> {
+    let key = target(key)?;
+    match key.domain.fit_text(value) {
+        Some(_) => Ok((key, value)),
+        None => Err(keys::misfit(key, value)),
+    }
 }
 
 fn target(name: &str) -> Result<&'static Key> {
@@ -170,51 +214,93 @@ fn target(name: &str) -> Result<&'static Key> {
     Ok(key)
 }
 
+/// Settings, or why a variable sets nothing.
+type Settings = std::result::Result<Vec<Setting>, String>;
+
 impl Rule<'_> {
-    fn settings(&self, name: &str, value: &str) -> Result<Vec<Setting>> {
-        let refused = |what: String| {
-            Error::new(
-                ErrorKind::Config,
-                format!("{} in the environment: {what}", printable(name)),
-            )
-            .hint("correct its value, or unset it; --isolated ignores the environment")
-        };
+    fn settings(&self, name: &str, value: &str, policy: &Policy) -> Result<Settings> {
         let number = || value.trim().parse::<f64>().ok().filter(|n| n.is_finite());
-        let misfit = |key: &Key, unit| refused(format!("{} takes {}{unit}", key.name, key.domain));
+        let misfit = |key: &Key, unit| format!("{} takes {}{unit}", key.name, key.domain);
         let fits = |key: &'static Key, value: &str, unit| match key.domain.fit_text(value) {
             Some(_) => Ok(setting(name, key, value)),
             None => Err(misfit(key, unit)),
         };
-        Ok(match self.sets {
-            Sets::Value(key) => vec![fits(key, value, "")?],
+        if let Some(why) = self.out_of_bounds(number(), policy)? {
+            return Ok(Err(why));
+        }
+        Ok(match &self.sets {
+            Sets::Value(keys) => keys.iter().map(|key| fits(key, value, "")).collect(),
             Sets::Percent(key) => {
                 const UNIT: &str = ", in percent";
-                let percent = number().ok_or_else(|| misfit(key, UNIT))?;
-                vec![fits(key, &(percent / 100.0).to_string(), UNIT)?]
+                match number() {
+                    Some(percent) => fits(key, &(percent / 100.0).to_string(), UNIT),
+                    None => Err(misfit(key, UNIT)),
+                }
+                .map(|setting| vec![setting])
             }
-            Sets::Fixed(_, _) if !is_yes(value) => Vec::new(),
-            Sets::Fixed(key, fixed) => vec![setting(name, key, fixed)],
-            Sets::Either([share, whole]) => {
-                let n = number().ok_or_else(|| {
-                    refused(format!("{} or {} takes a number", share.name, whole.name))
-                })?;
-                let chosen = if n <= 1.0 { share } else { whole };
-                let mut settings = vec![fits(chosen, value, "")?];
-                if n > 1.0 {
-                    // A share that stayed would still apply.
-                    settings.push(setting(name, share, "0"));
+            Sets::Fixed(_, _) if !is_yes(value) => Ok(Vec::new()),
+            Sets::Fixed(key, fixed) => Ok(vec![setting(name, key, fixed)]),
+            Sets::UnlessZero(_, other, fixed) if number() == Some(0.0) => {
+                Ok(vec![setting(name, other, fixed)])
+            }
+            Sets::UnlessZero(key, ..) => fits(key, value, "").map(|setting| vec![setting]),
+            Sets::Either(keys) => match number() {
+                Some(n) => either(*keys, n, value, name, fits),
+                None => {
+                    let [share, whole] = keys.map(|key| key.name);
+                    Err(format!("{share} or {whole} takes a number"))
                 }
-                let (table, field) = chosen.place();
-                // If a key of the table says which of the others applies, that is the chosen one.
-                if let Some(on) = keys::find(&format!("{table}.on"))
-                    && on.domain.fit_text(field).is_some()
-                {
-                    settings.push(setting(name, on, field));
-                }
-                settings
+            },
+        })
+    }
+
+    /// Why a number is one that the system does not take, if it is.
+    fn out_of_bounds(&self, number: Option<f64>, policy: &Policy) -> Result<Option<String>> {
+        let (Sets::Value(keys), Some(number)) = (&self.sets, number) else {
+            return Ok(None);
+        };
+        let Some(key) = keys.first() else {
+            return Ok(None);
+        };
+        let own =
+            || -> Result<f64> { Ok(key.get(&policy.to_json()?).as_f64().unwrap_or_default()) };
+        let must = |what: String| Some(format!("{} takes a number {what} from it", key.name));
+        Ok(match self.bound {
+            Bound::Key => None,
+            Bound::AboveZero | Bound::Lower if number <= 0.0 => must("above 0".to_owned()),
+            Bound::AboveZero => None,
+            Bound::Lower => {
+                let own = own()?;
+                (number >= own)
+                    .then(|| must(format!("below its own {}", thousands(own as u64))))
+                    .flatten()
             }
         })
     }
+}
+
+/// Sets the first key of two if the value is at most 1, otherwise the second.
+fn either(
+    [share, whole]: [&'static Key; 2],
+    number: f64,
+    value: &str,
+    name: &str,
+    fits: impl Fn(&'static Key, &str, &'static str) -> std::result::Result<Setting, String>,
+) -> Settings {
+    let chosen = if number <= 1.0 { share } else { whole };
+    let mut settings = vec![fits(chosen, value, "")?];
+    if number > 1.0 {
+        // A share that stayed would still apply.
+        settings.push(setting(name, share, "0"));
+    }
+    let (table, field) = chosen.place();
+    // If a key of the table says which of the others applies, that is the chosen one.
+    if let Some(on) = keys::find(&format!("{table}.on"))
+        && on.domain.fit_text(field).is_some()
+    {
+        settings.push(setting(name, on, field));
+    }
+    Ok(settings)
 }
 
 /// Whether a value means yes. `DISABLE_X=0` and `DISABLE_X=false` are how people say no.

@@ -43,6 +43,17 @@ pub(super) struct Key {
     pub(super) needed_by: Option<Layer>,
     /// The key and value that a value above 0 sets too, unless that key is also set.
     pub(super) implies: Option<(&'static str, &'static str)>,
+    /// Which commands read it.
+    pub(super) acts: Acts,
+}
+
+/// Which commands read a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Acts {
+    /// All that compact.
+    Everywhere,
+    /// `replay` alone, since it depends on the order of turns.
+    InReplay,
 }
 
 /// What a key is for.
@@ -91,7 +102,14 @@ impl Key {
             audience: Audience::Few,
             needed_by: None,
             implies: None,
+            acts: Acts::Everywhere,
         }
+    }
+
+    /// [`Acts::InReplay`].
+    pub(super) const fn in_replay(mut self) -> Self {
+        self.acts = Acts::InReplay;
+        self
     }
 
     /// What a number counts.

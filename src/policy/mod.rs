@@ -53,7 +53,8 @@ pub use replacement::Replacement;
 pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use schema::schema;
 pub use summary::{
-    Input, OnFailure, Prompt, Role, Source, Summary, SummaryWhen, TooLarge, UserWords, Wait,
+    BreakerScope, Input, OnFailure, Prompt, Role, Source, Summary, SummaryWhen, TooLarge,
+    UserWords, Wait,
 };
 pub use template::{Slot, Substitutions, Template};
 pub use trigger::{Compare, Skip, Target, TargetKind, Trigger, TriggerOn, Window};
@@ -105,9 +106,11 @@ key::policy! {
             /// Variables that users of a published system have set, each with the key that it sets.
             ///
             /// The key may be followed by `%` (the value is divided by 100) or by `=VALUE` (any value but "0", "false", "no"
-            /// and "off" sets this one), and then by `!` (it overrides flags). Of two keys `A|B`, a value up to 1 sets the
-            /// first; a value above 1 sets the second, and the first to 0. If a key `on` beside the key that was set says
-            /// which one applies, it is set, too.
+            /// and "off" sets this one). `A+B` sets both keys. Of two keys `A|B`, a value up to 1 sets the first; a value
+            /// above 1 sets the second, and the first to 0. If a key `on` beside the key that was set says which one
+            /// applies, it is set, too. `A?B=VALUE` sets A; a 0 sets B to VALUE instead. In the end, `>0` accepts only
+            /// numbers above 0, `<` only numbers below the policy's own, and `!` overrides flags. A value that is not
+            /// accepted is ignored with a warning, as the system ignores it.
             env: BTreeMap<String, String> = [], origin();
         }
     }
@@ -134,6 +137,14 @@ pub struct Override {
     pub value: Value,
     /// Where it was set.
     pub origin: String,
+}
+
+impl Override {
+    /// Whether it has no effect but in `replay`, although somebody set it for this run, by a flag or in the environment.
+    pub fn is_for_replay_only(&self) -> bool {
+        let acts = keys::find(&self.key).map(|key| key.acts);
+        acts == Some(key::Acts::InReplay) && !self.origin.starts_with("file ")
+    }
 }
 
 /// The policy that a run works with.

@@ -75,15 +75,20 @@ table! {
         wait: Wait = Wait::Exponential;
         /// Tries after "prompt too long", each without the oldest rounds.
         drop_rounds: u64 = 3, unit("requests"), found(AtMost(10));
-        /// After this many failures in a row, no more requests go to that host for a while; 0 means after three.
+        /// After this many failures in a row no more requests are made; 0 means no limit, neither on failures nor on how often
+        /// all conversations of a run together try again.
         breaker: u64 = 3, unit("failures");
+        /// Whose failures count.
+        breaker_scope: BreakerScope = BreakerScope::Host;
         /// What happens if no summary could be written.
         on_failure: OnFailure = OnFailure::Extractive;
         /// What happens if the result is still too large.
         too_large: TooLarge = TooLarge::Shrink;
-        /// A result is too large if it has more live tokens than this share of `window.context`; 0 means that the target
-        /// decides.
+        /// A result is too large if it has more live tokens than this share of `window.context`; if this and
+        /// `summary.too_large_tokens` are 0, the target decides.
         too_large_share: f64 = 0.0, share();
+        /// A result is too large if it has more live tokens than this; if above 0, `summary.too_large_share` is ignored.
+        too_large_tokens: u64 = 0, unit("tokens");
         /// A provider's summary fails if it contains more names, paths and numbers than this that the transcript does not
         /// contain; -1 means no limit.
         max_invented: i64 = 0, at_least(-1), unit("names");
@@ -112,6 +117,14 @@ impl Summary {
         self.too_large == TooLarge::LastTurns || self.on_failure == OnFailure::Prune
     }
 
+    /// How many failures in a row of all conversations together are too many for a server; 0 = no number is.
+    pub fn host_breaker(&self) -> u64 {
+        match self.breaker_scope {
+            BreakerScope::Host => self.breaker,
+            BreakerScope::Conversation => 0,
+        }
+    }
+
     /// Whether the summary names the archive of what it replaces.
     pub fn names_archive(&self) -> bool {
         self.text.holds(Slot::Name)
@@ -119,7 +132,12 @@ impl Summary {
 
     /// The live tokens above which a result is too large; `None` if the target decides.
     pub fn too_large_limit(&self, window: &Window) -> Option<u64> {
-        (self.too_large_share > 0.0).then(|| share_of(self.too_large_share, window.context))
+        match self.too_large_tokens {
+            0 => {
+                (self.too_large_share > 0.0).then(|| share_of(self.too_large_share, window.context))
+            }
+            tokens => Some(tokens),
+        }
     }
 }
 
@@ -207,6 +225,16 @@ choice! {
         Exponential = "exponential",
         /// `summary.wait_ms` times the number of tries.
         Linear = "linear",
+    }
+}
+
+choice! {
+    /// `summary.breaker_scope`: whose failures count for `summary.breaker`.
+    BreakerScope {
+        /// Those of all conversations of a run; no more requests go to that host for a while.
+        Host = "host",
+        /// Those of one conversation over its turns, as `ctxpack replay` plays them; it is compacted no more.
+        Conversation = "conversation",
     }
 }
 

@@ -46,9 +46,9 @@ table! {
         min_savings: u64 = 0, unit("tokens");
         /// A conversation is summarised only if the last offload freed fewer tokens than this; 0 means always. Read by
         /// `ctxpack replay` only: `ctxpack compact` repeats the offload until it frees nothing.
-        offload_freed_below: u64 = 0, unit("tokens");
-        /// How often one session is compacted; 0 means no limit. Read by `ctxpack replay` only.
-        max_compactions: u64 = 0, unit("compactions");
+        offload_freed_below: u64 = 0, unit("tokens"), in_replay();
+        /// How often a session is compacted after one typed message; 0 means no limit. Read by `ctxpack replay` only.
+        max_compactions: u64 = 0, unit("compactions"), in_replay();
         /// A call of this tool forces a summary after its result, with the call's input `focus` as instructions; "" means
         /// none.
         manual_tool: String = "";

@@ -1,6 +1,6 @@
 //! Limits that depend on what happened earlier in the session.
 //!
-//! `trigger.max_compactions` limits compactions, `summary.breaker` failures in a row; the replacement of a failed summary
+//! `trigger.max_compactions` limits the compactions of a turn, `summary.breaker` failures in a row; the replacement of a failed summary
 //! continues. If a summary misses an aim (typed messages are kept whatever the aim), the next attempt is made when the window
 //! has grown by an eighth: until then every request would summarise the same words again.
 
@@ -12,6 +12,7 @@ use crate::summarizer::retry::Breaker;
 #[derive(Debug)]
 pub(super) struct Gates<'p> {
     policy: &'p Policy,
+    /// Since the last typed message.
     compactions: u64,
     breaker: Breaker,
     /// Nothing is summarised below this many live tokens, even over the trigger.
@@ -63,6 +64,11 @@ impl<'p> Gates<'p> {
         } else {
             0
         };
+    }
+
+    /// A typed message begins a turn, in which compactions are counted anew.
+    pub(super) fn turn(&mut self) {
+        self.compactions = 0;
     }
 
     /// Records a compaction.

@@ -115,6 +115,7 @@ impl Play<'_, '_> {
 
     fn turn(&mut self, first: &Recorded) {
         self.end_turn();
+        self.gates.turn();
         let before_all = first.typed == Typed::No;
         let turn = match self.turns.last() {
             Some(last) => last.turn + 1,

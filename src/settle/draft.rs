@@ -370,10 +370,11 @@ impl Composer<'_> {
     pub(super) fn rendered(&self, summary: &str) -> String {
         let template = &self.subject.policy.summary.text;
         // A model may begin with the template's prefix already.
-        let summary = summary
-            .strip_prefix(template.prefix())
-            .filter(|_| !template.holds(Slot::Name))
-            .unwrap_or(summary);
+        let mark = template.prefix().trim_end();
+        let summary = match summary.strip_prefix(mark) {
+            Some(rest) if !mark.is_empty() && !template.holds(Slot::Name) => rest.trim_start(),
+            Some(_) | None => summary,
+        };
         let noted = self.subject.original.map(|tokens| {
             let note = note_of_original(tokens);
             format!("{summary}\n\n{note}")

@@ -39,35 +39,24 @@ fn files_of_unknown_formats_are_counted_by_reason_and_named() {
 }
 
 #[test]
-fn an_offload_step_without_a_store_is_said_and_is_no_success() {
+fn an_offload_step_without_a_store_is_an_error_before_the_first_input() {
     let place = Place::with(&[("in.jsonl", large())]);
     let offload =
-        "compact in.jsonl --policy offload-first --set offload.tokens=1 --summarize never";
-    let ran = place
-        .run(&format!("{offload} -o - -q --report r.json"))
-        .exits(3);
-    assert_eq!(
-        ran.err,
-        "in.jsonl: the policy's offload step was left out, because there is no store\n\
-         hint: name a folder for the store: --store DIR\n"
-    );
-    assert_eq!(ran.out, large().as_bytes());
-    let report = place.json("r.json");
-    assert_eq!(report["totals"]["degraded"], 1);
-    assert_eq!(
-        report["files"][0]["degraded"],
-        json!([{
-            "kind": "no_store",
-            "message": "the policy's offload step was left out, because there is no store",
-        }])
-    );
-    // Where there is a store, or nothing is due, nothing is left out.
-    let done = place.run(&format!("{offload} -o - --store kept")).exits(0);
+        "compact in.jsonl --policy offload-first --set offload.tokens=1 --summarize never -o -";
+    for ran in [
+        place.run(offload),
+        place.run(&format!("{offload} --dry-run")),
+    ] {
+        let ran = ran.exits(2);
+        assert!(ran.out.is_empty());
+        assert_eq!(
+            ran.err,
+            "the policy moves outputs to a store, and a stream has none\n\
+             hint: name a folder with --store DIR; without that step the result would be another one\n"
+        );
+    }
+    let done = place.run(&format!("{offload} --store kept")).exits(0);
     assert!(done.out.len() < large().len() * 3 / 4 && !done.err.contains("store"));
-    let ran = place
-        .run("compact in.jsonl --policy offload-first --set offload.tokens=900000 -o -")
-        .exits(0);
-    assert!(!ran.err.contains("store"), "{}", ran.err);
 }
 
 #[test]

@@ -235,3 +235,170 @@ fn a_stream_without_a_store_has_no_archive_to_name() {
     assert_ne!(ran.code, Some(0));
     assert!(ran.err.contains("--store"), "{}", ran.err);
 }
+
+/// The value of a key that `config show` prints, with these names in the environment, and what is said beside it.
+fn shown(preset: &str, env: &[(&str, &str)], key: &str) -> (String, String) {
+    let place = Place::new();
+    let ran = place
+        .run_with(env, &format!("config show --policy {preset}"))
+        .exits(0);
+    let text = String::from_utf8(ran.out.clone()).unwrap();
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(key));
+    let line = line.unwrap_or_default().to_owned();
+    (line, ran.err)
+}
+
+#[test]
+fn names_in_the_environment_mean_what_they_mean_to_their_system() {
+    for (preset, name, value, key, holds) in [
+        (
+            "offload-first",
+            "SYNAPSE_COMPACT_PRESERVE_COUNT",
+            "7",
+            "summary.keep_messages",
+            " 7 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_OFFLOAD_THRESHOLD",
+            "90000",
+            "offload.tokens",
+            " 90000 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_OFFLOAD_THRESHOLD",
+            "90000",
+            "trigger.tokens",
+            " 90000 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_OFFLOAD_SCAN_RATIO",
+            "0.7",
+            "offload.share",
+            " 0.7 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_OFFLOAD_MIN_CHARS",
+            "9",
+            "offload.min_chars",
+            " 9 ",
+        ),
+        (
+            "boundary",
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+            "100000",
+            "window.context",
+            " 100000 ",
+        ),
+        (
+            "turns",
+            "COMPACT_TARGET",
+            "32000",
+            "summary.too_large_tokens",
+            " 32000 ",
+        ),
+        (
+            "turns",
+            "COMPACT_TARGET",
+            "0.4",
+            "summary.too_large_share",
+            " 0.4 ",
+        ),
+        (
+            "turns",
+            "MAX_COMPACTION_ATTEMPTS",
+            "0",
+            "summary.when",
+            "never",
+        ),
+    ] {
+        let (line, err) = shown(preset, &[(name, value)], key);
+        let line = format!("{line} ");
+        assert!(
+            line.contains(holds) && line.contains(name),
+            "{name}: {line}"
+        );
+        assert_eq!(err, "", "{name}");
+    }
+    for (preset, name, value, key, holds) in [
+        (
+            "offload-first",
+            "SYNAPSE_COMPACT_PRESERVE_COUNT",
+            "0",
+            "summary.keep_messages",
+            " 5 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_COMPACT_TARGET_TOKENS",
+            "0",
+            "summary.tokens",
+            " 8000 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_COMPACT_RETRY_COUNT",
+            "abc",
+            "summary.tries",
+            " 3 ",
+        ),
+        (
+            "offload-first",
+            "SYNAPSE_OFFLOAD_SCAN_RATIO",
+            "1.5",
+            "offload.share",
+            " 0.5 ",
+        ),
+        (
+            "boundary",
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+            "400000",
+            "window.context",
+            " 200000 ",
+        ),
+        (
+            "boundary",
+            "CLAUDE_CODE_AUTO_COMPACT_WINDOW",
+            "abc",
+            "window.context",
+            " 200000 ",
+        ),
+        (
+            "boundary",
+            "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE",
+            "150",
+            "trigger.cap_share",
+            " 0",
+        ),
+    ] {
+        let (line, err) = shown(preset, &[(name, value)], key);
+        let line = format!("{line} ");
+        assert!(
+            line.contains(holds) && !line.contains(name),
+            "{name}: {line}"
+        );
+        let said = format!("warning: {name} in the environment is ignored: ");
+        assert!(err.starts_with(&said), "{name}: {err}");
+    }
+}
+
+#[test]
+fn what_only_replay_reads_is_said_where_it_is_set_for_compact() {
+    let place = Place::with(&[("in.jsonl", session())]);
+    let env = [("SYNAPSE_COMPACT_TRIGGER_THRESHOLD", "9000")];
+    let why = "warning: trigger.offload_freed_below (from env SYNAPSE_COMPACT_TRIGGER_THRESHOLD) has no effect here: \
+               only `ctxpack replay` reads it\n";
+    let ran = place
+        .run_with(&env, "compact in.jsonl --policy offload-first")
+        .exits(0);
+    assert!(ran.err.starts_with(why), "{}", ran.err);
+    let ran = place
+        .run_with(&env, "replay in.jsonl --policy offload-first")
+        .exits(0);
+    assert!(!ran.err.contains("has no effect"), "{}", ran.err);
+}

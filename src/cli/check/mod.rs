@@ -102,7 +102,7 @@ impl Check {
                 .hint("use --update=force if you mean it"));
         }
         let reports = CheckReports::checked(&self.reports)?;
-        let chosen = self.policy.resolve()?;
+        let chosen = self.policy.resolve(context)?;
         let empty = match self.allow_empty {
             true => Empty::Allow,
             false => Empty::Refuse,

@@ -113,7 +113,7 @@ impl Input<'_> {
     ) -> Result<(DiffReport, Exit)> {
         let loaded = self.loading.file(file)?;
         let input = self.known(file, &loaded)?;
-        let (effective, replies) = self.policy(Some(policy))?;
+        let (effective, replies) = self.policy(context, Some(policy))?;
         let (outcome, output) = self.compact(file, &loaded, &effective, replies)?;
         let exit = said(context, slice::from_ref(&outcome));
         let differ = Differ::new(&effective.policy)?;
@@ -145,9 +145,9 @@ impl Input<'_> {
         let loaded = self.loading.file(file)?;
         let input = self.known(file, &loaded)?;
         let [first, second] = policies;
-        let (first, replies) = self.policy(Some(first))?;
+        let (first, replies) = self.policy(context, Some(first))?;
         let (left, left_bytes) = self.compact(file, &loaded, &first, replies)?;
-        let (second, replies) = self.policy(Some(second))?;
+        let (second, replies) = self.policy(context, Some(second))?;
         let (right, right_bytes) = self.compact(file, &loaded, &second, replies)?;
         let exit = said(context, &[left.clone(), right.clone()]);
         let differ = Differ::new(&first.policy)?;
@@ -189,17 +189,17 @@ impl Input<'_> {
         }
         let record = self.record(new, &was.hash, &is.hash)?;
         let (policy, is_own) = match (policy, &record) {
-            (Some(policy), _) => (self.policy(Some(policy))?.0, true),
+            (Some(policy), _) => (self.policy(context, Some(policy))?.0, true),
             (None, Some(record)) if self.keys.are_given() => {
-                let policy = self.policy(None)?.0;
+                let policy = self.policy(context, None)?.0;
                 let is_own = policy.hash == record.policy.hash;
                 (policy, is_own)
             }
             (None, Some(record)) => match recorded(&record.policy)? {
                 Some(effective) => (effective, true),
-                None => (self.policy(None)?.0, false),
+                None => (self.policy(context, None)?.0, false),
             },
-            (None, None) => (self.policy(None)?.0, true),
+            (None, None) => (self.policy(context, None)?.0, true),
         };
         if !is_own {
             let mut notices = Notices::default();
@@ -241,12 +241,12 @@ impl Input<'_> {
     }
 
     /// The policy of that name, or the one in effect here. It asks no server.
-    fn policy(&self, name: Option<&str>) -> Result<(Effective, Replies)> {
+    fn policy(&self, context: &Context, name: Option<&str>) -> Result<(Effective, Replies)> {
         let args = PolicyArgs {
             policy: name.map(str::to_owned),
             keys: self.keys.clone(),
         };
-        let chosen = args.resolve()?;
+        let chosen = args.resolve(context)?;
         let effective = asking_nobody(chosen.effective, "diff")?;
         let replies = scripted_answers(chosen.file.as_deref(), &effective.policy)?;
         Ok((effective, replies))

@@ -160,7 +160,7 @@ fn of_two_keys_the_value_chooses_the_one_that_counts() {
     );
     let target = |value| {
         settings(
-            &[("TARGET", "summary.too_large_share|target.tokens")],
+            &[("TARGET", "summary.too_large_share|summary.too_large_tokens")],
             &[("TARGET", value)],
         )
     };
@@ -168,10 +168,36 @@ fn of_two_keys_the_value_chooses_the_one_that_counts() {
     assert_eq!(
         target("20000"),
         [
-            "target.tokens=20000 (env TARGET)",
+            "summary.too_large_tokens=20000 (env TARGET)",
             "summary.too_large_share=0 (env TARGET)"
         ]
     );
+}
+
+#[test]
+fn a_window_is_only_lowered_and_both_keys_of_two_are_set() {
+    let lower = settings(&[("WINDOW", "window.context<")], &[("WINDOW", "199999")]);
+    assert_eq!(lower, ["window.context=199999 (env WINDOW)"]);
+    let both = settings(
+        &[("BOTH", "offload.tokens+trigger.tokens>0")],
+        &[("BOTH", "9")],
+    );
+    assert_eq!(
+        both,
+        ["offload.tokens=9 (env BOTH)", "trigger.tokens=9 (env BOTH)"]
+    );
+}
+
+#[test]
+fn zero_can_mean_another_key() {
+    let most = |value| {
+        settings(
+            &[("MOST", "trigger.max_compactions?summary.when=never")],
+            &[("MOST", value)],
+        )
+    };
+    assert_eq!(most("3"), ["trigger.max_compactions=3 (env MOST)"]);
+    assert_eq!(most("0"), ["summary.when=never (env MOST)"]);
 }
 
 #[test]
@@ -199,47 +225,61 @@ fn the_order_of_the_environment_says_nothing() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_names_the_variable_and_never_shows_what_may_be_a_secret() {
+fn a_value_that_does_not_fit_is_ignored_and_never_shown_since_it_may_be_a_secret() {
     let env = [
         ("A", "clear.keep"),
         ("B", "trigger.cap_share%"),
         ("C", "trigger.share|trigger.tokens"),
+        ("D", "summary.tries>0"),
+        ("E", "window.context<"),
+        ("F", "offload.tokens+trigger.tokens>0"),
     ];
-    for (name, value, what) in [
+    for (name, value, why) in [
         (
             "A",
             "sk-many",
-            "A in the environment: clear.keep takes a whole number from 0 to 1 000 000 000 000",
+            "clear.keep takes a whole number from 0 to 1 000 000 000 000",
         ),
         (
             "B",
             "sk-half",
-            "B in the environment: trigger.cap_share takes a number from 0 to 1, in percent",
+            "trigger.cap_share takes a number from 0 to 1, in percent",
         ),
         (
             "B",
             "150",
-            "B in the environment: trigger.cap_share takes a number from 0 to 1, in percent",
+            "trigger.cap_share takes a number from 0 to 1, in percent",
         ),
         (
             "C",
             "sk-all",
-            "C in the environment: trigger.share or trigger.tokens takes a number",
+            "trigger.share or trigger.tokens takes a number",
+        ),
+        ("C", "-0.5", "trigger.share takes a number from 0 to 1"),
+        ("C", "inf", "trigger.share or trigger.tokens takes a number"),
+        ("D", "0", "summary.tries takes a number above 0 from it"),
+        ("D", "-1", "summary.tries takes a number above 0 from it"),
+        (
+            "D",
+            "abc",
+            "summary.tries takes a whole number from 1 to 1 000 000 000 000",
+        ),
+        ("E", "0", "window.context takes a number above 0 from it"),
+        (
+            "E",
+            "200000",
+            "window.context takes a number below its own 200 000 from it",
         ),
         (
-            "C",
-            "-0.5",
-            "C in the environment: trigger.share takes a number from 0 to 1",
-        ),
-        (
-            "C",
-            "inf",
-            "C in the environment: trigger.share or trigger.tokens takes a number",
+            "F",
+            "1.5",
+            "offload.tokens takes a whole number from 0 to 1 000 000 000 000",
         ),
     ] {
-        let said = said(of(&env, &[(name, value)]));
-        assert_eq!(said.split('\n').next(), Some(what), "{name}={value}");
-        assert!(!said.contains("sk-"), "{said}");
+        let environment = of(&env, &[(name, value)]).unwrap();
+        let ignored = [format!("{name} in the environment is ignored: {why}")];
+        assert_eq!(environment.ignored, ignored, "{name}={value}");
+        assert_eq!((environment.settings, environment.firm), (vec![], vec![]));
     }
     // A name that is meant for us says what was wrong with it, once it is resolved.
     let vars = [("CTXPACK_SUMMARY__WHEN".into(), "alway".into())];
