@@ -220,11 +220,11 @@ impl<'i> State<'i> {
             (Some((_, last)), _) if last == work => true,
             (_, None) => false,
             (_, Some(_)) if work == Work::Read => true,
-            (_, Some(command)) => [">", "sed -i", "tee ", "rm ", "mv ", "cp ", "git "]
-                .iter()
-                .any(|writes| command.contains(writes)),
+            (_, Some(command)) => WRITES.iter().any(|writes| command.contains(writes)),
         };
-        let label = row.label.trim_end_matches(", unanswered");
+        // Neither of two parts says more by it: there is no result, or none that is clear.
+        let label = row.label.replace(", unanswered", "");
+        let label = &label.replace(", outcome unknown", "")[..];
         // If a label lists several things, its last one counts.
         let label = label.rsplit_once(", then ").map_or(label, |(_, last)| last);
         let (label, before) = match label
@@ -273,6 +273,19 @@ impl<'i> State<'i> {
         Verdict::of(is_right)
     }
 }
+
+/// What a command contains that may change or delete a file.
+const WRITES: [&str; 9] = [
+    ">",
+    "sed -i",
+    "tee ",
+    "rm ",
+    "mv ",
+    "cp ",
+    "git ",
+    "unlink ",
+    "Remove-Item",
+];
 
 /// The judgement of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -382,6 +395,10 @@ mod tests {
             [truth(1, 0), truth(0, 0)]
         );
         assert_eq!(summary("Files: a.rs was edited"), [truth(0, 0); 2]);
+        assert_eq!(
+            summary("## Files\n[L5] read, outcome unknown, edited, unanswered before: a.rs\n"),
+            [truth(1, 1), truth(0, 0)]
+        );
         // Of files that only commands name, whether the last of these failed.
         let steps = [
             step(1, "Bash", r#"{"command":"cat a.rs b.rs"}"#, "Exit code 1"),

@@ -137,10 +137,14 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
                 (FileAction::Read(lines), Done::Yes) => lines,
                 // The earlier content no longer exists.
                 (FileAction::Write | FileAction::Delete, Done::Yes) => break,
-                (FileAction::Search | FileAction::Edit, Done::Yes)
-                | (_, Done::Failed | Done::Unanswered) => {
+                (FileAction::Search, _) | (FileAction::Edit, Done::Yes) | (_, Done::Failed) => {
                     continue;
                 }
+                // The earlier content may no longer exist.
+                (
+                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    Done::Unclear,
+                ) => break,
             };
             if shown.len() >= PARTS_OF_A_FILE {
                 break;
@@ -257,7 +261,8 @@ fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
         },
     };
     match operation.done {
-        Done::Unanswered => format!("{what}, unanswered"),
+        Done::Unclear if operation.result.is_none() => format!("{what}, unanswered"),
+        Done::Unclear => format!("{what}, outcome unknown"),
         Done::Yes | Done::Failed => what.to_owned(),
     }
 }
@@ -414,7 +419,7 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let label = match proposal.accepted {
         Done::Yes => "plan, accepted",
         Done::Failed => "plan, refused",
-        Done::Unanswered => PLAN,
+        Done::Unclear => PLAN,
     };
     let text = clip(proposal.text.trim(), LONGEST_PLAN);
     let row = Row {
