@@ -290,10 +290,19 @@ fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> b
         let digits = number.to_string();
         places.iter().flatten().any(|place| {
             let block = transcript.block(place.block);
-            let bytes = transcript.bytes(block.line, block.content);
-            memchr::memmem::find(bytes, digits.as_bytes()).is_some()
+            contains_number(transcript.bytes(block.line, block.content), &digits)
         })
     })
+}
+
+/// Whether a number is there, and not only as a part of another.
+fn contains_number(bytes: &[u8], digits: &str) -> bool {
+    let is_digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let mut places = memchr::memmem::find_iter(bytes, digits.as_bytes());
+    places.any(|at| !is_digit(at.checked_sub(1)) && !is_digit(at.checked_add(digits.len())))
 }
 
 /// Lines that edits and writes added and no later one of the same file removed.
