@@ -95,6 +95,16 @@ const PATHS: [&str; 7] = [
     "notebook_path",
 ];
 
+/// The keys of both paths in the input of a call that moves a file.
+const OLD_PATHS: [&str; 5] = ["source", "old_path", "oldPath", "source_path", "src"];
+const NEW_PATHS: [&str; 5] = [
+    "destination",
+    "new_path",
+    "newPath",
+    "destination_path",
+    "dst",
+];
+
 const BEGIN_PATCH: &str = "*** Begin Patch";
 const END_PATCH: &str = "*** End Patch";
 
@@ -125,11 +135,22 @@ impl Call {
         let work = match (kind, value.get("command").and_then(Value::as_str)) {
             (ToolKind::Read, _) | (ToolKind::Edit, Some("view")) => Some(Work::Read),
             (ToolKind::Write, _) | (ToolKind::Edit, Some("create")) => Some(Work::Write),
+            (ToolKind::Edit, None) if deletes(tool) => Some(Work::Delete),
             (ToolKind::Edit, _) => Some(Work::Edit),
             (ToolKind::Shell | ToolKind::Search | ToolKind::Web | ToolKind::Other, _) => None,
         };
         call.reads = work == Some(Work::Read);
         call.files.extend(path.zip(work));
+        if kind == ToolKind::Edit && call.files.is_empty() {
+            let text = |keys: &[&str]| {
+                let found = keys.iter().find_map(|key| value.get(*key)?.as_str());
+                found.map(str::to_owned)
+            };
+            call.files
+                .extend(text(&OLD_PATHS).map(|path| (path, Work::Delete)));
+            call.files
+                .extend(text(&NEW_PATHS).map(|path| (path, Work::Edit)));
+        }
         if kind == ToolKind::Shell {
             call.commands.extend(command(&value));
         }
@@ -201,6 +222,14 @@ impl Call {
     }
 }
 
+/// Whether a tool deletes the files that it is given.
+fn deletes(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["delete", "remove", "unlink"]
+        .iter()
+        .any(|verb| tool.contains(verb))
+}
+
 fn push_line(text: &mut String, line: &str) {
     if !line.trim().is_empty() {
         text.push_str(line);
@@ -222,6 +251,13 @@ fn command(input: &Value) -> Option<String> {
     }
 }
 
+/// How tools begin to say that they did nothing, in results that are not flagged.
+const REFUSALS: [&str; 3] = [
+    "<tool_use_error>",
+    "No replacement was performed",
+    "File too large to read at once (",
+];
+
 /// How a call ended, by its result. `header` is what agents write before the output.
 pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
     let code = code_before(header)
@@ -231,7 +267,9 @@ pub(super) fn end(header: &str, text: &str, outcome: Outcome) -> End {
     match (code, outcome) {
         (Some(0), Outcome::Failed) | (None, Outcome::Failed) => End::Failed,
         (Some(code), _) => End::Code(code),
-        (None, Outcome::Fine) if text.starts_with("<tool_use_error>") => End::Failed,
+        (None, Outcome::Fine) if REFUSALS.iter().any(|words| text.starts_with(words)) => {
+            End::Failed
+        }
         (None, Outcome::Fine) => End::Fine,
     }
 }
@@ -274,16 +312,29 @@ fn code_in(text: &str) -> Option<i64> {
     code(&value).or_else(|| code(value.get("metadata")?))
 }
 
-/// On the last line.
+/// On one of the last lines, among others that tools write behind an output.
 fn code_behind(text: &str) -> Option<i64> {
-    let last = text.lines().next_back()?.trim();
-    let after_tag = || {
-        let (tag, code) = last.strip_suffix('>')?.split_once(" with exit code ")?;
-        (tag == "<exited" || tag.starts_with("<shellId: ") && tag.ends_with(" completed"))
-            .then_some(code)
-    };
-    let code = last.strip_prefix("Command exited with code ");
-    code.or_else(after_tag)?.parse().ok()
+    let mut lines = text.lines().rev().map(str::trim).take(7);
+    let of_gemini = text.lines().rev().take(2);
+    let of_gemini = of_gemini
+        .filter(|line| line.starts_with("Process Group PGID: "))
+        .count();
+    lines.find_map(|line| {
+        let bare = line.trim_matches(['[', ']', '<', '>', '.']);
+        let is_marked = bare.len() < line.len();
+        let (before, code) = bare.rsplit_once(' ')?;
+        let is_status = match before {
+            "Command exited with code" => !is_marked,
+            "exited with exit code" => line.starts_with('<'),
+            "The command completed with exit code"
+            | "Command finished with exit code"
+            | "exit code:"
+            | "Exit code:" => line.starts_with('['),
+            "Exit Code:" => of_gemini > 0,
+            shell => shell.starts_with("shellId: ") && shell.ends_with(" completed with exit code"),
+        };
+        code.parse().ok().filter(|_| is_status)
+    })
 }
 
 #[cfg(test)]
@@ -306,6 +357,19 @@ mod tests {
         // The pattern of a search is not a body, whatever its key.
         let search = Call::read("Grep", br#"{"pattern":"x","content":"y"}"#);
         assert_eq!((&search.refers[..], &search.body[..]), ("x\ny\n", ""));
+    }
+
+    #[test]
+    fn files_are_deleted_and_moved() {
+        let files = |tool, input: &str| Call::read(tool, input.as_bytes()).files;
+        assert_eq!(
+            files("delete_file", r#"{"target_file":"a"}"#),
+            [("a".to_owned(), Work::Delete)]
+        );
+        assert_eq!(
+            files("move_file", r#"{"source":"a","destination":"b"}"#),
+            [("a".to_owned(), Work::Delete), ("b".to_owned(), Work::Edit)]
+        );
     }
 
     #[test]
@@ -348,6 +412,20 @@ mod tests {
         assert_eq!(
             fine("out\n<shellId: 0 completed with exit code 3>"),
             End::Code(3)
+        );
+        let open_hands = "out\n[The command completed with exit code 3.]\n[Current working directory: /w]\n[Command finished with exit code 3]";
+        assert_eq!(fine(open_hands), End::Code(3));
+        assert_eq!(
+            fine("Output: x\nExit Code: 3\nProcess Group PGID: 7"),
+            End::Code(3)
+        );
+        assert_eq!(
+            fine("Output: x\nExit Code: 3\nand more\nProcess Group: 7"),
+            End::Fine
+        );
+        assert_eq!(
+            fine("File too large to read at once (40.0 KB). Use view_range."),
+            End::Failed
         );
         assert_eq!(fine("Exit codes are numbers"), End::Fine);
         assert_eq!(

@@ -420,12 +420,19 @@ impl SessionEval {
     }
 }
 
-/// A text without the marks at the beginning of a summary's rows: line numbers are not names.
+/// A text without the marks at the beginning of a summary's rows, and without the range of lines that is restored: line numbers
+/// are not names.
 fn unmarked(text: &str) -> Cow<'_, str> {
-    if !text.contains("[L") {
+    const RESTORED: &str = "[File restored: ";
+    if !text.contains("[L") && !text.contains(RESTORED) {
         return Cow::Borrowed(text);
     }
     let bare = |line: &str| {
+        if line.starts_with(RESTORED)
+            && let Some((path, _)) = line.rsplit_once(", lines ")
+        {
+            return path.to_owned();
+        }
         let marked = line
             .strip_prefix("[L")
             .and_then(|rest| rest.split_once(']'));

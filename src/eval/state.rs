@@ -181,7 +181,7 @@ impl<'i> State<'i> {
         let rows = rows.iter().filter(|row| row.section == Section::Files);
         let names = rows.flat_map(|row| {
             let path = self.spelled(&row.text);
-            [path, file_name(path)]
+            folders(path).chain([path, file_name(path)])
         });
         let names: BTreeSet<&str> = names.collect();
         let sought = Sought::new(names.iter().map(|name| (*name).to_owned()));
@@ -216,15 +216,24 @@ impl<'i> State<'i> {
         }
         let is_after = |command: &&Command<'_>| last.is_none_or(|(last, _)| command.event >= last);
         let shell = shell.filter(is_after).map(|command| command.text);
+        // A folder is deleted or moved with what is in it.
+        let is_gone_with_its_folder = || {
+            let naming = folders(path).filter_map(|folder| named.get(folder)?.last);
+            let command = naming.max().map(|number| &self.commands[number]);
+            command
+                .filter(is_after)
+                .is_some_and(|command| ["rm ", "mv "].iter().any(|by| command.text.contains(by)))
+        };
         let is = |work: Work| match (last, shell) {
             (Some((_, last)), _) if last == work => true,
+            _ if work == Work::Delete && is_gone_with_its_folder() => true,
             (_, None) => false,
             (_, Some(_)) if work == Work::Read => true,
-            (_, Some(command)) => [">", "sed -i", "tee ", "rm ", "mv ", "cp ", "git "]
-                .iter()
-                .any(|writes| command.contains(writes)),
+            (_, Some(command)) => WRITES.iter().any(|writes| command.contains(writes)),
         };
-        let label = row.label.trim_end_matches(", unanswered");
+        // Neither of two parts says more by it: there is no result, or none that is clear.
+        let label = row.label.replace(", unanswered", "");
+        let label = &label.replace(", outcome unknown", "")[..];
         // If a label lists several things, its last one counts.
         let label = label.rsplit_once(", then ").map_or(label, |(_, last)| last);
         let (label, before) = match label
@@ -274,6 +283,19 @@ impl<'i> State<'i> {
     }
 }
 
+/// What a command contains that may change or delete a file.
+const WRITES: [&str; 9] = [
+    ">",
+    "sed -i",
+    "tee ",
+    "rm ",
+    "mv ",
+    "cp ",
+    "git ",
+    "unlink ",
+    "Remove-Item",
+];
+
 /// The judgement of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -307,6 +329,12 @@ fn work_of(label: &str) -> Option<Work> {
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The folders that a path is in.
+fn folders(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/').map(|(at, _)| &path[..at]);
+    ends.filter(|folder| !folder.is_empty())
 }
 
 /// The last of the commands that a row is about, by the number of its event; a row contains only a part of a long command.
@@ -382,6 +410,22 @@ mod tests {
             [truth(1, 0), truth(0, 0)]
         );
         assert_eq!(summary("Files: a.rs was edited"), [truth(0, 0); 2]);
+        assert_eq!(
+            summary("## Files\n[L5] read, outcome unknown, edited, unanswered before: a.rs\n"),
+            [truth(1, 1), truth(0, 0)]
+        );
+        // A folder is moved with what is in it.
+        let steps = [
+            step(1, "Read", r#"{"file_path":"in/a.rs"}"#, "ok"),
+            step(2, "Read", r#"{"file_path":"out/b.rs"}"#, "ok"),
+            step(3, "Bash", r#"{"command":"git mv in other"}"#, ""),
+        ];
+        let index = Index::new(read(&steps.concat()), Folders::default());
+        let line = serde_json::json!({"role": "user", "content": "## Files\n[L1] deleted: in/a.rs\n[L3] deleted: out/b.rs\n"});
+        assert_eq!(
+            State::new(&index, index.events.len()).truth(&read(&[line.to_string()])),
+            [truth(2, 1), truth(0, 0)]
+        );
         // Of files that only commands name, whether the last of these failed.
         let steps = [
             step(1, "Bash", r#"{"command":"cat a.rs b.rs"}"#, "Exit code 1"),

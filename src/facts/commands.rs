@@ -100,9 +100,11 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
     }
     let said = ends(transcript, block);
     let code = status_in(transcript, block, &said);
-    let is_stopped = said.lines().next_back() == Some("Command aborted");
-    if block.outcome == Outcome::Failed && is_stopped {
+    if is_stopped(&said, block.outcome) {
         return Exit::Interrupted;
+    }
+    if block.outcome == Outcome::Fine && still_runs(transcript, block) {
+        return Exit::Running;
     }
     // If results name their tools, the session is from another agent, which flags failures in that way.
     let names_tools = !transcript.links().is_empty() && !block.tool.is_empty();
@@ -112,8 +114,27 @@ fn exit(transcript: &Transcript<'_>, exchange: &Exchange) -> Exit {
         (Outcome::Failed, None) => Exit::Badly,
         // A record of this shape comes from an agent that flags every failed command.
         (Outcome::Fine, None) if recorded.is_some() || names_tools => Exit::Well,
+        (Outcome::Fine, None) if End::of(&said).names == Names::Failures => Exit::Well,
         (Outcome::Fine, None) => Exit::Unknown,
     }
+}
+
+/// Whether a command was stopped, or never ran because the user did not want it.
+fn is_stopped(said: &str, outcome: Outcome) -> bool {
+    const REFUSED: [&str; 3] = [
+        "[Operation Cancelled]",
+        "[Request interrupted by user",
+        "The user doesn't want to ",
+    ];
+    // In a result without a flag, only the whole sentence of the agent counts.
+    const STOPPED: [&str; 2] = [
+        "Command was cancelled by user before it could ",
+        "Command was automatically cancelled because it exceeded the timeout of ",
+    ];
+    let begins = |words: &[&str]| words.iter().any(|words| said.starts_with(words));
+    begins(&STOPPED)
+        || outcome == Outcome::Failed
+            && (begins(&REFUSED) || said.lines().next_back() == Some("Command aborted"))
 }
 
 /// The exit status in the result of a command.
@@ -165,6 +186,19 @@ fn ends<'t>(transcript: &'t Transcript<'_>, result: &Block) -> Cow<'t, str> {
     block_text(transcript, result)
 }
 
+/// Whether a result says that its command has not ended.
+pub(super) fn still_runs(transcript: &Transcript<'_>, result: &Block) -> bool {
+    let header = lossy(unescape(transcript.header(result)));
+    let beginning = || super::beginning(transcript, result, MOVED.len());
+    header
+        .lines()
+        .any(|line| line.starts_with("Process running with session ID "))
+        || header.is_empty() && beginning() == MOVED
+}
+
+/// How Gemini CLI begins to say that a command goes on in the background.
+const MOVED: &str = "Command moved to background (PID: ";
+
 /// The exit status in the phrases that agents put before or around an output.
 fn code(said: &str) -> Option<i64> {
     /// The phrases before the status on a line of its own in a short header.
@@ -174,8 +208,6 @@ fn code(said: &str) -> Option<i64> {
         "Process exited with code ",
         "exit code: ",
     ];
-    /// The phrases before the status on the last line.
-    const AFTER: &str = "Command exited with code ";
     if said.starts_with('{') {
         let record = Input::in_value(said.as_bytes());
         let status = |of: &Input<'_>| of.integer(&["exit_code", "exitCode", "returncode"]);
@@ -186,12 +218,87 @@ fn code(said: &str) -> Option<i64> {
         let code = BEFORE.iter().find_map(|before| line.strip_prefix(before))?;
         code.trim().parse().ok()
     });
-    let after = || {
-        let last = said.lines().next_back()?;
-        let code = last.strip_prefix(AFTER).or_else(|| after_shell(last))?;
-        code.parse().ok()
-    };
-    before.or_else(after)
+    before.or_else(|| End::of(said).code)
+}
+
+/// What tools write behind an output: how the command ended, and where and as what it ran.
+struct End<'t> {
+    /// The output before it.
+    output: &'t str,
+    /// The status.
+    code: Option<i64>,
+    /// Whether these are the lines of Gemini CLI, which names only a status other than 0.
+    names: Names,
+}
+
+/// Which statuses a tool names.
+#[derive(PartialEq, Eq)]
+enum Names {
+    All,
+    Failures,
+}
+
+impl<'t> End<'t> {
+    /// The end of an output. Its lines are read from the last one back, as long as they are known.
+    fn of(said: &'t str) -> End<'t> {
+        /// Lines that say something else.
+        const OTHERS: [&str; 6] = [
+            "[Current working directory: ",
+            "[Python interpreter: ",
+            "Process Group PGID: ",
+            "Background PIDs: ",
+            "Signal: ",
+            "</untrusted_context>",
+        ];
+        let mut end = End {
+            output: said,
+            code: None,
+            names: Names::All,
+        };
+        loop {
+            let rest = end.output.strip_suffix('\n').unwrap_or(end.output);
+            let (before, line) = rest.rsplit_once('\n').unwrap_or(("", rest));
+            if line.starts_with("Process Group PGID: ") {
+                end.names = Names::Failures;
+            } else if let Some(code) = status_of(line) {
+                end.code = end.code.or(Some(code));
+            } else if let Some(code) = line.strip_prefix("Exit Code: ")
+                && end.names == Names::Failures
+            {
+                end.code = end.code.or_else(|| code.parse().ok());
+            } else if line.is_empty() || !OTHERS.iter().any(|other| line.starts_with(other)) {
+                return end;
+            }
+            if rest.len() == line.len() {
+                end.output = "";
+                return end;
+            }
+            end.output = before;
+        }
+    }
+}
+
+/// An output without what its tool writes behind it.
+pub(super) fn without_end(said: &str) -> &str {
+    End::of(said).output
+}
+
+/// The status in a line that a tool writes behind an output.
+fn status_of(line: &str) -> Option<i64> {
+    /// What is before the status, and after it.
+    const FORMS: [(&str, &str); 5] = [
+        // pi
+        ("Command exited with code ", ""),
+        // OpenHands
+        ("[The command completed with exit code ", ".]"),
+        ("[Command finished with exit code ", "]"),
+        // others
+        ("[exit code: ", "]"),
+        ("[Exit code: ", "]"),
+    ];
+    let of = |(before, after): &(&str, &str)| line.strip_prefix(before)?.strip_suffix(after);
+    let code = FORMS.iter().find_map(of).or_else(|| after_shell(line))?;
+    code.parse().ok()
 }
 
 /// The status in what Copilot CLI puts after an output: `<shellId: 3 completed with exit code 1>`.

@@ -479,12 +479,12 @@ mod tests {
             (Some("two\nand more\n".to_owned()), Done::Yes)
         );
         let unsure = (maybe, completed(&["{}"]));
-        assert_eq!(known(&[shown.clone(), unsure]), (None, Done::Unanswered));
+        assert_eq!(known(&[shown.clone(), unsure]), (None, Done::Unclear));
         // What was not printed, or was only a complaint, shows nothing.
         let silent = "await tools.exec_command({cmd: 'cat a.txt', workdir: '/w'}); text('done');";
         assert_eq!(
             known(&[(silent, completed(&["done"]))]),
-            (None, Done::Unanswered)
+            (None, Done::Unclear)
         );
         let complaint = completed(&["cat: a.txt: No such file or directory\n"]);
         assert_eq!(known(&[(read, complaint)]), (None, Done::Failed));

@@ -3,8 +3,9 @@
 //! Reads with line numbers are found by their lines; those without, by a line of text that few of them show, or by a word where
 //! a text is too short to have a whole line.
 
+use super::hints::Bare;
 use super::postings::Postings;
-use super::reads::{EarlierRead, KnownBy, Shown, cut_off};
+use super::reads::{EarlierRead, KnownBy, Shown};
 use super::{Lines, block_text};
 use crate::ids::IdMap;
 use crate::transcript::Transcript;
@@ -56,7 +57,7 @@ impl<T: Copy> LaterReads<T> {
             (Some(_), KnownBy::Asking) => {
                 let text = block_text(transcript, transcript.block(shown.block));
                 let place = self.unnumbered.len() as u32;
-                self.by_line.add(cut_off(&text).0.split('\n'), place);
+                self.by_line.add(Bare::of(&text).text.split('\n'), place);
                 self.unnumbered.push(number);
             }
         }
@@ -69,7 +70,7 @@ impl<T: Copy> LaterReads<T> {
             KnownBy::Numbers => self.numbered.newest_holding(shown.within),
             KnownBy::Asking => {
                 let text = block_text(transcript, transcript.block(shown.block));
-                let text = cut_off(&text).0;
+                let text = Bare::of(&text).text;
                 self.index_words(transcript, text);
                 let covers = |number: &usize| self.reads[*number].0.covers(transcript, &earlier);
                 let unnumbered = self.may_hold(text).find(covers);
@@ -88,7 +89,7 @@ impl<T: Copy> LaterReads<T> {
         for (place, number) in all.skip(self.worded) {
             let block = self.reads[*number].0.block;
             let text = block_text(transcript, transcript.block(block));
-            self.by_word.add(words(cut_off(&text).0), place);
+            self.by_word.add(words(Bare::of(&text).text), place);
         }
         self.worded = self.unnumbered.len();
     }

@@ -1,6 +1,6 @@
 //! Results that show a file with line numbers, as `cat -n` does.
 //!
-//! Removes the numbers only if every line has one and they are consecutive.
+//! Removes the numbers only if every line has one and they are consecutive. PURE.
 
 /// A file as a result shows it.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,11 +24,37 @@ pub(super) enum Style {
     Padded,
     /// `12⇥text`, which may also be a line of tab-separated values
     Bare,
+    /// `12. text`, which may also be an item of a list
+    Dotted,
+}
+
+/// Which line numbers a tool may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// Those of `cat -n`.
+    Plain,
+    /// Those of Copilot CLI, too, which has not written them in every version.
+    Dotted,
+}
+
+impl Numbering {
+    /// Which ones the tool of that name may write.
+    pub(super) fn of(tool: &str) -> Numbering {
+        match tool {
+            "view" | "str_replace_editor" => Numbering::Dotted,
+            _ => Numbering::Plain,
+        }
+    }
 }
 
 impl<'t> Numbered<'t> {
     /// Reads a result, with or without one line before the first number.
-    pub(super) fn read(text: &'t str) -> Option<Numbered<'t>> {
+    pub(super) fn read(text: &'t str, numbering: Numbering) -> Option<Numbered<'t>> {
+        if numbering == Numbering::Dotted
+            && let Some(file) = Numbered::dotted(text)
+        {
+            return file.is_no_list().then_some(file);
+        }
         let (first, style) = match number(line_of(text).0) {
             Some((number, _, style)) => (number, style),
             None => {
@@ -40,12 +66,29 @@ impl<'t> Numbered<'t> {
         Some(Numbered::lines(text, first, style))
     }
 
+    /// Reads a result whose lines all begin with a number and a dot: with line numbers, or a list.
+    pub(super) fn dotted(text: &'t str) -> Option<Numbered<'t>> {
+        let (first, _) = dotted(line_of(text).0)?;
+        let file = Numbered::lines(text, first, Style::Dotted);
+        file.after.is_empty().then_some(file)
+    }
+
+    /// Whether these cannot be the items of a list that is the whole text.
+    fn is_no_list(&self) -> bool {
+        let is_no_item = |line: &&str| line.is_empty() || line.starts_with([' ', '\t']);
+        self.lines.iter().any(is_no_item)
+    }
+
     fn lines(text: &'t str, first: u64, style: Style) -> Numbered<'t> {
         let mut lines = Vec::new();
         let mut rest = Some(text);
         while let Some(text) = rest {
             let (line, next) = line_of(text);
-            match number(line) {
+            let numbered = match style {
+                Style::Dotted => dotted(line).map(|(number, line)| (number, line, style)),
+                Style::Arrow | Style::Padded | Style::Bare => number(line),
+            };
+            match numbered {
                 Some((number, line, its))
                     if its == style && number == first + lines.len() as u64 =>
                 {
@@ -88,6 +131,13 @@ fn number(line: &str) -> Option<(u64, &str, Style)> {
     Some((number.parse().ok()?, rest, style))
 }
 
+/// The number and the dot before a line, and the line.
+fn dotted(line: &str) -> Option<(u64, &str)> {
+    let (number, line) = line.split_once(". ")?;
+    let is_one = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
+    Some((number.parse().ok().filter(|_| is_one)?, line))
+}
+
 /// The width of a number as `cat -n` writes it, in characters.
 const WIDTH: usize = 6;
 
@@ -102,7 +152,11 @@ mod tests {
             after,
             style,
         };
-        assert_eq!(Numbered::read(text), Some(expected), "{text}");
+        assert_eq!(
+            Numbered::read(text, Numbering::Plain),
+            Some(expected),
+            "{text}"
+        );
     }
 
     #[test]
@@ -152,7 +206,32 @@ mod tests {
             "one\ntwo\n     1→a",
             "99999999999999999999→a",
         ] {
-            assert_eq!(Numbered::read(text), None, "{text}");
+            assert_eq!(Numbered::read(text, Numbering::Plain), None, "{text}");
         }
+    }
+
+    #[test]
+    fn dots_are_numbers_where_they_cannot_be_a_list() {
+        let read = |text| Numbered::read(text, Numbering::Dotted);
+        let lines = |text| read(text).map(|file| (file.first, file.lines));
+        assert_eq!(
+            lines("1. use a;\n2. \n3. \tb()"),
+            Some((1, vec!["use a;", "", "\tb()"]))
+        );
+        assert_eq!(lines("9. a\n10.  b"), Some((9, vec!["a", " b"])));
+        for text in [
+            "1. a\n2. b",
+            "9. a\n10. b",
+            "1. a\n\n2. b",
+            "1. a\n3. ",
+            "01. ",
+            "1.\ta",
+            ". a",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(Numbered::read("1. a\n2. ", Numbering::Plain), None);
+        // Not every version numbers lines.
+        assert_eq!(lines("     1\ta"), Some((1, vec!["a"])));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::exchanges::{Ended, FactLocation, InnerCall};
+use super::exchanges::{FactLocation, InnerCall};
 use super::lines::Lines;
 use super::tools::Basis;
 
@@ -49,19 +49,8 @@ pub enum Done {
     Yes,
     /// The result reports a failure.
     Failed,
-    /// There is no result.
-    Unanswered,
-}
-
-impl Ended {
-    /// Whether the call in the cell succeeded.
-    pub(super) fn done(self) -> Done {
-        match self {
-            Ended::Status(0) | Ended::Returned => Done::Yes,
-            Ended::Status(_) | Ended::Failed | Ended::Interrupted => Done::Failed,
-            Ended::Running | Ended::Unknown => Done::Unanswered,
-        }
-    }
+    /// There is no result, or it may report a failure or not.
+    Unclear,
 }
 
 /// A part of a file that is replaced.

@@ -91,6 +91,12 @@ pub(super) fn parts(patch: &str) -> Vec<Part<'_>> {
                 && let Some(old) = parts.last_mut()
             {
                 old.what = FileAction::Delete;
+                // What the new path held before is gone, too.
+                parts.push(Part {
+                    path,
+                    what: FileAction::Delete,
+                    body: "",
+                });
             }
             start = end;
             parts.push(Part {

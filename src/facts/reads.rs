@@ -3,11 +3,12 @@
 //! Never overestimates what a result shows: an error, a hint that something was omitted, or a gap in the line numbers all count
 //! against it.
 
-use memchr::memmem::{self, Finder};
+use memchr::memmem::Finder;
 
+use super::hints::{Bare, may_have_one};
 use super::input::Input;
 use super::lines::Lines;
-use super::numbered::Numbered;
+use super::numbered::{Numbered, Numbering};
 use super::path::{self, Folders};
 use super::refused::is_refusal;
 use super::shell::{Look, look};
@@ -101,7 +102,7 @@ impl<'t> EarlierRead<'t> {
         let written = match shown.known_by {
             KnownBy::Numbers => None,
             KnownBy::Asking => written(transcript, shown.block)
-                .filter(|part| memmem::find(part, CONTINUE.as_bytes()).is_none())
+                .filter(|part| !may_have_one(part))
                 .map(Finder::new),
         };
         EarlierRead { shown, written }
@@ -116,7 +117,7 @@ impl<'t> EarlierRead<'t> {
         }
         let texts =
             [later, self.shown.block].map(|block| block_text(transcript, transcript.block(block)));
-        let [whole, part] = texts.each_ref().map(|text| cut_off(text).0);
+        let [whole, part] = texts.each_ref().map(|text| Bare::of(text).text);
         whole.contains(part)
     }
 }
@@ -128,19 +129,6 @@ fn written<'t>(transcript: &'t Transcript<'_>, block: u32) -> Option<&'t [u8]> {
         return None;
     };
     Some(transcript.bytes(block.line, text.span))
-}
-
-/// The end of pi's hint that there is more of a file.
-const CONTINUE: &str = " to continue.]";
-
-/// The text before pi's hint that there is more of a file, and the number of the last line shown.
-pub(super) fn cut_off(said: &str) -> (&str, Option<u64>) {
-    let cut = || {
-        let (text, hint) = said.strip_suffix(CONTINUE)?.rsplit_once("\n\n[")?;
-        let (_, next) = hint.rsplit_once("Use offset=")?;
-        Some((text, next.parse::<u64>().ok()?.checked_sub(1)?))
-    };
-    cut().map_or((said, None), |(text, last)| (text, Some(last)))
 }
 
 /// The successful reads of a conversation whose results are text, in order.
@@ -179,7 +167,7 @@ pub fn reads(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Read> {
             return None;
         }
         let (named_by, written) = path::of(&input)?;
-        let reading = Reading::of(&input);
+        let reading = Reading::of(&input, &exchange.tool(transcript));
         let is_no_option = |key: &str| {
             let is_command = exchange.kind == ToolKind::Edit && key == "command";
             key == named_by || is_command || SAID.contains(&key) || reading.keys.contains(&key)
@@ -224,6 +212,8 @@ pub(super) struct Reading {
     lines: Lines,
     /// The keys for the range of lines; a key with a value that is not understood counts as an option.
     keys: Vec<&'static str>,
+    /// Which line numbers its result may have.
+    numbering: Numbering,
 }
 
 impl Reading {
@@ -232,13 +222,16 @@ impl Reading {
         Reading {
             lines,
             keys: Vec::new(),
+            numbering: Numbering::Plain,
         }
     }
 
-    pub(super) fn of(input: &Input<'_>) -> Reading {
+    /// A call of that tool.
+    pub(super) fn of(input: &Input<'_>, tool: &str) -> Reading {
         let mut asked = Reading {
             lines: Lines::ALL,
             keys: Vec::new(),
+            numbering: Numbering::of(tool),
         };
         let find = |names: &[&'static str]| {
             let one = |name: &&'static str| Some((*name, input.number(&[name])?));
@@ -273,21 +266,18 @@ impl Reading {
     /// What a result shows of the file, given its text; `None` if it only says why it shows nothing.
     pub(super) fn shown(&self, said: &str, block: u32) -> Option<Shown> {
         let asked = self.lines;
+        let bare = Bare::of(said);
         let Some(Numbered {
             first,
             lines,
             after,
             ..
-        }) = Numbered::read(said)
+        }) = Numbered::read(bare.text, self.numbering)
         else {
-            let (text, last) = cut_off(said);
-            let within = Lines {
-                last: last.or(asked.last),
-                ..asked
-            };
+            let within = bare.within(asked);
             return (!is_refusal(said)).then(|| Shown {
                 within,
-                whole: (!mentions_more(text)).then_some(within),
+                whole: (!mentions_more(bare.text)).then_some(within),
                 known_by: KnownBy::Asking,
                 block,
             });
@@ -297,7 +287,7 @@ impl Reading {
             last.saturating_sub(asked.first).saturating_add(1)
         });
         let is_cut = !after.trim().is_empty() && !is_reminder(after);
-        let ends = !is_cut && first == asked.first && number < most;
+        let ends = !is_cut && bare.last.is_none() && first == asked.first && number < most;
         let last = first.saturating_add(number - 1);
         Some(Shown {
             // A range that ends stays as it is: a file that has grown since shows more.

@@ -10,17 +10,24 @@ pub(super) fn is_refusal(text: &str) -> bool {
     text.is_empty() || is_hint(text) || is_message(text)
 }
 
+/// Whether a result shows nothing: the file is empty, or that is what the tool says of a failure.
+pub(super) fn is_empty(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 /// Whether a result states that a file is unchanged since it was last shown.
 pub(super) fn is_unchanged_note(text: &str) -> bool {
     text.starts_with("File unchanged since last read.")
 }
 
 /// What agents write in place of a content.
-fn is_hint(text: &str) -> bool {
-    const BEGINNINGS: [&str; 3] = [
+pub(super) fn is_hint(text: &str) -> bool {
+    const BEGINNINGS: [&str; 5] = [
         "<tool_use_error>",
         "<system-reminder>",
         "<persisted-output>",
+        "<tool_output_masked>",
+        "[Old tool result content cleared]",
     ];
     BEGINNINGS.iter().any(|begin| text.starts_with(begin))
 }

@@ -82,6 +82,30 @@ const WRITE: [&str; 6] = ["write", "create", "save", "overwrite", "put", "add"];
 const EDIT: [&str; 7] = [
     "edit", "replace", "patch", "modify", "append", "insert", "apply",
 ];
+/// The words of a tool that deletes a file; a name with others deletes something else.
+const DELETE: [&str; 9] = [
+    "delete", "remove", "rm", "unlink", "file", "files", "path", "fs", "tool",
+];
+/// The same of a tool that moves one.
+const MOVE: [&str; 7] = ["move", "rename", "mv", "file", "files", "path", "fs"];
+/// The keys of the old path and of the new one.
+const FROM: [&str; 6] = [
+    "source",
+    "old_path",
+    "oldPath",
+    "source_path",
+    "from",
+    "src",
+];
+const TO: [&str; 7] = [
+    "destination",
+    "new_path",
+    "newPath",
+    "destination_path",
+    "target_path",
+    "to",
+    "dst",
+];
 /// Words for searching, and for lists of files.
 const SEARCH: [&str; 12] = [
     "grep",
@@ -145,6 +169,9 @@ pub(super) fn kind_by_shape(name: &str, input: &Input<'_>) -> ToolKind {
     if input.has(&REMOTE) {
         return ToolKind::Other;
     }
+    if deletes(name, input) || moved(name, input).is_some() {
+        return ToolKind::Edit;
+    }
     let has_path = path::of(input).is_some();
     let verb = input.text(&["command"]);
     if has_path && verb.is_some_and(|verb| EDITOR.contains(&&*verb)) {
@@ -182,6 +209,26 @@ pub(super) fn kind_by_shape(name: &str, input: &Input<'_>) -> ToolKind {
         true => ToolKind::Read,
         false => ToolKind::Other,
     }
+}
+
+/// Whether a call deletes the file that it names.
+pub(super) fn deletes(name: &str, input: &Input<'_>) -> bool {
+    let has_only = || path::of(input).is_some() && !input.has(&CHANGED) && !input.has(&REMOTE);
+    is_only_of(name, &DELETE, &DELETE[..4]) && has_only()
+}
+
+/// The old and the new path, if a call moves a file.
+pub(super) fn moved(name: &str, input: &Input<'_>) -> Option<[String; 2]> {
+    let is_move = is_only_of(name, &MOVE, &MOVE[..3]) && !input.has(&REMOTE);
+    let path = |keys: &[&str]| input.text(keys).filter(|_| is_move);
+    Some([path(&FROM)?.into_owned(), path(&TO)?.into_owned()])
+}
+
+/// Whether all words of a name are among `all`, and one is a verb.
+fn is_only_of(name: &str, all: &[&str], verbs: &[&str]) -> bool {
+    let words = words(last_part(name));
+    words.iter().all(|word| all.contains(&word.as_str()))
+        && words.iter().any(|word| verbs.contains(&word.as_str()))
 }
 
 /// The keys of an edit's old and new text.
@@ -332,6 +379,13 @@ mod tests {
                 r#"{"path":"/a","content":"x","append":true}"#,
                 Edit,
             ),
+            ("delete_file", r#"{"target_file":"/a"}"#, Edit),
+            ("mcp__fs__remove-file", r#"{"path":"/a"}"#, Edit),
+            (
+                "mcp__filesystem__move_file",
+                r#"{"source":"/a","destination":"/b"}"#,
+                Edit,
+            ),
             ("create_file", r#"{"filePath":"/a","content":"x"}"#, Write),
             ("write_to_file", r#"{"path":"/a","content":"x"}"#, Write),
             ("readTextFile", r#"{"path":"/a"}"#, Read),
@@ -353,7 +407,9 @@ mod tests {
     #[test]
     fn what_speaks_against_it_leaves_it_unknown() {
         for (name, input) in [
-            ("delete_file", r#"{"path":"/a"}"#),
+            ("delete_branch", r#"{"path":"/a"}"#),
+            ("delete_file", r#"{"repo":"r","path":"/a"}"#),
+            ("delete_lines", r#"{"path":"/a","start_line":1}"#),
             ("rename_symbol", r#"{"path":"/a","old":"x","new":"y"}"#),
             ("mkdir", r#"{"path":"/a"}"#),
             ("read_file_info", r#"{"path":"/a"}"#),

@@ -2,6 +2,8 @@
 //!
 //! Only a single plain command counts: with pipes, patterns for file names or redirections it is not known what is shown.
 
+use std::borrow::Cow;
+
 use super::input::Input;
 use super::lines::Lines;
 use super::{Exchange, commands};
@@ -19,7 +21,25 @@ const SHELLS: [&str; 5] = [
 
 /// Whether a call is one of these.
 pub(super) fn is_shell(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
-    exchange.kind == ToolKind::Shell && SHELLS.contains(&&*exchange.tool(transcript))
+    exchange.kind == ToolKind::Shell && is_shell_tool(&exchange.tool(transcript))
+}
+
+/// Whether a tool is one of these.
+pub(super) fn is_shell_tool(tool: &str) -> bool {
+    SHELLS.contains(&tool)
+}
+
+/// What a command printed, in the text of its result: without the status behind it, or out of the object that it is in.
+pub(super) fn output(said: Cow<'_, str>) -> Cow<'_, str> {
+    if said.starts_with("{\"output\":") {
+        let record = Input::in_value(said.as_bytes());
+        let output = record.text(&["output"]).map(Cow::into_owned);
+        return output.map_or(said, Cow::Owned);
+    }
+    match said {
+        Cow::Borrowed(said) => Cow::Borrowed(commands::without_end(said)),
+        Cow::Owned(said) => Cow::Owned(commands::without_end(&said).to_owned()),
+    }
 }
 
 /// A look at one file; the path is relative to the folder that the call names.
@@ -81,7 +101,7 @@ pub(super) fn only_shows(command: &str) -> bool {
 }
 
 /// A path below the folder that a call names.
-fn below_folder(input: &Input<'_>, path: &str) -> String {
+pub(super) fn below_folder(input: &Input<'_>, path: &str) -> String {
     match input.text(&["workdir", "cwd", "working_directory"]) {
         Some(folder) if !path.starts_with('/') && !path.starts_with('~') => {
             format!("{folder}/{path}")
@@ -182,7 +202,7 @@ fn printed(range: &str) -> Option<Lines> {
 }
 
 /// The words of one plain command; `None` if a shell would do more than run it.
-fn words(command: &str) -> Option<Vec<String>> {
+pub(super) fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -102,7 +102,7 @@ fn answer(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
         return inner.ended.done();
     }
     match exchange.result {
-        None => Done::Unanswered,
+        None => Done::Unclear,
         Some(result) => match transcript.block(result.block).outcome {
             Outcome::Failed => Done::Failed,
             Outcome::Fine => Done::Yes,

@@ -14,13 +14,14 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A line without any of these has no call.
-const MARKS: [&str; 6] = [
+const MARKS: [&str; 7] = [
     "tool_use\"",
     "_call\"",
     "tool-call\"",
     "toolCall",
     "tool_calls\"",
     "functionCall\"",
+    "toolRequests\"",
 ];
 /// The types of objects that are calls. Calls that a provider carries out itself are none.
 const TYPES: [&str; 6] = [
@@ -32,7 +33,7 @@ const TYPES: [&str; 6] = [
     "local_shell_call",
 ];
 /// The keys of lists whose elements are calls.
-const LISTS: [&str; 2] = ["tool_calls", "toolCalls"];
+const LISTS: [&str; 3] = ["tool_calls", "toolCalls", "toolRequests"];
 /// The keys under which a call's id may stand, the one that its result repeats first.
 const IDS: [&str; 4] = ["call_id", "toolCallId", "tool_call_id", "id"];
 /// The keys of values that an agent or a tool has written, or that repeat results: what is in them is not the transcript's.
@@ -231,6 +232,8 @@ mod tests {
             r#"{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"a","input":"x"}}"#,
             r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"a","arguments":{}}]}}"#,
             r#"{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{}}]}"#,
+            r#"{"type":"assistant.message","data":{"content":"","toolRequests":[{"toolCallId":"a","name":"view","arguments":{}}]}}"#,
+            r#"{"$set":{"messages":[{"type":"gemini","toolCalls":[{"id":"a","name":"f","args":{},"status":"success","result":[{"functionResponse":{"id":"a"}}]}]}]}}"#,
             r#"{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]}"#,
         ] {
             assert_eq!(count(&[line]), 1, "{line}");

@@ -323,10 +323,6 @@ fn a_hint_that_there_is_more_says_up_to_where_a_file_was_shown() {
     );
     let next_two = lines(3, Some(4));
     assert_eq!(both(shown), Some((next_two, Some(next_two))));
-    assert_eq!(
-        cut_off("a\n\n[x to continue.]"),
-        ("a\n\n[x to continue.]", None)
-    );
 }
 
 #[test]

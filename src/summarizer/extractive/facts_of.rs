@@ -137,10 +137,14 @@ fn outputs(own: &[Exchange], files: &[File]) -> IdMap<u32, Output> {
                 (FileAction::Read(lines), Done::Yes) => lines,
                 // The earlier content no longer exists.
                 (FileAction::Write | FileAction::Delete, Done::Yes) => break,
-                (FileAction::Search | FileAction::Edit, Done::Yes)
-                | (_, Done::Failed | Done::Unanswered) => {
+                (FileAction::Search, _) | (FileAction::Edit, Done::Yes) | (_, Done::Failed) => {
                     continue;
                 }
+                // The earlier content may no longer exist.
+                (
+                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    Done::Unclear,
+                ) => break,
             };
             if shown.len() >= PARTS_OF_A_FILE {
                 break;
@@ -257,7 +261,8 @@ fn label(gather: &Gather<'_, '_>, operation: &Operation) -> String {
         },
     };
     match operation.done {
-        Done::Unanswered => format!("{what}, unanswered"),
+        Done::Unclear if operation.result.is_none() => format!("{what}, unanswered"),
+        Done::Unclear => format!("{what}, outcome unknown"),
         Done::Yes | Done::Failed => what.to_owned(),
     }
 }
@@ -285,10 +290,19 @@ fn is_said(gather: &Gather<'_, '_>, operation: &Operation, numbers: &[u64]) -> b
         let digits = number.to_string();
         places.iter().flatten().any(|place| {
             let block = transcript.block(place.block);
-            let bytes = transcript.bytes(block.line, block.content);
-            memchr::memmem::find(bytes, digits.as_bytes()).is_some()
+            contains_number(transcript.bytes(block.line, block.content), &digits)
         })
     })
+}
+
+/// Whether a number is there, and not only as a part of another.
+fn contains_number(bytes: &[u8], digits: &str) -> bool {
+    let is_digit = |at: Option<usize>| {
+        at.and_then(|at| bytes.get(at))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let mut places = memchr::memmem::find_iter(bytes, digits.as_bytes());
+    places.any(|at| !is_digit(at.checked_sub(1)) && !is_digit(at.checked_add(digits.len())))
 }
 
 /// Lines that edits and writes added and no later one of the same file removed.
@@ -414,7 +428,7 @@ fn add_proposal(gather: &mut Gather<'_, '_>, own: &[Exchange]) {
     let label = match proposal.accepted {
         Done::Yes => "plan, accepted",
         Done::Failed => "plan, refused",
-        Done::Unanswered => PLAN,
+        Done::Unclear => PLAN,
     };
     let text = clip(proposal.text.trim(), LONGEST_PLAN);
     let row = Row {

@@ -1,5 +1,7 @@
 use super::*;
-use crate::facts::tests::{ResultText, anthropic, in_main};
+use crate::facts::files;
+use crate::facts::tests::{ResultText, anthropic, in_main, read_as};
+use crate::format::Format;
 
 const DONE: ResultText<'_> = ResultText::Fine("The file has been updated.");
 
@@ -88,15 +90,15 @@ fn operations_are_listed_by_file_and_in_order() {
                 vec![
                     (0, "/w/a.rs", FileAction::Read(Lines::ALL), Done::Yes),
                     (4, "/w//a.rs", FileAction::Edit, Done::Yes),
-                    (10, "/w/./a.rs", FileAction::Edit, Done::Failed),
+                    (10, "/w/./a.rs", FileAction::Edit, Done::Unclear),
                 ]
             ),
             (
                 "/w/b.rs",
                 vec![
                     (2, "/w/b.rs", FileAction::Read(some), Done::Failed),
-                    (12, "/w/b.rs", FileAction::Edit, Done::Unanswered),
-                    (13, "/w/b.rs", FileAction::Read(Lines::ALL), Done::Failed),
+                    (12, "/w/b.rs", FileAction::Edit, Done::Unclear),
+                    (13, "/w/b.rs", FileAction::Read(Lines::ALL), Done::Unclear),
                 ]
             ),
             (
@@ -112,8 +114,8 @@ fn operations_are_listed_by_file_and_in_order() {
     assert_eq!(
         last,
         [
-            Some((4, FileAction::Edit)),
-            Some((12, FileAction::Edit)),
+            Some((10, FileAction::Edit)),
+            Some((13, FileAction::Read(Lines::ALL))),
             Some((8, FileAction::Write))
         ]
     );
@@ -252,13 +254,22 @@ fn what_is_not_the_newest_that_was_shown_is_not_told() {
         ResultText::Failed("Exit code 1"),
     );
     assert_eq!(whole(&[old, flagged]).as_deref(), Some("fn old() {}"));
-    // It still counts as a successful read, unless it is a message why not.
+    let gone = (
+        "Read",
+        flagged.1,
+        ResultText::Failed("File does not exist."),
+    );
+    assert_eq!(content(&[old, gone]), None);
+    let open = ("Read", flagged.1, ResultText::Nothing);
+    assert_eq!(content(&[old, open]), None);
+    // It still counts as a successful read, unless it may be a message why not.
     let done = |said| {
         let files = in_main(&anthropic(&[read(ResultText::Fine(said))]), files);
         files[0].operations[0].done
     };
     assert_eq!(done("from app.errors import AppError"), Done::Yes);
-    assert_eq!(done("cat: a: No such file or directory"), Done::Failed);
+    assert_eq!(done("cat: a: No such file or directory"), Done::Unclear);
+    assert_eq!(done("<tool_use_error>no</tool_use_error>"), Done::Failed);
 }
 
 #[test]
@@ -304,7 +315,7 @@ fn a_patch_names_its_files() {
         .map(|file| {
             (
                 file.path.as_str(),
-                file.operations[0].what,
+                file.operations.last().unwrap().what,
                 file.content(&transcript),
             )
         })
@@ -390,4 +401,100 @@ fn what_takes_too_long_to_find_out_is_unknown() {
     // Nor does the next one get what the last one could not take.
     let effort = Effort(Cell::new(length));
     assert!(effort.takes(1) && !effort.takes(length) && !effort.takes(1));
+}
+
+/// A session of pi, whose results are flagged where they failed.
+fn pi(calls: &[(&str, &str, &str)]) -> Transcript<'static> {
+    let mut lines = vec![r#"{"type":"session","id":"s","cwd":"/w"}"#.to_owned()];
+    for (number, (tool, input, said)) in calls.iter().enumerate() {
+        let said = serde_json::Value::from(*said);
+        lines.push(format!(
+            r#"{{"type":"message","id":"a{number}","parentId":null,"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"t{number}","name":"{tool}","arguments":{input}}}],"stopReason":"toolUse"}}}}"#
+        ));
+        lines.push(format!(
+            r#"{{"type":"message","id":"b{number}","parentId":"a{number}","message":{{"role":"toolResult","toolCallId":"t{number}","toolName":"{tool}","content":[{{"type":"text","text":{said}}}],"isError":false}}}}"#
+        ));
+    }
+    // Each follows the one before it.
+    let mut last = String::new();
+    for line in &mut lines[1..] {
+        let id = line.split("\"id\":\"").nth(1).unwrap().split('"').next();
+        let id = id.unwrap().to_owned();
+        if !last.is_empty() {
+            *line = line.replacen("null", &format!("\"{last}\""), 1);
+        }
+        last = id.replace('a', "b");
+    }
+    read_as(Format::Pi, &lines.join("\n"))
+}
+
+#[test]
+fn in_the_log_of_an_agent_that_flags_failures_a_text_is_what_was_read() {
+    for said in [
+        "Error: no carrier\nup\n",
+        "cat: a: No such file or directory",
+    ] {
+        let transcript = pi(&[("read", r#"{"path":"a"}"#, said)]);
+        let files = in_main(&transcript, files);
+        assert_eq!(files[0].operations[0].done, Done::Yes);
+        assert_eq!(files[0].content(&transcript).unwrap().text, said);
+    }
+}
+
+#[test]
+fn a_part_comes_without_its_hint_and_with_its_lines() {
+    let hint = "a\nb\n\n[7 more lines in file. Use offset=5 to continue]";
+    let transcript = pi(&[("read", r#"{"path":"a","offset":3,"limit":2}"#, hint)]);
+    let files = in_main(&transcript, files);
+    let expected = Content {
+        text: "a\nb".to_owned(),
+        lines: Lines {
+            first: 3,
+            last: Some(4),
+        },
+    };
+    assert_eq!(files[0].content(&transcript), Some(expected));
+}
+
+#[test]
+fn what_a_command_deletes_or_replaces_is_not_known() {
+    let read = ("read", r#"{"path":"/w/in/a"}"#, "text of a");
+    for (command, said, is_known) in [
+        ("rm /w/in/a", "", false),
+        ("rm in/a", "", false),
+        ("cd in && rm a", "", false),
+        ("rm -r in", "", false),
+        ("mv in/a in/b", "", false),
+        ("cp b in/a", "", false),
+        ("mv in/b in", "", true),
+        ("rm in/aa", "", true),
+        ("rm a", "", true),
+        ("echo rm in/a", "", true),
+    ] {
+        let input = serde_json::json!({ "command": command }).to_string();
+        let transcript = pi(&[read, ("bash", &input, said)]);
+        let files = in_main(&transcript, files);
+        assert_eq!(files.len(), 1);
+        assert_eq!(
+            files[0].content(&transcript).is_some(),
+            is_known,
+            "{command}"
+        );
+    }
+    for (tool, input) in [
+        ("delete_file", r#"{"path":"/w/in/a"}"#),
+        ("move_file", r#"{"source":"/w/in/a","destination":"/w/b"}"#),
+        ("move_file", r#"{"source":"/w/b","destination":"/w/in/a"}"#),
+    ] {
+        let transcript = pi(&[read, (tool, input, "done")]);
+        let files = in_main(&transcript, files);
+        assert_eq!(files[0].content(&transcript), None, "{tool} {input}");
+    }
+}
+
+#[test]
+fn what_the_user_changed_before_it_was_written_is_not_known() {
+    let said = "Successfully overwrote file: /w/a.rs. User modified the `content` to be: other";
+    let write = (WRITE.0, WRITE.1, ResultText::Fine(said));
+    assert_eq!(content(&[write]), None);
 }

@@ -1,0 +1,200 @@
+//! How a call ended, by evidence: it is done, it failed, or that is not clear.
+//!
+//! PURE. A call failed only where its result says so: by a flag, by a status, or in the words that this very tool has for a
+//! failure. What only looks like an error may be the content of a file. Where no agent flags its results, it may be either.
+
+use super::commands::{self, status};
+use super::exchanges::{Ended, Exchange, FactLocation};
+use super::input::Input;
+use super::operation::Done;
+use super::refused::{is_empty, is_refusal, may_be_refusal};
+use super::shell::VIEWERS;
+use super::tools::kind_of;
+use super::{beginning, block_text};
+use crate::policy::{ToolKind, Tools};
+use crate::transcript::{Outcome, Transcript};
+
+/// Whether there is a result, and whether it says by a flag or a status that the call failed.
+pub(super) fn answered(transcript: &Transcript<'_>, exchange: &Exchange) -> Done {
+    let Some(result) = exchange.result else {
+        return Done::Unclear;
+    };
+    if let Some(inner) = &exchange.inner {
+        return inner.ended.done();
+    }
+    let block = transcript.block(result.block);
+    let is_shell = exchange.kind == ToolKind::Shell;
+    match block.outcome {
+        Outcome::Failed => Done::Failed,
+        Outcome::Fine if is_shell && commands::still_runs(transcript, block) => Done::Unclear,
+        Outcome::Fine if is_shell && status(transcript, block).is_some_and(|code| code != 0) => {
+            Done::Failed
+        }
+        Outcome::Fine => Done::Yes,
+    }
+}
+
+/// The same of a call that shows a file, given what its result says.
+pub(super) fn of_read(
+    transcript: &Transcript<'_>,
+    exchange: &Exchange,
+    answered: Done,
+    said: &str,
+) -> Done {
+    let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
+        return answered;
+    };
+    if says_why_not(said) {
+        return Done::Failed;
+    }
+    let is_sure = match (exchange.kind, &exchange.inner) {
+        (ToolKind::Shell, Some(inner)) => inner.ended == Ended::Status(0),
+        (ToolKind::Shell, None) => status(transcript, transcript.block(result.block)) == Some(0),
+        (
+            ToolKind::Read
+            | ToolKind::Write
+            | ToolKind::Edit
+            | ToolKind::Search
+            | ToolKind::Web
+            | ToolKind::Other,
+            _,
+        ) => flags_failures(transcript, exchange),
+    };
+    if is_sure {
+        return Done::Yes;
+    }
+    if exchange.kind == ToolKind::Shell && is_complaint(said) {
+        return Done::Failed;
+    }
+    match is_empty(said) || is_refusal(said) || may_be_refusal(said) {
+        true => Done::Unclear,
+        false => Done::Yes,
+    }
+}
+
+/// The same of a call that changes a file.
+pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answered: Done) -> Done {
+    /// How messages begin, in lower case, that may say why a file was not changed.
+    const MAY_SAY_WHY_NOT: [&str; 9] = [
+        "<error",
+        "{\"error\"",
+        "error",
+        "failed",
+        "no replacement",
+        "cannot ",
+        "could not ",
+        "unable to ",
+        "permission denied",
+    ];
+    /// At least as long as the longest of them, in characters.
+    const LONGEST: usize = 40;
+    let Some(result) = exchange.result.filter(|_| answered == Done::Yes) else {
+        return answered;
+    };
+    if exchange.inner.is_some() {
+        // What a cell has is no text of its own.
+        return answered;
+    }
+    let beginning = beginning(transcript, transcript.block(result.block), LONGEST);
+    if says_why_not(&beginning) {
+        return Done::Failed;
+    }
+    let beginning = beginning.to_lowercase();
+    let may_say_why_not = MAY_SAY_WHY_NOT.iter().any(|b| beginning.starts_with(b));
+    match may_say_why_not && !flags_failures(transcript, exchange) {
+        true => Done::Unclear,
+        false => Done::Yes,
+    }
+}
+
+/// Whether a result begins with the words that one of the known tools, and nothing else, has for a failure that it does not flag
+/// in every version.
+fn says_why_not(said: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = [
+        // Claude Code.
+        "<tool_use_error>",
+        // The editor of the Anthropic API.
+        "No replacement was performed",
+        // Copilot CLI.
+        "File too large to read at once (",
+        // Codex.
+        "apply_patch verification failed",
+    ];
+    let is_line_too_long = || {
+        // pi: "[Line 7 is 60.0KB, exceeds 50.0KB limit. Use bash: …]"
+        said.starts_with("[Line ") && said.ends_with(']') && said.contains(" limit. Use bash: ")
+    };
+    BEGINNINGS.iter().any(|begin| said.starts_with(begin)) || is_line_too_long()
+}
+
+/// Whether an output is only what a command that shows files says of a file that it cannot read: `cat: a: No such file`. Asked
+/// only if its exit status is unknown.
+pub(super) fn is_complaint(output: &str) -> bool {
+    let mut lines = output.trim().lines();
+    let (Some(line), None) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let program = line.split_once(": ").map(|(program, _)| program);
+    program.is_some_and(|program| VIEWERS.contains(&program))
+}
+
+/// Whether a failed result of this call would have a flag: in the log of an agent, those of its own tools have. A plain list of
+/// messages may come from any program.
+fn flags_failures(transcript: &Transcript<'_>, exchange: &Exchange) -> bool {
+    let is_own = || kind_of(&exchange.tool(transcript), &Tools::default()) != ToolKind::Other;
+    !transcript.links().is_empty() && is_own()
+}
+
+/// Whether the result of a call that failed says that the file is not there, or no longer as it was shown.
+pub(super) fn says_it_has_changed(transcript: &Transcript<'_>, result: FactLocation) -> bool {
+    const PHRASES: [&str; 7] = [
+        "does not exist",
+        "o such file",
+        "ENOENT",
+        "ile not found",
+        "ath not found",
+        "has been modified since",
+        "has been unexpectedly modified",
+    ];
+    let said = block_text(transcript, transcript.block(result.block));
+    PHRASES.iter().any(|phrase| said.contains(phrase))
+}
+
+/// Whether the result of a change says that the user changed it before it was made: then the call does not say what the file
+/// contains.
+pub(super) fn says_that_user_changed_it(transcript: &Transcript<'_>, result: FactLocation) -> bool {
+    let block = transcript.block(result.block);
+    let raw = transcript.bytes(block.line, block.content);
+    memchr::memmem::find(raw, b"ser modified").is_some()
+}
+
+/// Whether a result lists what is in a folder, which some tools for reading files show, too.
+pub(super) fn lists_a_folder(
+    transcript: &Transcript<'_>,
+    result: FactLocation,
+    said: &str,
+) -> bool {
+    if said.starts_with("Here's the files and directories up to 2 levels deep in ") {
+        return true;
+    }
+    // Copilot CLI notes it beside the result.
+    let line = Input::in_value(transcript.line(result.line));
+    let view_type = || {
+        let data = line.object("data")?;
+        let telemetry = data.object("toolTelemetry")?;
+        let properties = telemetry.object("properties")?;
+        Some(properties.text(&["viewType"])? == "directory")
+    };
+    view_type().unwrap_or(false)
+}
+
+impl Ended {
+    /// How the call in the cell ended.
+    pub(super) fn done(self) -> Done {
+        match self {
+            Ended::Status(0) | Ended::Returned => Done::Yes,
+            Ended::Status(_) | Ended::Failed => Done::Failed,
+            Ended::Interrupted | Ended::Running | Ended::Unknown => Done::Unclear,
+        }
+    }
+}

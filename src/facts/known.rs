@@ -1,0 +1,322 @@
+//! What a file contains, as far as a conversation shows it.
+//!
+//! PURE. A content is known if it was shown or written whole and every edit since fits exactly. Otherwise it is unknown: a
+//! content that is nearly right is worse than none. What was done since and is not clear makes it unknown, too.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use super::attached;
+use super::block_text;
+use super::evidence::{says_it_has_changed, says_that_user_changed_it};
+use super::exchanges::{FactLocation, input_of, name, text_of};
+use super::files::File;
+use super::hints::{Bare, CUT_LINE, Cut, PARTIAL};
+use super::input::Input;
+use super::lines::Lines;
+use super::numbered::{Numbered, Numbering, Style};
+use super::operation::{Content, Done, FileAction, Occurrences, Operation, Replacement};
+use super::patch;
+use super::reads::mentions_more;
+use super::refused::{is_empty, is_hint, is_unchanged_note};
+use super::shape::{CONTENT, NEW, OLD};
+use super::shell::{is_shell_tool, output};
+use super::tools::Basis;
+use crate::transcript::{BlockKind, Transcript};
+
+impl Operation {
+    /// The content that a write gives the file.
+    pub fn content(&self, transcript: &Transcript<'_>) -> Option<String> {
+        match (self.what, &self.patch) {
+            (FileAction::Write, Some(body)) => Some(patch::added(body)),
+            (FileAction::Write, None) => {
+                let input = input_of(transcript, self.call, self.inner.as_deref());
+                let text = input.text(&CONTENT);
+                text.map(Cow::into_owned)
+            }
+            (
+                FileAction::Read(_) | FileAction::Search | FileAction::Edit | FileAction::Delete,
+                _,
+            ) => None,
+        }
+    }
+
+    /// What an edit replaces, in order; `None` if its input does not say it literally.
+    pub fn replacements(&self, transcript: &Transcript<'_>) -> Vec<Replacement> {
+        if self.what != FileAction::Edit {
+            return Vec::new();
+        }
+        if let Some(body) = &self.patch {
+            return patch::replacements(body);
+        }
+        let input = input_of(transcript, self.call, self.inner.as_deref());
+        match input.objects("edits") {
+            Some(edits) => {
+                let edits: Option<Vec<Replacement>> = edits.iter().map(replacement).collect();
+                edits.unwrap_or_default()
+            }
+            None => match patch::of(&input) {
+                Some(patch) => {
+                    let parts = patch::parts(&patch).into_iter();
+                    let own = parts.filter(|part| part.path == self.written);
+                    own.flat_map(|part| patch::replacements(part.body))
+                        .collect()
+                }
+                None => replacement(&input).into_iter().collect(),
+            },
+        }
+    }
+
+    /// Whether a read shows no content because nothing has changed, or because it only names the file.
+    fn shows_nothing_new(&self, transcript: &Transcript<'_>) -> bool {
+        let is_named = transcript.block(self.call.block).kind == BlockKind::Attachment;
+        let result = self.result.map(|result| transcript.block(result.block));
+        is_named || result.is_some_and(|block| is_unchanged_note(&block_text(transcript, block)))
+    }
+
+    /// Whether it failed because the file is no longer as it was shown.
+    fn finds_it_changed(&self, transcript: &Transcript<'_>) -> bool {
+        let result = self.result.filter(|_| self.inner.is_none());
+        result.is_some_and(|result| says_it_has_changed(transcript, result))
+    }
+
+    /// Whether the user changed what the call was to write.
+    fn was_changed_by_user(&self, transcript: &Transcript<'_>) -> bool {
+        let result = self.result.filter(|_| self.inner.is_none());
+        result.is_some_and(|result| says_that_user_changed_it(transcript, result))
+    }
+
+    /// What the result of a read shows, without line numbers and hints.
+    fn shown(&self, transcript: &Transcript<'_>, lines: Lines) -> Option<Content> {
+        let result = transcript.block(self.result?.block);
+        let call = transcript.block(self.call.block);
+        if call.kind == BlockKind::Attachment {
+            return attached::content(transcript, self.call.block);
+        }
+        if result.images > 0 || result.documents > 0 || result.others > 0 {
+            return None;
+        }
+        let mut said = text_of(transcript, self.result?, self.inner.as_deref());
+        let tool = match &self.inner {
+            Some(inner) => Cow::Borrowed(&inner.tool[..]),
+            None => name(transcript, self.call.block),
+        };
+        if is_shell_tool(&tool) {
+            said = output(said);
+        }
+        if is_empty(&said) || is_hint(said.trim_start()) && !said.contains(PARTIAL) {
+            return None;
+        }
+        let bare = Bare::of(&said);
+        let numbering = Numbering::of(&tool);
+        let text = match Numbered::read(bare.text, numbering) {
+            Some(file) => {
+                // A table may begin with its own numbers.
+                let is_sure = file.style != Style::Bare || tool == "Read";
+                let is_whole = file.lines.iter().all(|line| !line.ends_with(CUT_LINE));
+                if is_sure && !is_whole {
+                    return attached::repeated(transcript, self.result?, &self.written);
+                }
+                is_sure.then(|| file.lines.join("\n"))?
+            }
+            // This tool always numbers lines; text without numbers is not from the file.
+            None if tool == "Read" || said.starts_with("<file") => return None,
+            // Line numbers, or a list.
+            None if numbering == Numbering::Dotted && Numbered::dotted(bare.text).is_some() => {
+                return None;
+            }
+            // Such a tool may write anything around the file's text.
+            None if self.basis == Basis::Shape => return None,
+            None if bare.lines == Cut::Yes => return None,
+            // The agent marks where it omitted a part of the output.
+            None if (result.header > 0 || self.inner.is_some()) && mentions_more(&said) => {
+                return None;
+            }
+            None => bare.text.to_owned(),
+        };
+        Some(Content { text, lines })
+    }
+}
+
+fn replacement(input: &Input<'_>) -> Option<Replacement> {
+    if input.is_true(&["regex", "use_regex", "is_regex"]) {
+        return None;
+    }
+    let old = input.text(&OLD)?;
+    let new = input.text(&NEW);
+    Some(Replacement {
+        old: old.into_owned(),
+        new: new.unwrap_or_default().into_owned(),
+        at: if input.is_true(&["replace_all", "replaceAll", "allow_multiple"]) {
+            Occurrences::Everywhere
+        } else {
+            Occurrences::Once
+        },
+    })
+}
+
+impl Replacement {
+    /// The text after it; `None` if it does not fit exactly.
+    fn apply(&self, text: &str) -> Option<String> {
+        if self.old.is_empty() {
+            return text.is_empty().then(|| self.new.clone());
+        }
+        if self.at == Occurrences::Lines {
+            let places = text.match_indices(&self.old).map(|(at, _)| at);
+            let mut places = places.filter(|at| *at == 0 || text.as_bytes()[at - 1] == b'\n');
+            let (place, None) = (places.next()?, places.next()) else {
+                return None;
+            };
+            let (before, rest) = text.split_at(place);
+            return Some([before, &self.new, &rest[self.old.len()..]].concat());
+        }
+        let first = text.find(&self.old)?;
+        let next = first + self.old.chars().next().map_or(1, char::len_utf8);
+        match self.at {
+            Occurrences::Everywhere => Some(text.replace(&self.old, &self.new)),
+            Occurrences::Once if text[next..].contains(&self.old) => None,
+            Occurrences::Once | Occurrences::Lines => Some(text.replacen(&self.old, &self.new, 1)),
+        }
+    }
+}
+
+impl File {
+    /// The last operation that succeeded or may have.
+    pub fn last(&self) -> Option<&Operation> {
+        self.operations
+            .iter()
+            .rfind(|operation| operation.done != Done::Failed)
+    }
+
+    /// The content after all operations, if the conversation shows it: whole, or the part that was read last. Unknown if finding
+    /// it out takes more than is left of `effort`.
+    pub fn known(&self, transcript: &Transcript<'_>, effort: &Effort) -> Option<Known> {
+        let mut known: Option<Known> = None;
+        for operation in &self.operations {
+            known = match (operation.what, operation.done) {
+                (FileAction::Search, _) => known,
+                (
+                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    Done::Failed,
+                ) => known.filter(|_| !operation.finds_it_changed(transcript)),
+                (FileAction::Read(lines), Done::Yes) => match operation.shown(transcript, lines) {
+                    Some(content) => {
+                        let shown_by = operation.result;
+                        after_read(known, Known { content, shown_by }, effort)
+                    }
+                    // If the result does not state it, it is not known whether the content was the same as before.
+                    None => known.filter(|_| operation.shows_nothing_new(transcript)),
+                },
+                (FileAction::Write | FileAction::Edit, Done::Yes)
+                    if operation.was_changed_by_user(transcript) =>
+                {
+                    None
+                }
+                (FileAction::Write, Done::Yes) => operation.content(transcript).map(|text| Known {
+                    content: Content::whole(text),
+                    shown_by: Some(operation.call),
+                }),
+                (FileAction::Edit, Done::Yes) => {
+                    after_edits(known, &operation.replacements(transcript), effort)
+                }
+                // What is not clear may have changed it, or shown that it has changed.
+                (FileAction::Delete, Done::Yes)
+                | (
+                    FileAction::Read(_) | FileAction::Write | FileAction::Edit | FileAction::Delete,
+                    Done::Unclear,
+                ) => None,
+            };
+        }
+        known
+    }
+
+    /// The same, without the place.
+    #[cfg(test)]
+    pub(super) fn content(&self, transcript: &Transcript<'_>) -> Option<Content> {
+        let known = self.known(transcript, &Effort::default());
+        known.map(|known| known.content)
+    }
+}
+
+/// A known content, and where the transcript shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// What the file holds.
+    pub content: Content,
+    /// The result of the read, or the call of the write, from which the content follows, whatever came before.
+    pub shown_by: Option<FactLocation>,
+}
+
+impl Content {
+    fn whole(text: String) -> Self {
+        Content {
+            text,
+            lines: Lines::ALL,
+        }
+    }
+}
+
+/// How much text may still be processed to find out the contents of a conversation's files. Each edit takes time proportional
+/// to its whole file, so that many edits of a large file would take quadratic time.
+#[derive(Debug)]
+pub struct Effort(Cell<usize>);
+
+impl Effort {
+    /// In bytes: enough for hundreds of edits of a large source file.
+    const MOST: usize = 128 << 20;
+
+    /// Whether there is enough left to process `bytes` more; uses it up.
+    fn takes(&self, bytes: usize) -> bool {
+        let left = self.0.get().checked_sub(bytes);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Effort(Cell::new(Self::MOST))
+    }
+}
+
+/// A part that matches the known content leaves the whole file known.
+fn after_read(known: Option<Known>, shown: Known, effort: &Effort) -> Option<Known> {
+    match known {
+        Some(known) if known.content.lines == Lines::ALL && shown.content.lines != Lines::ALL => {
+            let part = &shown.content;
+            let skipped = usize::try_from(part.lines.first - 1).unwrap_or(usize::MAX);
+            let mut rest = known.content.text.split('\n').skip(skipped);
+            let is_same = effort.takes(known.content.text.len())
+                && part.text.split('\n').all(|line| rest.next() == Some(line));
+            Some(if is_same { known } else { shown })
+        }
+        Some(_) | None => Some(shown),
+    }
+}
+
+fn after_edits(
+    known: Option<Known>,
+    replacements: &[Replacement],
+    effort: &Effort,
+) -> Option<Known> {
+    let whole = known.filter(|known| known.content.lines == Lines::ALL);
+    let (mut text, shown_by) = match (whole, replacements) {
+        (Some(whole), [_, ..]) => (whole.content.text, whole.shown_by),
+        // An edit that replaces an empty text creates a file.
+        (None, [first, ..]) if first.old.is_empty() => (String::new(), None),
+        (_, _) => return None,
+    };
+    for replacement in replacements {
+        if !effort.takes(text.len()) {
+            return None;
+        }
+        text = replacement.apply(&text)?;
+    }
+    Some(Known {
+        content: Content::whole(text),
+        shown_by,
+    })
+}
+
+#[cfg(test)]
+mod tests;
