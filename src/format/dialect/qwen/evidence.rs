@@ -15,6 +15,8 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         return None;
     }
     Some(match (line.kind, &line.message) {
+        // A compaction holds the whole history, and may be all that a session consists of.
+        (b"system", None) => Evidence::message(OWN, None),
         (_, None) => Evidence::mark(OWN),
         (b"user" | b"assistant" | b"tool_result" | b"system", Some(says)) => {
             Evidence::message(OWN, says.unrecognised(Format::Qwen))

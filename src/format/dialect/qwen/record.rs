@@ -6,7 +6,7 @@
 use crate::format::shapes::blocks;
 use crate::format::shapes::parts::{self, Thoughts};
 use crate::scan::{Cursor, Kind, Parse, Span, Value};
-use crate::transcript::{Compaction, LineKind, Link, LinkKind, Record, Role, Source};
+use crate::transcript::{BlockKind, Compaction, LineKind, Link, LinkKind, Record, Role, Source};
 
 /// The key beside a history whose first message is a summary that this program wrote.
 pub(super) const SUMMARISED: &str = "ctxpackSummary";
@@ -56,14 +56,15 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         ..Link::default()
     };
     let kind = match fields.kind {
+        // The agent skips it.
         _ if !is_chained => {
-            link = Link::default();
+            link.kind = LinkKind::Other;
             LineKind::Unknown
         }
         b"user" | b"assistant" | b"tool_result" => said(c, &fields, record, &mut link)?,
         b"system" => system(c, &fields, record, &mut link)?,
         _ => {
-            link = Link::default();
+            link.kind = LinkKind::Other;
             LineKind::Unknown
         }
     };
@@ -155,9 +156,10 @@ fn message(
         }
         Ok(())
     })?;
-    let start = record.block_mark();
+    let (start, texts) = (record.block_mark(), record.text_mark());
     let mut span = Span::default();
-    if let Some(mut at) = list {
+    if let Some(at) = &list {
+        let mut at = at.clone();
         let content = parts::content(&mut at, record, Thoughts::Sent)?;
         c.oddities.insert(at.oddities);
         span = content.span;
@@ -166,8 +168,36 @@ fn message(
         }
     }
     let source = source(record.first_words(start, line));
+    if let (Source::Summary, Some(mut at)) = (source, list) {
+        record.forget(start, texts);
+        summary(&mut at, record)?;
+    }
     record.unit(role, object, span, source, start);
     Ok((role, span))
+}
+
+/// The parts of a summary: its texts count as texts, without the objects that they are in.
+fn summary(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<()> {
+    c.array(|c| {
+        let (mut at, mut said) = (c.clone(), None);
+        if c.kind()? == Kind::Object {
+            at.object(|key, c| {
+                match key {
+                    b"text" => said = c.string_or_skip()?,
+                    _ => drop(c.skip()?),
+                }
+                Ok(())
+            })?;
+        }
+        match said {
+            Some(text) => {
+                blocks::said(record, BlockKind::Text, text);
+                c.skip().map(drop)
+            }
+            None => parts::part(c, record, None, Thoughts::Sent).map(drop),
+        }
+    })
+    .map(drop)
 }
 
 /// A record of the agent's own.

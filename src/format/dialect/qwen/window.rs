@@ -4,7 +4,7 @@
 //! a message of their own here; the agent sends them in the message of the results.
 
 use super::chain::Chain;
-use crate::scan::{Cursor, Kind, Value, unescape};
+use crate::scan::{Cursor, Kind, Span, Value, unescape};
 use crate::transcript::{
     BlockKind, Compaction, Conversation, ConversationId, LinkKind, Source, Transcript, Unit,
 };
@@ -93,11 +93,11 @@ impl<'t> Window<'t> {
         let mut conversation = Conversation::new(ConversationId::Main);
         for sent in &self.messages {
             let first = sent.units[0];
-            let (object, content) = match sent.units[..] {
-                [only] => (only.object, only.content),
-                _ => Default::default(),
+            let content = match sent.units[..] {
+                [only] => only.content,
+                _ => Span::default(),
             };
-            let message = conversation.push(first.role, object, content);
+            let message = conversation.push(first.role, Span::default(), content);
             let blocks: Vec<u32> = sent.blocks().collect();
             let message = &mut conversation.messages[message];
             message.is_summary = first.source == Source::Summary;
@@ -108,8 +108,15 @@ impl<'t> Window<'t> {
                 conversation.extend(unit.line, unit.blocks.0..unit.blocks.1);
             }
         }
-        let records = path[self.begins.min(path.len())..].iter();
-        conversation.path = records.flat_map(|record| chain.lines_of(*record)).collect();
+        for record in path[self.begins.min(path.len())..].iter().copied() {
+            // Of a compaction the agent reads only the first line.
+            let all = if chain.link(record).is_boundary() {
+                1
+            } else {
+                usize::MAX
+            };
+            conversation.path.extend(chain.lines_of(record).take(all));
+        }
         conversation.leaf = path.last().copied();
         conversation
     }
