@@ -82,6 +82,7 @@ impl Dialect for Qwen {
             let is_typed = string_under(line, item, "role") == "user"
                 && only_said
                 && texts.first().is_some_and(|first| !is_echo(first));
+            texts.retain(|text| !text.is_empty());
             is_typed.then(|| texts.join("\n"))
         };
         all.iter().filter_map(typed).collect()
