@@ -1,7 +1,7 @@
 """A model endpoint on loopback: answers every agent with the same few words and keeps what it was asked.
 
-Speaks the part of the Messages API that Claude Code needs, that of the Responses API that Codex needs, and that of Gemini's API that
-its agent needs. Never opens a connection of its own.
+Speaks the part of the Messages API that Claude Code needs, that of the Responses API that Codex needs, that of Gemini's API that
+its agent needs, and that of chat completions that Qwen Code needs. Never opens a connection of its own.
 """
 
 import gzip
@@ -77,6 +77,12 @@ class Handler(BaseHTTPRequestHandler):
         elif path.endswith("/responses"):
             self.endpoint.keep(body)
             self.answer(responses(body.get("model")), "text/event-stream")
+        elif path.endswith("/chat/completions"):
+            self.endpoint.keep(body)
+            if body.get("stream"):
+                self.answer(completions(body.get("model")), "text/event-stream")
+            else:
+                self.answer(json.dumps(completion(body.get("model"))).encode())
         elif path.endswith(":streamGenerateContent"):
             self.endpoint.keep(body)
             self.answer(f"data: {json.dumps(generated())}\r\n\r\n".encode(), "text/event-stream")
@@ -130,6 +136,24 @@ def generated():
     content = {"role": "model", "parts": [{"text": ANSWER}]}
     usage = {"promptTokenCount": 10, "candidatesTokenCount": 3, "totalTokenCount": 13}
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+
+
+def completion(model):
+    """One answer of chat completions."""
+    message = {"role": "assistant", "content": ANSWER}
+    usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13}
+    return {"id": "chatcmpl-recorder", "object": "chat.completion", "created": 1, "model": model, "usage": usage,
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}
+
+
+def completions(model):
+    """The server-sent events of the same answer."""
+    whole = completion(model)
+    chunk = {**whole, "object": "chat.completion.chunk", "usage": None}
+    said = {"index": 0, "delta": {"role": "assistant", "content": ANSWER}, "finish_reason": None}
+    ended = {"index": 0, "delta": {}, "finish_reason": "stop"}
+    events = [{**chunk, "choices": [said]}, {**chunk, "choices": [ended]}, {**chunk, "choices": [], "usage": whole["usage"]}]
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode() + b"data: [DONE]\n\n"
 
 
 def responses(model):

@@ -299,6 +299,11 @@ fn mark(line: &Value) -> Option<&'static str> {
     if line["message"]["role"].is_string() {
         let is_chained = line.get("parentUuid").is_some();
         return match kind {
+            "user" | "assistant" | "tool_result"
+                if is_chained && line["message"].get("parts").is_some() =>
+            {
+                Some("qwen")
+            }
             "user" | "assistant" if is_chained => Some("claude-code"),
             "message" => Some("pi"),
             _ => None,

@@ -30,6 +30,7 @@ macro_rules! each_format {
             ai_sdk: AiSdk,
             copilot: Copilot,
             gemini: Gemini,
+            qwen: Qwen,
             ; $($what)*
         }
     };

@@ -44,6 +44,11 @@ macro_rules! every_session {
                 }
 
                 #[test]
+                fn qwen(case in Case::of(Format::Qwen, Kind::$kind)) {
+                    $property(&case)?;
+                }
+
+                #[test]
                 fn gemini(case in Case::of(Format::Gemini, Kind::$kind)) {
                     $property(&case)?;
                 }

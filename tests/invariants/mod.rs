@@ -25,6 +25,7 @@ mod newest;
 mod openai;
 mod pi;
 mod policies;
+mod qwen;
 mod replaced;
 mod replay;
 mod reread;
@@ -115,6 +116,11 @@ proptest! {
 
     #[test]
     fn details_follow_their_results(case in Case::of(Format::Pi, Kind::Valid)) {
+        mirrors(&case)?;
+    }
+
+    #[test]
+    fn shown_results_follow_their_results(case in Case::of(Format::Qwen, Kind::Valid)) {
         mirrors(&case)?;
     }
 

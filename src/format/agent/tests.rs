@@ -25,7 +25,7 @@ fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, Variables<'_>, &str); 12] = [
+    let cases: [(&str, Variables<'_>, &str); 14] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",
@@ -51,6 +51,16 @@ fn folders_are_the_documented_ones() {
             "pi",
             &[(home, "/h"), ("PI_CODING_AGENT_SESSION_DIR", "/s")],
             "/s",
+        ),
+        ("qwen", &[(home, "/h")], "/h/.qwen/projects"),
+        (
+            "qwen",
+            &[
+                ("QWEN_HOME", "/q"),
+                ("QWEN_RUNTIME_DIR", "~/r"),
+                (home, "/h"),
+            ],
+            "/h/r/projects",
         ),
         ("gemini", &[(home, "/h")], "/h/.gemini/tmp"),
         (
@@ -107,6 +117,13 @@ fn a_session_is_known_by_its_name() {
         ("copilot", format!("{ID}/files/events.jsonl"), false),
         ("copilot", format!("{ID}/other.jsonl"), false),
         ("copilot", "notes/events.jsonl".to_owned(), false),
+        ("qwen", format!("-srv-tide/chats/{ID}.jsonl"), true),
+        (
+            "qwen",
+            format!("-srv-tide/subagents/{OTHER}/{ID}.jsonl"),
+            false,
+        ),
+        ("qwen", format!("-srv-tide/{ID}.jsonl"), false),
         // As a fork is called.
         (
             "gemini",
@@ -236,6 +253,11 @@ fn only_pi_continues_any_file() {
         command("codex", Named::Id("i")),
         Some("codex resume i".into())
     );
+    assert_eq!(
+        command("qwen", Named::Id("i")),
+        Some("qwen --resume i".into())
+    );
+    assert_eq!(command("qwen", file), None);
     assert_eq!(
         command("gemini", Named::Id("i")),
         Some("gemini --resume i".into())

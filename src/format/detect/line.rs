@@ -89,6 +89,12 @@ impl<'a> Line<'a> {
         self.keys & keys == keys
     }
 
+    /// Whether it is of Qwen Code, if it is of an agent with Claude Code's envelope: that writes messages of parts.
+    pub(in crate::format) fn is_of_qwen(&self) -> bool {
+        let says_parts = |says: &MessageShape<'_>| says.has("parts") || says.role == b"model";
+        self.keys & (OF_QWEN | PARTS) != 0 || self.message.as_ref().is_some_and(says_parts)
+    }
+
     /// Whether it has a key that a call or a result has.
     pub(super) fn is_called(&self) -> bool {
         self.keys & CALLED != 0

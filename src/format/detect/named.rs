@@ -5,8 +5,6 @@ use super::line::{CWD, FROM_VALUE, HISTORY, Line, PARTS, STREAM_SESSION, TRAJECT
 use super::message_shape::Unrecognised;
 use crate::format::Format;
 
-/// Qwen Code, which uses Claude Code's envelope.
-pub(in crate::format) const QWEN: Family = Family::Named("qwen", Lookalike::Of(Format::ClaudeCode));
 const DROID: Family = Family::Named("factory-droid", Lookalike::Of(Format::Pi));
 const STREAM: Family = Family::Named("stream-json", Lookalike::Bare);
 const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);

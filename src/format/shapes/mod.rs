@@ -1,6 +1,9 @@
 //! Structures that several formats share. Nothing here depends on a format.
 
+pub(super) mod answered;
 pub(super) mod blocks;
 pub(super) mod mirror;
+pub(super) mod parts;
+pub(super) mod plain_parts;
 pub(super) mod removal;
 pub(super) mod splice;

@@ -30,13 +30,13 @@ pub(in crate::format) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32
 }
 
 /// Whether a block has any content.
-fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
+pub(in crate::format) fn says(transcript: &Transcript<'_>, block: &Block) -> bool {
     let texts = transcript.texts(block);
     block.kind != BlockKind::Text || texts.iter().any(|text| !text.span.is_empty())
 }
 
 /// The spans to cut so that blocks are removed from a list of blocks.
-fn out_of_list(
+pub(in crate::format) fn out_of_list(
     transcript: &Transcript<'_>,
     list: Span,
     own: impl Iterator<Item = u32>,

@@ -140,7 +140,7 @@ impl LineView {
         }
     }
 
-    fn gemini_result(&mut self, line: &[u8], part: &Node, outcome: Outcome) {
+    pub(super) fn gemini_result(&mut self, line: &[u8], part: &Node, outcome: Outcome) {
         let Some(said) = part.get("functionResponse") else {
             return;
         };

@@ -24,6 +24,7 @@ mod copilot;
 mod gemini;
 mod openai;
 mod pi;
+mod qwen;
 mod script;
 
 pub(super) use claude_code::SESSION;
@@ -134,6 +135,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::AiSdk => &ai_sdk::AiSdk,
         Format::Copilot => &copilot::Copilot,
         Format::Gemini => &gemini::Gemini,
+        Format::Qwen => &qwen::Qwen,
         Format::GeminiStream => unreachable!("only read"),
     }
 }

@@ -424,7 +424,11 @@ fn check_open_end(
 }
 
 /// Two lines differ only in their parents and in the figures that a provider counted.
-pub(super) fn same_but_for_links(format: Format, before: &[u8], after: &[u8]) -> TestCaseResult {
+pub(in super::super) fn same_but_for_links(
+    format: Format,
+    before: &[u8],
+    after: &[u8],
+) -> TestCaseResult {
     let (Some(was), Some(is)) = (view(format, before), view(format, after)) else {
         prop_assert_eq!(before, after);
         return Ok(());

@@ -1,10 +1,10 @@
-//! By what a line of Claude Code is recognised: its ids. Other agents use the same envelope; they are recognised by keys that
-//! only they write.
+//! By what a line of Claude Code is recognised: its ids. Qwen Code uses the same envelope and is recognised by what
+//! only it writes.
 
 use crate::format::Format;
 use crate::format::detect::{
-    Evidence, Family, LEAF_UUID, Line, MESSAGE, MESSAGE_ID, OF_QWEN, PARENT_UUID, PARTS, QWEN,
-    SESSION_ID, SNAPSHOT, STREAM_SESSION, UUID, Unrecognised,
+    Evidence, Family, LEAF_UUID, Line, MESSAGE, MESSAGE_ID, PARENT_UUID, SESSION_ID, SNAPSHOT,
+    STREAM_SESSION, UUID, Unrecognised,
 };
 
 const OWN: Family = Family::Of(Format::ClaudeCode);
@@ -15,6 +15,9 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         || line.has(LEAF_UUID)
         || line.has(UUID | SESSION_ID)
         || line.has(UUID | MESSAGE) && !line.has(STREAM_SESSION);
+    if is_chained && line.is_of_qwen() {
+        return None;
+    }
     if is_chained {
         return Some(chained(line));
     }
@@ -25,13 +28,6 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
 /// The evidence of a line with ids.
 fn chained<'a>(line: &Line<'a>) -> Evidence<'a> {
     let says = line.message.as_ref();
-    let has_parts = line.has(PARTS) || says.is_some_and(|m| m.has("parts") || m.role == b"model");
-    if line.has(OF_QWEN) || has_parts {
-        return match says {
-            Some(_) => Evidence::message(QWEN, Some(Unrecognised::Line(line.kind))),
-            None => Evidence::mark(QWEN),
-        };
-    }
     match (line.kind, says) {
         (b"user" | b"assistant", says) => {
             let unrecognised = says.and_then(|says| says.unrecognised(Format::ClaudeCode));

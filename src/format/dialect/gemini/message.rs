@@ -3,8 +3,8 @@
 //! The agent sends a message of the user unless it begins like a command, and a message of its model with its calls and their
 //! results. Messages to the user (`info` and the like) are never sent. Never decides what is live.
 
-use super::part::{self, Begins, Content};
 use crate::format::shapes::blocks::{self, quoted};
+use crate::format::shapes::parts::{self, Begins, Content, Thoughts};
 use crate::scan::{Cursor, Kind, Parse, Span, unescape};
 use crate::transcript::{Block, BlockKind, Outcome, Record, Role, Shape, Source};
 
@@ -102,7 +102,7 @@ pub(super) fn message(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<
     let mut said = Content::default();
     if kind == TYPED || kind == ANSWER {
         if let Some(mut at) = content {
-            said = part::content(&mut at, record)?;
+            said = parts::content(&mut at, record, Thoughts::Removed)?;
             c.oddities.insert(at.oddities);
         }
         if let Some(mut at) = calls.filter(|_| kind == ANSWER) {
@@ -221,15 +221,15 @@ fn outputs(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, by: Block) -> Parse<
                     content: quoted(text),
                     ..by
                 };
-                part::fail_by_status(&mut block, c.line());
+                parts::fail_by_status(&mut block, c.line());
                 record.block(block, texts);
             }
             Ok(())
         }
         Kind::Array => c
-            .array(|c| part::part(c, record, Some(by)).map(drop))
+            .array(|c| parts::part(c, record, Some(by), Thoughts::Removed).map(drop))
             .map(drop),
-        Kind::Object => part::part(c, record, Some(by)).map(drop),
+        Kind::Object => parts::part(c, record, Some(by), Thoughts::Removed).map(drop),
         Kind::Number | Kind::Bool | Kind::Null => c.skip().map(drop),
     }
 }

@@ -11,14 +11,12 @@
 //! | `evidence` | by what a line is recognised |
 //! | `record` | how a line is read |
 //! | `message` | how a message object is read |
-//! | `part` | how the parts of a message are read |
 //! | `history` | which messages the agent has when it has read the file |
 //! | `window` | which of them a model sees |
 //! | `dead` | which lines are dead |
 //! | `compaction` | how a summary is written |
 //! | `removal` | how blocks are removed |
-//! | `rules` | what the API and the agent require |
-//! | `plain` | a message as a plain line, for `replay` |
+//! | `rules` | what the agent requires |
 
 mod agent;
 mod compaction;
@@ -26,8 +24,6 @@ mod dead;
 mod evidence;
 mod history;
 mod message;
-mod part;
-mod plain;
 mod record;
 mod removal;
 mod rules;
@@ -37,6 +33,7 @@ use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
 use crate::format::shapes::splice::{Splice, Summary};
+use crate::format::shapes::{answered, plain_parts};
 use crate::format::{Summaries, finish};
 use crate::ids::IdSet;
 use crate::scan::{Cursor, Parse, Value};
@@ -153,7 +150,7 @@ impl Dialect for Gemini {
     }
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
-        findings.conversations(rules::messages);
+        findings.conversations(answered::messages);
         rules::session(findings);
     }
 
@@ -185,7 +182,7 @@ impl Dialect for Gemini {
         message: &Message,
         out: &mut Vec<u8>,
     ) {
-        plain::push(transcript, conversation, message, out);
+        plain_parts::push(transcript, conversation, message, out);
     }
 }
 

@@ -461,7 +461,7 @@ fn messages_are_converted_to_plain_lines() {
         .iter()
         .map(|message| {
             let mut out = Vec::new();
-            super::plain::push(&transcript, main, message, &mut out);
+            crate::format::shapes::plain_parts::push(&transcript, main, message, &mut out);
             String::from_utf8(out).unwrap()
         })
         .collect();

@@ -1,6 +1,6 @@
-//! Reads the parts of a message: texts, calls, results, pictures.
+//! The parts of messages in Gemini's API, which several agents write down: texts, calls, results, pictures, thoughts.
 //!
-//! Thoughts are parts that the agent removes before it sends a message: they become no blocks. Never decides what is live.
+//! Never decides what is live.
 
 use crate::format::shapes::blocks::{quoted, said};
 use crate::scan::{Cursor, Kind, Parse, Span, Text, unescape};
@@ -11,29 +11,36 @@ const SHELL: &[u8] = b"run_shell_command";
 
 /// What was found in a content.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Content {
+pub(in crate::format) struct Content {
     /// Its value.
-    pub(super) span: Span,
+    pub(in crate::format) span: Span,
     /// Whether it has a call or a thought: then the agent takes all of them from here.
-    pub(super) has_calls_or_thoughts: bool,
+    pub(in crate::format) has_calls_or_thoughts: bool,
     /// Whether it has results, and nothing else.
-    pub(super) only_results: bool,
+    pub(in crate::format) only_results: bool,
     /// The first part that is not blank; `None` where all are.
-    pub(super) begins: Option<Begins>,
+    pub(in crate::format) begins: Option<Begins>,
 }
 
 /// How a content begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Begins {
+pub(in crate::format) enum Begins {
     /// With words.
     Words(Span),
     /// With a part of another kind.
     Other,
 }
 
+/// Whether the agent sends what its model thought again. Thoughts that it removes become no blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::format) enum Thoughts {
+    Sent,
+    Removed,
+}
+
 /// What a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(in crate::format) enum Found {
     Words(Text),
     Call,
     Thought,
@@ -42,7 +49,11 @@ pub(super) enum Found {
 }
 
 /// Reads the content of a message: a string, a part, or a list of either.
-pub(super) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Content> {
+pub(in crate::format) fn content(
+    c: &mut Cursor<'_>,
+    record: &mut Record<'_, '_>,
+    thoughts: Thoughts,
+) -> Parse<Content> {
     let line = c.line();
     let mut content = Content::default();
     let (mut results, mut others) = (0, 0);
@@ -70,12 +81,12 @@ pub(super) fn content(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<
             quoted(text)
         }
         Kind::Array => c.array(|c| {
-            add(part(c, record, None)?);
+            add(part(c, record, None, thoughts)?);
             Ok(())
         })?,
         Kind::Object => {
             let start = c.place()?;
-            add(part(c, record, None)?);
+            add(part(c, record, None, thoughts)?);
             Span::new(start, c.last_end())
         }
         Kind::Number | Kind::Bool | Kind::Null => c.skip()?,
@@ -92,10 +103,11 @@ fn is_blank(line: &[u8], text: Span) -> bool {
 }
 
 /// Reads one part. `by`: what is known of a result by its call.
-pub(super) fn part(
+pub(in crate::format) fn part(
     c: &mut Cursor<'_>,
     record: &mut Record<'_, '_>,
     by: Option<Block>,
+    thoughts: Thoughts,
 ) -> Parse<Found> {
     let texts = record.text_mark();
     match c.kind()? {
@@ -154,6 +166,13 @@ pub(super) fn part(
         return Ok(Found::Result);
     }
     if is_thought {
+        let thought = text.filter(|_| thoughts == Thoughts::Sent);
+        if let Some(text) = thought {
+            record.text(text);
+            let mut block = Block::whole(BlockKind::Thinking, value);
+            (block.shape, block.content) = (Shape::String, quoted(text));
+            record.block(block, texts);
+        }
         return Ok(Found::Thought);
     }
     let mut block = match (text, media) {
@@ -283,7 +302,7 @@ fn json(span: Span, line: &[u8], record: &mut Record<'_, '_>, block: &mut Block)
 }
 
 /// A command's output ends with its status where that is not 0; older versions always wrote it.
-pub(super) fn fail_by_status(result: &mut Block, line: &[u8]) {
+pub(in crate::format) fn fail_by_status(result: &mut Block, line: &[u8]) {
     const LAST: usize = 400;
     const STATUS: &[u8] = b"\\nExit Code: ";
     if result.tool.of(line) != SHELL {

@@ -1,5 +1,4 @@
-//! Converts a message of a session to a plain line in Anthropic's format: the same texts, calls, results and pictures under other
-//! names.
+//! Converts a message of parts to a plain line in Anthropic's format: the same texts, calls, results and pictures under other names.
 //!
 //! Values are copied as they are. Never decides what is a message.
 
@@ -10,7 +9,7 @@ use crate::transcript::{
 };
 
 /// Writes a message.
-pub(super) fn push(
+pub(in crate::format) fn push(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     message: &Message,
@@ -90,11 +89,15 @@ fn push_block(transcript: &Transcript<'_>, block: &Block, out: &mut Vec<u8>) {
             member(out, r#","data":"#, data.raw());
             out.extend_from_slice(b"}}");
         }
-        BlockKind::Text
-        | BlockKind::Thinking
-        | BlockKind::Redacted
-        | BlockKind::Server
-        | BlockKind::Attachment => push_text(&transcript.block_text(block), out),
+        BlockKind::Thinking => {
+            out.extend_from_slice(br#"{"type":"thinking","thinking":"#);
+            push_json_string(out, &transcript.block_text(block));
+            // Replays check no signatures, but a thought without one is an error.
+            out.extend_from_slice(br#","signature":"-"}"#);
+        }
+        BlockKind::Text | BlockKind::Redacted | BlockKind::Server | BlockKind::Attachment => {
+            push_text(&transcript.block_text(block), out)
+        }
         BlockKind::Other => {
             push_text(&String::from_utf8_lossy(bytes(block.value)), out);
         }

@@ -1,0 +1,200 @@
+"""Lets Qwen Code resume a session file, and judges what it sends: the same questions as for Claude Code.
+
+It speaks chat completions; what it sends is rewritten as messages with blocks, so that the judge is the same. Its own reminders are
+left out.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+
+from . import agents, check, judge, sessions
+from .endpoint import Endpoint
+from .sessions import CannotCompact
+
+PACKAGE = "@qwen-code/qwen-code"
+VERSION = "0.24.4"
+# It needs a node that is newer than that of many systems.
+NODE = "22"
+NAME = f"qwen-{VERSION}"
+REMINDER = "<system-reminder>"
+
+
+def is_session(data):
+    """Whether the bytes are those of a session: records in Claude Code's envelope, around messages of parts."""
+    records = sessions.records(data)
+    return any("uuid" in r and ("systemPayload" in r or "parts" in (r.get("message") or {})) for r in records)
+
+
+def install(name, cache):
+    """The command of the pinned version, installed below `cache` unless it is there already, and known to start."""
+    folder = cache / name
+    stamp = folder / "starts"
+    modules = folder / "node_modules"
+    command = [str(modules / "node" / "bin" / "node"), str(modules / PACKAGE / "cli-entry.js")]
+    if name != NAME:
+        raise agents.CannotInstall(f"{name}: known is {NAME}")
+    if not stamp.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{PACKAGE}@{VERSION}"])
+        # The program itself is a package that node's own script would fetch.
+        agents.output([word for word in [*agents.NPM_INSTALL, "--prefix", str(folder), f"node@{NODE}"]
+                       if word != "--ignore-scripts"])
+        said = agents.output([*command, "--version"], environment(folder, "http://127.0.0.1:9"))
+        if VERSION not in said:
+            raise agents.CannotInstall(f"{PACKAGE} {VERSION} says that it is {said[:200]}")
+        stamp.touch()
+    return command
+
+
+def environment(home, url):
+    nowhere = "http://127.0.0.1:9"
+    return {**agents.environment(home, url), "OPENAI_API_KEY": "dummy-key", "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_MODEL": "qwen3-coder", "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, "NO_PROXY": "127.0.0.1"}
+
+
+def run(job):
+    """The verdict on one file."""
+    job.room.mkdir()
+    original = job.path.read_bytes()
+    try:
+        with Endpoint() as endpoint:
+            before = baseline(job, endpoint, original)
+            if job.compacted:
+                data = job.compacted.read_bytes()
+            else:
+                data = sessions.compact(job.binary, job.path, job.room, job.flags, lambda *_: set()).data
+            done = resume(job, data, endpoint, "compacted")
+            return check.verdict(*judged(before, original, data, done))
+    except check.Skip as why:
+        return "skipped", f"does not resume unmodified: {why}"
+    except CannotCompact as why:
+        return "FAILED", str(why)
+    finally:
+        shutil.rmtree(job.room, ignore_errors=True)
+
+
+def baseline(job, endpoint, original):
+    """What the agent sends for the original."""
+    done = resume(job, original, endpoint, "original")
+    request = judge.main_request(done.requests, agents.PROMPT)
+    if done.returncode != 0 or request is None or len(done.requests) != 1:
+        raise check.Skip(f"exit {done.returncode}, {len(done.requests)} requests: {done.said[:200]}")
+    if broken := judge.pairs(request):
+        raise check.Skip(broken[0])
+    return request
+
+
+def resume(job, data, endpoint, name):
+    """One run of the agent on these bytes."""
+    room = job.room / "run"
+    shutil.rmtree(room, ignore_errors=True)
+    home, cwd = room / "home", room / "work"
+    cwd.mkdir(parents=True)
+    chats = home / ".qwen" / "projects" / re.sub("[^a-zA-Z0-9]", "-", str(cwd)) / "chats"
+    chats.mkdir(parents=True)
+    settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
+                "privacy": {"usageStatisticsEnabled": False}, "memory": {"enableManagedAutoMemory": False}}
+    (home / ".qwen" / "settings.json").write_text(json.dumps(settings))
+    # A session belongs to the folder that its first record names, and to the file with its id.
+    first = next(sessions.records(data), {})
+    data = data.replace(json.dumps(first.get("cwd")).encode(), json.dumps(str(cwd)).encode())
+    file = chats / f"{first.get('sessionId')}.jsonl"
+    file.write_bytes(data)
+    endpoint.take()
+    command = [*job.command, "--yolo", "--resume", str(first.get("sessionId")), "-p", agents.PROMPT]
+    try:
+        done = subprocess.run(command, cwd=cwd, timeout=job.timeout, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", env=environment(home, endpoint.url))
+        returncode, said = done.returncode, (done.stdout + done.stderr).strip()
+    except subprocess.TimeoutExpired:
+        returncode, said = None, f"no end within {job.timeout} s"
+    requests = [plain(request) for request in endpoint.take()]
+    resumed = agents.Resumed(requests, returncode, said, file.read_bytes().startswith(data))
+    if job.keep:
+        job.keep.mkdir(parents=True, exist_ok=True)
+        (job.keep / f"{name}.json").write_text(json.dumps(requests, indent=1))
+        (job.keep / f"{name}.jsonl").write_bytes(data)
+    return resumed
+
+
+def plain(request):
+    """A request as messages with blocks, without the agent's reminders."""
+    messages = []
+    for message in request.get("messages", []):
+        role, content = message.get("role"), message.get("content")
+        said = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        if role == "system":
+            continue
+        if role == "tool":
+            text = "".join(part.get("text", "") for part in said)
+            found = [{"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": text}]
+            role = "user"
+        else:
+            found = [part for part in said if not part.get("text", "").startswith(REMINDER)]
+            found += [{"type": "tool_use", "id": call["id"], "name": call["function"]["name"],
+                       "input": json.loads(call["function"]["arguments"] or "{}")}
+                      for call in message.get("tool_calls") or []]
+        # The agent joins what the user says one after the other, so also a summary and what follows it.
+        groups = [[one] for one in found] if role == "user" else [found]
+        messages += [{"role": role, "content": group} for group in groups if group]
+    return {**request, "messages": messages}
+
+
+def judged(before, original, data, done):
+    """What came of a run of the compacted file: findings, and a note for when there are none."""
+    found = [] if done.prefix_kept else ["the agent changed the bytes of the compacted file"]
+    if len(done.requests) != 1:
+        return [*found, f"{len(done.requests)} requests, not 1: {done.said[:200]}"], ""
+    after = judge.main_request(done.requests, agents.PROMPT)
+    if done.returncode != 0 or after is None:
+        return [*found, f"does not resume: exit {done.returncode}: {done.said[:200]}"], ""
+    found += judge.pairs(after)
+    was, now = judge.results(before), judge.results(after)
+    cleared = {call for call in now if call in was and was[call] != now[call]}
+    shown = f"{len(after['messages'])} messages, {len(now)} results"
+    if summary := new_summary(original, data):
+        found += judge.summarised(before, after, set(), cleared, *summary)
+        return found, f"{shown} after a summary"
+    found += judge.same_messages(before, after, set(), cleared)
+    return found, f"{shown}, {len(cleared)} cleared" if cleared else f"{shown}, all as they were"
+
+
+def live(data):
+    """The messages that the agent has when it has read the file, and whether they begin with a summary of this program."""
+    records = {}
+    leaf = None
+    for record in sessions.records(data):
+        if all(isinstance(record.get(key), str) for key in ("uuid", "sessionId")) and "parentUuid" in record:
+            records.setdefault(record["uuid"], record)
+            leaf = record["uuid"]
+    path = []
+    while leaf in records:
+        path.append(records.pop(leaf))
+        leaf = path[-1]["parentUuid"]
+    messages, summarised = [], False
+    for record in reversed(path):
+        payload = record.get("systemPayload") or {}
+        if record.get("subtype") == "chat_compression" and isinstance(payload.get("compressedHistory"), list):
+            messages, summarised = list(payload["compressedHistory"]), payload.get("ctxpackSummary") is True
+        elif record["type"] != "system" and "message" in record:
+            messages.append(record["message"])
+    return messages, summarised
+
+
+def new_summary(original, data):
+    """The text of a summary that only the compacted file has, and what the messages after it say; or None."""
+    messages, summarised = live(data)
+    if not summarised or live(original)[0][:1] == messages[:1]:
+        return None
+    tail = []
+    for message in messages[1:]:
+        said = [{"type": "text", "text": part["text"]} for part in message.get("parts") or []
+                if part.get("text") and not part.get("thought")]
+        called = [{"type": "tool_use", "id": call.get("id"), "name": call.get("name"), "input": call.get("args")}
+                  for call in (part.get("functionCall") for part in message.get("parts") or []) if call]
+        if said + called:
+            tail.append({"role": "user", "content": said + called})
+    return messages[0]["parts"][0]["text"], tail

@@ -1,0 +1,116 @@
+//! How the records of a session are linked.
+//!
+//! The agent finds a parent by its id; of records with the same id the first says what they are and what came before, and the
+//! parts of the others are added to it. Where a parent is missing, the history begins. Never decides what a model sees: that is
+//! `window`.
+
+use crate::ids::{IdMap, IdSet};
+use crate::transcript::{Link, LinkKind, Transcript};
+
+/// No line.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The records of a session.
+pub(super) struct Chain<'t, 'a> {
+    pub(super) transcript: &'t Transcript<'a>,
+    /// The first line of each id.
+    by_id: IdMap<&'t [u8], u32>,
+    /// The other lines of an id, by its first one.
+    others: IdMap<u32, Vec<u32>>,
+    /// The line at which the session continues.
+    leaf: Option<u32>,
+}
+
+impl<'t, 'a> Chain<'t, 'a> {
+    pub(super) fn new(transcript: &'t Transcript<'a>) -> Self {
+        let mut chain = Chain {
+            transcript,
+            by_id: IdMap::default(),
+            others: IdMap::default(),
+            leaf: None,
+        };
+        for (line, link) in (0u32..).zip(transcript.links()) {
+            if link.id.is_empty() || !is_record(link) {
+                continue;
+            }
+            let first = *chain
+                .by_id
+                .entry(transcript.bytes(line, link.id))
+                .or_insert(line);
+            if first != line {
+                chain.others.entry(first).or_default().push(line);
+            }
+            chain.leaf = Some(first);
+        }
+        chain
+    }
+
+    pub(super) fn link(&self, line: u32) -> &'t Link {
+        &self.transcript.links()[line as usize]
+    }
+
+    /// The id of a line, as written.
+    pub(super) fn id_of(&self, line: u32) -> &'t [u8] {
+        self.transcript.bytes(line, self.link(line).id)
+    }
+
+    /// The first line of that id.
+    pub(super) fn named(&self, id: &[u8]) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    /// The first line with the id of this one; [`NONE`] where it is no record.
+    pub(super) fn first_of(&self, line: u32) -> u32 {
+        match is_record(self.link(line)) {
+            true => self.named(self.id_of(line)).unwrap_or(NONE),
+            false => NONE,
+        }
+    }
+
+    /// A record's lines: the given one, which is the first of its id, and the others.
+    pub(super) fn lines_of(&self, first: u32) -> impl Iterator<Item = u32> + '_ {
+        let others = self.others.get(&first).into_iter().flatten().copied();
+        [first].into_iter().chain(others)
+    }
+
+    /// The first line of a line's parent, or [`NONE`].
+    pub(super) fn parent(&self, line: u32) -> u32 {
+        let parent = self.link(line).parent;
+        self.named(self.transcript.bytes(line, parent))
+            .unwrap_or(NONE)
+    }
+
+    /// The line itself and its ancestors, up to the root.
+    pub(super) fn ancestry(&self, line: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut seen = IdSet::default();
+        std::iter::successors(Some(line), |line| {
+            Some(self.parent(*line)).filter(|parent| *parent != NONE)
+        })
+        .take_while(move |line| seen.insert(*line))
+    }
+
+    /// The path from the root to the leaf, by first lines.
+    pub(super) fn path(&self) -> Vec<u32> {
+        let mut path: Vec<u32> = self
+            .leaf
+            .map(|leaf| self.ancestry(leaf).collect())
+            .unwrap_or_default();
+        path.reverse();
+        path
+    }
+}
+
+/// Whether a line is a record of the chain.
+fn is_record(link: &Link) -> bool {
+    match link.kind {
+        LinkKind::Node | LinkKind::Compaction(_) | LinkKind::GoBack => true,
+        LinkKind::Other
+        | LinkKind::Attachment
+        | LinkKind::Pointer
+        | LinkKind::ChosenPointer
+        | LinkKind::Title
+        | LinkKind::Request
+        | LinkKind::Folder
+        | LinkKind::Count => false,
+    }
+}
