@@ -38,11 +38,14 @@ def threshold(keys):
 
 
 def should_compact(messages, host, keys):
-    total = count(host.counted(messages))
-    if total <= threshold(keys):
+    if count(messages) <= threshold(keys):
         return False
-    recent = count(host.counted(messages)[-keys["summary.keep_messages"]:])
-    return total - recent >= keys["trigger.min_savings"]
+    return savings(messages, host, keys) >= keys["trigger.min_savings"]
+
+
+def savings(messages, host, keys):
+    counted = host.counted(messages)
+    return count(counted) - count(counted[-keys["summary.keep_messages"]:])
 
 
 def handle_output(result, host, keys):
