@@ -13,7 +13,11 @@ SYSTEM = "你是一个对话摘要助手。"
 ACKNOWLEDGEMENT = "我已了解之前的对话上下文。请继续。"
 
 
-def count(messages):
+def count_as_written(messages):
+    return count(messages, list_units=len)
+
+
+def count(messages, list_units=lambda _: 0):
     units_in_all = 0
     for message in messages:
         if isinstance(message.get("content"), str):
@@ -24,6 +28,8 @@ def count(messages):
                 units_in_all += units(block["text"])
             elif isinstance(block.get("content"), str):
                 units_in_all += units(block["content"])
+            elif isinstance(block.get("content"), list):
+                units_in_all += list_units(block["content"])
     # In whole numbers: the quarter and the four thirds are a third.
     return -(-units_in_all // 3)
 
@@ -33,7 +39,8 @@ def threshold(keys):
 
 
 def run(messages, host, keys):
-    if not host.manual and not count(messages) > threshold(keys):
+    counted = host.counter(count_as_written, count, "a list counts nothing")
+    if not host.manual and not counted(messages) > threshold(keys):
         return messages
     summary_at = host.last_turn(messages, keys["summary.keep_turns"])
     summary = host.ask(messages, summary_at, Request(system=SYSTEM, prompt=None, max_tokens=8_192))
@@ -41,4 +48,4 @@ def run(messages, host, keys):
         return messages
     first = {"role": "user", "content": f"[对话摘要]\n{summary}\n[摘要结束]"}
     answer = {"role": "assistant", "content": host.acknowledged(ACKNOWLEDGEMENT)}
-    return host.place(messages, summary_at, [first, answer], count)
+    return host.place(messages, summary_at, [first, answer], counted)

@@ -198,7 +198,7 @@ def requests(plain, ours, bodies, tried_by_program):
         found.append(f"max_tokens {limit} instead of {want.max_tokens}")
     if want.text is not None:
         if sent != want.text:
-            whole = json.dumps(ours.case_messages[:len(want.sent)] if False else want.sent)
+            whole = json.dumps(want.sent)
             if len(sent) <= len(want.text) and whole.startswith(sent.removesuffix("]")):
                 reasons.add("whole messages")
             else:

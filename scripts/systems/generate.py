@@ -4,12 +4,13 @@ A session has a folder: what its reads show is what the folder has. Sizes lie ar
 sets by `--set` is set so that its history is one token below its trigger, on it, above it, or far above."""
 
 import copy
+import json
 import random
 from dataclasses import dataclass, field
 
 from . import boundary, layered, offload_first, reset, turns
 from .host import Plain
-from .shapes import is_typed
+from .shapes import compact, is_typed
 
 SYSTEMS = {"layered": layered, "offload-first": offload_first, "reset": reset, "boundary": boundary, "turns": turns}
 FORMS = {"layered": ["anthropic", "anthropic", "openai"], "offload-first": ["openai", "openai", "anthropic"],
@@ -33,6 +34,8 @@ class Case:
     instructions: str = ""
     answers: list = field(default_factory=list)
     root: bool = False
+    name_tokens: tuple = (0, 0)
+    made: list | None = None
 
     @property
     def all_keys(self):
@@ -92,7 +95,8 @@ class Session:
                           for i, n, g, _, _ in made]
             self.messages.append({"role": "assistant", "content": words or None, "tool_calls": tool_calls})
             for i, _, _, output, _ in made:
-                content = [{"type": "text", "text": output}] if rng.random() < 0.1 and output else output
+                listed = rng.random() < 0.1 and output and self.preset in ("layered", "offload-first", "reset")
+                content = [{"type": "text", "text": output}] if listed else output
                 self.messages.append({"role": "tool", "tool_call_id": i, "content": content})
             return
         blocks = [self.thought()] if thinks else []
@@ -139,7 +143,6 @@ class Session:
 
 
 def arguments(given):
-    import json
     return json.dumps(given, ensure_ascii=False)
 
 
@@ -253,10 +256,13 @@ def size_before_trigger(case):
 
 def aim_bpe(case, cl100k):
     """The same for `offload-first`: offloading begins `off` tokens below the history's size."""
-    off = case.keys.pop("off", None)
-    if off is None:
+    if case.preset != "offload-first":
         return
-    from .shapes import compact
+    off = case.keys.pop("off", 0)
+    # The fewest and the most tokens of a name in the store.
+    rng = random.Random(0)
+    names = cl100k([f".ctxpack/offloaded/{rng.randrange(16**32):032x}.txt" for _ in range(500)])
+    case.name_tokens = (min(names) - 3, max(names) + 3)
     total = sum(cl100k([compact(message) for message in case.messages]))
     case.keys["offload.tokens"] = case.keys["trigger.tokens"] = max(1, total - off)
 

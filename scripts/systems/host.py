@@ -79,8 +79,8 @@ class Plain:
     def counted(self, messages):
         return messages
 
-    def counts(self, messages, documented, _):
-        return documented(messages)
+    def counter(self, documented, ours, reason):
+        return documented
 
     def total(self, messages, count):
         return count(messages)
@@ -146,10 +146,12 @@ class Ours(Plain):
         self.note("system lines stay", len(left) < len(messages))
         return left
 
-    def counts(self, messages, documented, ours):
-        number = ours(messages)
-        self.note("counted as JSON", number != documented(messages))
-        return number
+    def counter(self, documented, ours, reason):
+        def count(messages):
+            number = ours(messages)
+            self.note(reason, number != documented(messages))
+            return number
+        return count
 
     def clears(self, result):
         if not isinstance(result.content, str):
@@ -169,8 +171,10 @@ class Ours(Plain):
     def offload(self, result, prefix, tokens):
         if not result.is_whole_text:
             return self.note("pictures are not offloaded")
-        name = "offloaded/" + "0123456789abcdef" * 2 + ".txt"
-        if tokens(prefix + name) >= tokens(result.text):
+        # A name is random: where it may or may not be the longer text, what ctxpack has found is looked up.
+        least, most = self.case.name_tokens
+        size = tokens(result.text) - tokens(prefix)
+        if size <= least or size <= most and not self.was_offloaded(result):
             return self.note("no edit without saving")
         stored = prefix + self.save(result.text)
         if isinstance(result.content, list):
@@ -178,6 +182,10 @@ class Ours(Plain):
             stored = [{"type": "text", "text": stored}]
         result.put(stored)
         return True
+
+    def was_offloaded(self, result):
+        made = {other.id: other.text for other in results(self.case.made or [])}
+        return made.get(result.id) != result.text
 
     def share(self, messages, share):
         systems = [at for at, message in enumerate(messages) if message["role"] == "system"]
@@ -342,6 +350,8 @@ DELIBERATE = {
     "to a fixed point": "`compact` repeats the system's turn until it changes nothing",
     "a turn begins with a typed message": "results are messages of the role `user` in one API and not in the others",
     "lists count as their text": "the document speaks of results, the published code of strings",
+    "a list counts nothing": "the document adds a list's length, its number of parts; the published code nothing",
+    "calls count in every API": "where calls stand beside the content, they count as they would inside of it",
     "counted as JSON": "the document's own version for Node.js; Python's repr is 2 to 6 % off",
     "restored within the saving": "restored files never bring the history over its trigger, and never undo the saving",
     "a file is cut at a line": "a restored file is cut at the end of a line",

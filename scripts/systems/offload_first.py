@@ -56,7 +56,7 @@ def offload(messages, host, keys):
     for result in results(messages):
         old = result.at < end and units(result.text) > keys["offload.min_chars"]
         if old and not result.text.lstrip().startswith(REFERENCE):
-            host.offload(result, f"{REFERENCE} ", lambda text: host.cl100k([text])[0])
+            host.offload(result, f"{REFERENCE} ", lambda text: host.cl100k([compact(text)])[0])
     return before - count(messages)
 
 

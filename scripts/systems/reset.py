@@ -43,11 +43,14 @@ def manual(messages):
 
 def run(messages, host, keys):
     micro_compact(messages, host, keys)
-    end, focus = len(messages), ""
-    if asked := manual(messages):
-        end, focus = asked
-    elif not host.manual and not host.counts(messages, count_as_python, count) > keys["trigger.tokens"]:
+    total = host.counter(count_as_python, count, "counted as JSON")(messages)
+    # The loop looks at the threshold first; the focus of an earlier call is still the last that was asked for.
+    asked = manual(messages)
+    is_due = host.manual or total > keys["trigger.tokens"]
+    if not is_due and asked is None:
         return messages
+    end = len(messages) if is_due else asked[0]
+    focus = asked[1] if asked else ""
     at = host.last(messages, 0, end)
     path = host.archive(messages)
     text = json.dumps(host.counted(messages[:at]))[:keys["summary.input_chars"]]

@@ -116,7 +116,7 @@ def thinks(part):
 def texts(messages):
     """All that a model reads of these messages, piece by piece: words, reasoning, names and inputs of calls, results."""
     for message in messages:
-        for part in parts(message):
+        for part in parts(message) if message["role"] != "tool" else []:
             kind = part.get("type")
             if kind in ("text", "reasoning"):
                 yield part["text"]

@@ -13,11 +13,22 @@ MARK = "[COMPACTED_CONTEXT]"
 TOOLS = ("tool-call", "tool-result", "tool_use", "tool_result")
 
 
-def count(messages):
+def count_as_written(messages):
     characters = 0
     for message in messages:
         content = message.get("content")
         characters += units(message["role"]) + units(content if isinstance(content, str) else compact(content))
+    return -(-characters // 4)
+
+
+def count(messages):
+    """The same, but calls beside the content count like parts of it, with a comma between two."""
+    characters = 0
+    for message in messages:
+        content, made = message.get("content"), message.get("tool_calls") or []
+        shown = [content] if isinstance(content, str) else [compact(content)] if content is not None else []
+        shown += [compact(call) for call in made]
+        characters += units(message["role"]) + sum(map(units, shown)) + max(0, len(shown) - 1)
     return -(-characters // 4)
 
 
@@ -46,7 +57,8 @@ def pruned(messages, host):
 def run(messages, host, keys):
     if not messages:
         return messages
-    if not host.manual and count(messages) < keys["window.context"] * keys["trigger.share"]:
+    counted = host.counter(count_as_written, count, "calls count in every API")
+    if not host.manual and counted(messages) < keys["window.context"] * keys["trigger.share"]:
         return messages
     at = turn(messages, host, keys["summary.keep_turns"])
     if at is None or at == 0:
@@ -57,7 +69,7 @@ def run(messages, host, keys):
         at = turn(left, host, keys["summary.keep_turns"])
         return host.cut(left, at if at is not None else 0, "last turns, pruned")
     text = summary if summary.startswith(MARK) else f"{MARK}{host.after_mark(chr(10))}{summary}"
-    placed = host.place(messages, at, [{"role": "assistant", "content": text}], count)
-    if host.total(placed, count) > keys["window.context"] * keys["summary.too_large_share"]:
+    placed = host.place(messages, at, [{"role": "assistant", "content": text}], counted)
+    if host.total(placed, counted) > keys["window.context"] * keys["summary.too_large_share"]:
         return host.cut(messages, at, "last turns")
     return placed
