@@ -22,13 +22,13 @@ def count_as_written(messages):
 
 
 def count(messages):
-    """The same, but calls beside the content count like parts of it, with a comma between two."""
+    """The same, but calls beside the content count like parts of one list with it."""
     characters = 0
     for message in messages:
         content, made = message.get("content"), message.get("tool_calls") or []
         shown = [content] if isinstance(content, str) else [compact(content)] if content is not None else []
         shown += [compact(call) for call in made]
-        characters += units(message["role"]) + sum(map(units, shown)) + max(0, len(shown) - 1)
+        characters += units(message["role"]) + sum(map(units, shown)) + (1 + len(shown) if made else 0)
     return -(-characters // 4)
 
 
