@@ -27,7 +27,7 @@ def run(program, case, folder, url):
     (folder / "in.jsonl").write_text(lines, encoding="utf-8")
     command = [program, "compact", "--isolated", "in.jsonl", "-o", "out.jsonl", "--policy", case.preset, "--no-report",
                "--input-format", case.form, "--summarizer", "anthropic", "--base-url", url, "--model", "m",
-               "--set", "summary.wait_ms=1"]
+               "--set", "summary.wait_ms=1", "--set", "redact=never"]
     for key, value in case.keys.items():
         command += ["--set", f"{key}={value}"]
     if case.manual:

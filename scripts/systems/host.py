@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 from .shapes import calls, is_typed, parts, results, thinks, words
 
+# Other agents' names for what the documents call bash, read_file, write_file and edit_file.
+KINDS = {"Bash", "shell", "exec_command", "local_shell", "run_terminal_cmd", "Read", "view", "Write", "create", "Edit",
+         "MultiEdit", "edit_file", "str_replace", "str_replace_based_edit_tool", "apply_patch"}
+
 # In texts: the name of a stored output, the user's last words after a summary, restored files after it.
 NAME, WORDS, FILES = "\ue000", "\ue001", "\ue002"
 
@@ -85,6 +89,9 @@ class Plain:
     def total(self, messages, count):
         return count(messages)
 
+    def is_of(self, tool, names):
+        return tool in names
+
     def clears(self, result):
         return isinstance(result.content, str)
 
@@ -152,6 +159,11 @@ class Ours(Plain):
             self.note(reason, number != documented(messages))
             return number
         return count
+
+    def is_of(self, tool, names):
+        is_kind = tool in names or tool in KINDS
+        self.note("tools go by kind", is_kind and tool not in names)
+        return is_kind
 
     def clears(self, result):
         if not isinstance(result.content, str):
@@ -349,6 +361,7 @@ DELIBERATE = {
     "nothing but a summary to summarise": "a summary of a summary alone would only lose",
     "to a fixed point": "`compact` repeats the system's turn until it changes nothing",
     "a turn begins with a typed message": "results are messages of the role `user` in one API and not in the others",
+    "tools go by kind": "the document names the tools of one agent; other agents' tools of the same kind are meant, too",
     "lists count as their text": "the document speaks of results, the published code of strings",
     "a list counts nothing": "the document adds a list's length, its number of parts; the published code nothing",
     "calls count in every API": "where calls stand beside the content, they count as they would inside of it",

@@ -56,7 +56,7 @@ def handle_output(result, host, keys):
 
 
 def microcompact(messages, host, keys):
-    found = [result for result in results(messages) if result.tool in COMPACTABLE]
+    found = [result for result in results(messages) if host.is_of(result.tool, COMPACTABLE)]
     for result in found[:-keys["clear.keep"]] if keys["clear.keep"] else found:
         if host.clears(result) and estimate(result.text) > keys["clear.min_tokens"]:
             host.replace(result, CLEARED, estimate)

@@ -1,11 +1,11 @@
 """Real sessions as lists of messages: OpenAI chats as they are, the live window of a Claude Code session by a small reader.
 
-The reader walks from the last line to the root and joins the lines of one answer; what it cannot order is left out."""
+The reader walks from the last line to the root and joins the lines of one answer; what it cannot order is left out, and what has pictures: no document says what they count."""
 
 import json
 
 from .generate import FORMS, Case, aim_bpe, size_before_trigger
-from .shapes import calls, results
+from .shapes import calls, compact, results
 
 
 def cases(folder, preset, counter):
@@ -75,4 +75,6 @@ def live(lines):
 def is_whole(messages):
     """Whether every call has one result and the reverse: what a branch tore apart is left out."""
     made, answered = [call.id for call in calls(messages)], [result.id for result in results(messages)]
+    if '"type":"image"' in compact(messages) or '"image_url"' in compact(messages):
+        return False
     return bool(messages) and sorted(made) == sorted(answered) and len(set(made)) == len(made)
