@@ -61,8 +61,7 @@ pub fn verify(over: &Over<'_>) -> Result<Vec<Examined<Vec<Finding>>>> {
 /// As [`stats`].
 pub fn eval(over: &Over<'_>, evaluator: &Evaluator<'_>) -> Result<Vec<Examined<FileEval>>> {
     examine(over, |found: &mut FileEval, read| {
-        let sessions = evaluator.evaluate(read.format, read.transcript, read.first_line, read.line);
-        found.sessions.extend(sessions);
+        eval_one(evaluator, found, &read);
     })
 }
 
@@ -113,12 +112,26 @@ pub fn eval_bytes(path: &Path, bytes: &[u8], evaluator: &Evaluator<'_>) -> Exami
         detected,
         bytes,
         (Laps::default(), None),
-        &|found: &mut FileEval, read: Read<'_>| {
-            let sessions =
-                evaluator.evaluate(read.format, read.transcript, read.first_line, read.line);
-            found.sessions.extend(sessions);
-        },
+        &|found: &mut FileEval, read: Read<'_>| eval_one(evaluator, found, &read),
     )
+}
+
+fn eval_one(evaluator: &Evaluator<'_>, found: &mut FileEval, read: &Read<'_>) {
+    let &Read {
+        format,
+        transcript,
+        first_line,
+        line,
+    } = read;
+    // Parts of a document are no document.
+    let sessions = match transcript.document_as_lines() {
+        None => evaluator.evaluate(format, transcript, first_line, line),
+        Some(lines) => {
+            let transcript = format.read(&lines, first_line, &mut Warnings::default());
+            evaluator.evaluate(format, &transcript, first_line, line)
+        }
+    };
+    found.sessions.extend(sessions);
 }
 
 fn replay_one(replaying: &Replaying<'_>, found: &mut FileReplay, read: Read<'_>) {

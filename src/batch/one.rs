@@ -20,7 +20,7 @@ use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings};
+use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings, may_be_document};
 use crate::outcome::{
     Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text,
 };
@@ -574,10 +574,13 @@ fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<St
 pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
     let mut detector = Detector::default();
     let mut seen = 0;
+    if may_be_document(&input.buffer) {
+        input.rest()?;
+    }
     loop {
         let whole = match memchr::memrchr(b'\n', &input.buffer[seen..]) {
+            _ if input.is_at_end() => input.buffer.len(),
             Some(n) => seen + n + 1,
-            None if input.is_at_end() => input.buffer.len(),
             None => seen,
         };
         detector.look(&input.buffer[seen..whole]);

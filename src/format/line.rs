@@ -159,6 +159,7 @@ impl Warnings {
                 WarningKind::NoFinalNewline,
                 "no newline at the end of the file, none added",
             ),
+            Eol::Element | Eol::Frame | Eol::Within => {}
         }
     }
 
@@ -197,6 +198,16 @@ impl Warnings {
         }
         self.list
     }
+}
+
+/// Looks at what stands around the messages of a document, which is no value of its own.
+pub(super) fn frame(bytes: &[u8], warnings: &mut Warnings) -> (LineKind, Oddities) {
+    let mut oddities = Oddities::default();
+    if simdutf8::basic::from_utf8(bytes).is_err() {
+        oddities.insert(Oddities::INVALID_UTF8);
+        warnings.add(WarningKind::InvalidUtf8, "bytes that are not UTF-8, kept");
+    }
+    (LineKind::Session, oddities)
 }
 
 /// Reads one line with `object`, which is called with a cursor before an object and reads exactly this object.
@@ -284,7 +295,9 @@ fn unreadable(bytes: &[u8], bad: Bad, warnings: &mut Warnings) {
     } else {
         let (kind, note) = match warnings.eol {
             Some(Eol::None) => (WarningKind::Truncated, "truncated last line"),
-            Some(Eol::Lf | Eol::CrLf) | None => (WarningKind::BadJson, "no JSON"),
+            Some(Eol::Lf | Eol::CrLf | Eol::Element | Eol::Frame | Eol::Within) | None => {
+                (WarningKind::BadJson, "no JSON")
+            }
         };
         warnings.add(
             kind,

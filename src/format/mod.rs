@@ -13,11 +13,11 @@ mod line;
 mod shapes;
 mod usage;
 
-use crate::scan::{RawLine, lines};
+use crate::scan::{Eol, RawLine, document, lines};
 use crate::transcript::{ChangeSet, Conversation, LineKind, Record, Transcript};
 use crate::verify::{Finding, Findings};
 
-pub use detect::{Detected, Detector, Layout, Unsupported, unsupported};
+pub use detect::{Detected, Detector, Layout, Unsupported, may_be_document, unsupported};
 pub use dialect::codex::SUMMARY_BEGINS;
 pub(crate) use dialect::{Dialect, ToolNames};
 pub use line::{LineWarning, WarningKind, Warnings};
@@ -142,8 +142,15 @@ impl Format {
     ) -> Transcript<'a> {
         let mut transcript = Transcript::new(bytes);
         warnings.begin(bytes, first_line);
-        for raw in lines(bytes) {
-            self.push(&mut transcript, raw, warnings);
+        let units = match self.dialect().may_be_document() {
+            true => document(bytes).ok(),
+            false => None,
+        };
+        match units {
+            Some(units) => units
+                .into_iter()
+                .for_each(|unit| self.push(&mut transcript, unit, warnings)),
+            None => lines(bytes).for_each(|raw| self.push(&mut transcript, raw, warnings)),
         }
         self.link(&mut transcript);
         transcript
@@ -181,7 +188,12 @@ impl Format {
         warnings: &mut Warnings,
     ) -> LineKind {
         let dialect = self.dialect();
-        let (kind, oddities) = line::read(bytes, warnings, |c| dialect.line(c, record));
+        let (kind, oddities) = match record.eol() {
+            Eol::Frame | Eol::Within => line::frame(bytes, warnings),
+            Eol::Lf | Eol::CrLf | Eol::None | Eol::Element => {
+                line::read(bytes, warnings, |c| dialect.line(c, record))
+            }
+        };
         record.oddities(oddities);
         kind
     }

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-/// How a line ends.
+/// How a line ends, or the place of a unit in a document ([`super::document()`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Eol {
     /// `\n`
@@ -11,15 +11,29 @@ pub enum Eol {
     CrLf,
     /// Nothing: the last line of a file without a final newline.
     None,
+    /// It is a message of a document; a comma follows, if another message does.
+    Element,
+    /// It is what stands before or after the messages of a document.
+    Frame,
+    /// It is a line within the unit of a document before it, and has no bytes of its own.
+    Within,
 }
 
 impl Eol {
+    /// Whether it is a message of a document.
+    pub fn is_element(self) -> bool {
+        match self {
+            Eol::Element => true,
+            Eol::Lf | Eol::CrLf | Eol::None | Eol::Frame | Eol::Within => false,
+        }
+    }
+
     /// The bytes that end the line.
     pub fn bytes(self) -> &'static [u8] {
         match self {
             Eol::Lf => b"\n",
             Eol::CrLf => b"\r\n",
-            Eol::None => b"",
+            Eol::None | Eol::Element | Eol::Frame | Eol::Within => b"",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Splits bytes into lines and lines into spans: the hot path.
 //!
-//! [`lines()`] finds line boundaries, [`Cursor`] walks the JSON of one line and returns spans of it, and [`Value`] reads a few
+//! [`lines()`] finds line boundaries, [`document()`] the messages of a file that is one document, [`Cursor`] walks the JSON of one line and returns spans of it, and [`Value`] reads a few
 //! keys of a line again.
 //! A line is read once, from left to right, strictly (what `serde_json` rejects is rejected here), without recursion and
 //! without building a tree: a value that no caller asks for takes no memory, whatever its size or depth.
@@ -9,12 +9,14 @@
 
 mod cursor;
 mod defects;
+mod document;
 mod fields;
 mod lines;
 mod string;
 
 pub use cursor::{Cursor, Kind};
 pub use defects::{Bad, Oddities, Parse};
+pub use document::{NoDocument, begins_document, document};
 pub use fields::Value;
 pub(crate) use lines::BOM;
 pub use lines::{Eol, RawLine, lines};

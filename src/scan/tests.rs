@@ -339,3 +339,51 @@ proptest! {
         }
     }
 }
+
+/// The units of a document: their numbers from 1, and what they say.
+fn units(text: &str) -> Result<Vec<(usize, &str)>, NoDocument> {
+    let units = document(text.as_bytes())?;
+    let filled = (1..).zip(units).filter(|(_, unit)| unit.eol != Eol::Within);
+    Ok(filled
+        .map(|(number, unit)| (number, &text[unit.start..unit.end]))
+        .collect())
+}
+
+#[test]
+fn the_messages_of_a_document_are_units_on_their_lines() {
+    let text = "{\n \"messages\": [\n  {\n   \"a\": \"]\"\n  },\n  2\n ],\n \"info\": [{}]\n}\n";
+    let expected = [
+        (1, "{\n \"messages\": ["),
+        (3, "{\n   \"a\": \"]\"\n  }"),
+        (6, "2"),
+        (7, "],\n \"info\": [{}]\n}\n"),
+    ];
+    assert_eq!(units(text), Ok(expected.to_vec()));
+    let short = r#"{"x":{"messages":[1]},"messages":[{},{}]}"#;
+    let numbers = units(short).map(|units| units.iter().map(|unit| unit.0).collect());
+    assert_eq!(numbers, Ok(vec![1, 2, 3, 4]));
+    assert_eq!(
+        units(r#"{"messages":[ ]}"#),
+        Ok(vec![(1, r#"{"messages":["#), (2, "]}")])
+    );
+}
+
+#[test]
+fn what_is_not_one_document_with_one_list_is_none() {
+    for (text, why) in [
+        ("", NoDocument::Other),
+        ("[1]", NoDocument::Other),
+        ("{}", NoDocument::Other),
+        (r#"{"messages":{}}"#, NoDocument::Other),
+        (r#"{"messages":[1,]}"#, NoDocument::Other),
+        (r#"{"messages":["#, NoDocument::CutOff),
+        (r#"{"messages":[{"a":"b"#, NoDocument::CutOff),
+        (r#"{"messages":[{"a":tru"#, NoDocument::CutOff),
+        ("{\"messages\":[{\"a\":1\n\n", NoDocument::CutOff),
+        (r#"{"messages":[]}{"messages":[]}"#, NoDocument::More),
+        ("{\"messages\":[]}\nx", NoDocument::More),
+        (r#"{"messages":[],"messages":[]}"#, NoDocument::TwoLists),
+    ] {
+        assert_eq!(units(text), Err(why), "{text:?}");
+    }
+}

@@ -11,6 +11,7 @@
 
 mod changes;
 mod conversation;
+mod document;
 mod link;
 mod records;
 
@@ -404,7 +405,14 @@ impl<'a> Transcript<'a> {
     }
 
     /// The whole transcript as it is now, in pieces: long runs of untouched bytes, and new lines.
-    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn pieces(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
+        match self.is_document() {
+            true => Box::new(self.document_pieces()),
+            false => Box::new(self.line_pieces()),
+        }
+    }
+
+    fn line_pieces(&self) -> impl Iterator<Item = &[u8]> {
         let mut at = 0;
         let touched = self.touched.iter().flat_map(move |line| {
             let slot = &self.lines[*line as usize];
@@ -443,7 +451,7 @@ impl<'a> Transcript<'a> {
         match self.lines[first].eol {
             _ if !self.line(first as u32).starts_with(BOM) => b"",
             Eol::CrLf => Eol::CrLf.bytes(),
-            Eol::Lf | Eol::None => Eol::Lf.bytes(),
+            Eol::Lf | Eol::None | Eol::Element | Eol::Frame | Eol::Within => Eol::Lf.bytes(),
         }
     }
 

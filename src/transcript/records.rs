@@ -28,6 +28,11 @@ impl Record<'_, '_> {
         self.line
     }
 
+    /// How the line ends.
+    pub fn eol(&self) -> Eol {
+        self.transcript.lines[self.line as usize].eol
+    }
+
     /// Sets what is odd about the line's bytes.
     pub fn oddities(&mut self, oddities: Oddities) {
         self.transcript.lines[self.line as usize].oddities = oddities;
@@ -219,6 +224,7 @@ impl<'a> Transcript<'a> {
         new: &BTreeMap<u32, Vec<Vec<u8>>>,
         mut read: impl FnMut(&[u8], &mut Record<'_, 'a>) -> LineKind,
     ) {
+        let document = self.is_document();
         // The new number of each line.
         let (mut new_lines, mut before) = (new.iter().peekable(), 0);
         let moved: Vec<u32> = (0..self.lines.len() as u32)
@@ -253,7 +259,10 @@ impl<'a> Transcript<'a> {
             let mut near = here
                 .chain(self.lines[..at].iter().rev())
                 .map(|line| line.eol);
-            let eol = near.find(|eol| *eol != Eol::None).unwrap_or(Eol::Lf);
+            let eol = match document {
+                true => Eol::Element,
+                false => near.find(|eol| *eol != Eol::None).unwrap_or(Eol::Lf),
+            };
             let start = self
                 .lines
                 .get(at)

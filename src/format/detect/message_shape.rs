@@ -28,7 +28,7 @@ pub(crate) enum Part<'a> {
 
 /// What a reader does not understand of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::format) enum Unrecognised<'a> {
+pub(crate) enum Unrecognised<'a> {
     /// The line, by its type.
     Line(&'a [u8]),
     /// A key of a message.

@@ -2,9 +2,11 @@
 //! its reader must understand them. What fits only partly is of no supported format, and the reason is reported.
 //!
 //! Lines that are not JSON and unknown lines without messages decide nothing, except for formats without an envelope: there
-//! all lines must be messages, with [`FEW`] exceptions. Never looks at names of files or at texts.
+//! all lines must be messages, with [`FEW`] exceptions. A file that is one document is looked at as a whole (`document`).
+//! Never looks at names of files or at texts.
 
 mod bare;
+mod document;
 mod evidence;
 mod line;
 mod message_shape;
@@ -14,6 +16,8 @@ mod reason;
 use std::collections::BTreeMap;
 
 use bare::Bare;
+pub use document::may_be_document;
+use document::{Whole, whole};
 pub(crate) use evidence::Evidence;
 pub(in crate::format) use evidence::{Family, LineContent, Lookalike};
 pub(crate) use line::Line;
@@ -25,7 +29,8 @@ pub(in crate::format) use line::{
 };
 use message_shape::MessageShape;
 pub(crate) use message_shape::Part;
-pub(in crate::format) use message_shape::{Unrecognised, is_call};
+pub(crate) use message_shape::Unrecognised;
+pub(in crate::format) use message_shape::is_call;
 use reason::{Extent, Kinds, add};
 pub use reason::{Unsupported, unsupported};
 
@@ -82,6 +87,8 @@ impl Layout {
     }
 }
 
+/// Several documents in one file.
+const DOCUMENTS: &str = "documents";
 /// The number of lines without a message (headers, footers, settings) that a file without envelopes may have.
 const FEW: u64 = 4;
 /// The number of bytes after which a decision that no later line can change is settled: the rest of the file is passed
@@ -96,6 +103,8 @@ pub struct Detector {
     /// How often it was checked whether these are enough.
     asked: u32,
     is_settled: bool,
+    /// What the file is as one document, as long as nothing follows it.
+    document: Option<Whole>,
     /// The lines of each format with an envelope.
     own: [Tally; Format::ALL.len()],
     /// The first format with an envelope that was found.
@@ -119,6 +128,10 @@ struct Tally {
 /// The evidence of a line; `None` where it is not a JSON object.
 fn evidence(line: &[u8]) -> Option<Evidence<'_>> {
     let line = Line::read(line)?;
+    if document::of_line(&line).is_some() {
+        let several = Family::Named(DOCUMENTS, Lookalike::Nothing);
+        return Some(Evidence::message(several, None));
+    }
     let mut formats = Format::ALL.iter();
     let own = formats.find_map(|format| format.dialect().evidence(&line));
     let evidence = own
@@ -143,10 +156,23 @@ fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
 }
 
 impl Detector {
-    /// Looks at more lines.
+    /// Looks at more lines. A file whose first line [begins a document](crate::scan::begins_document) is looked at in one piece.
     pub fn look(&mut self, bytes: &[u8]) {
+        if self.seen == 0 {
+            self.document = whole(bytes);
+        } else if !bytes.trim_ascii().is_empty()
+            && let Some(Whole::Of(..)) = self.document.take()
+        {
+            // It was the first of several lines.
+            let several = (Lookalike::Nothing, Tally::default());
+            self.named.entry(DOCUMENTS).or_insert(several).1.messages += 1;
+        }
         // Only the first line of a file may have a byte order mark before it.
         let is_marked = self.seen > 0 && bytes.starts_with(BOM);
+        if let Some(Whole::Of(..)) = self.document {
+            self.seen += bytes.len() as u64;
+            return;
+        }
         for (raw, number) in lines(bytes).zip(0..) {
             if self.is_settled {
                 return;
@@ -201,6 +227,22 @@ impl Detector {
     /// What the file is where the user specifies the format: that, however much of it the format's reader does not understand,
     /// unless its messages are of other formats.
     pub fn given(&self, format: Format) -> Detected {
+        match &self.document {
+            Some(Whole::Of(found, _)) if *found == format => {
+                return Detected::Known(format, Layout::File);
+            }
+            Some(Whole::Of(found, contents)) => {
+                return Detected::Unsupported(Unsupported {
+                    given: Some(format.name()),
+                    joined: vec![(found.name(), contents.messages)],
+                    ..self.because("other", &[])
+                });
+            }
+            Some(Whole::Broken(why)) if format.dialect().may_be_document() && self.is_nothing() => {
+                return self.unsupported(document::name(*why), &[]);
+            }
+            Some(Whole::Broken(_)) | None => {}
+        }
         if let Some(others) = self.contradiction(format) {
             return Detected::Unsupported(others);
         }
@@ -253,6 +295,15 @@ impl Detector {
 
     /// What the file is, by all that has been seen.
     pub fn decide(&self) -> Detected {
+        match &self.document {
+            Some(Whole::Of(format, contents)) => {
+                return self.fitting(*format, Layout::File, &contents.unrecognised);
+            }
+            Some(Whole::Broken(why)) if self.is_nothing() => {
+                return self.unsupported(document::name(*why), &[]);
+            }
+            Some(Whole::Broken(_)) | None => {}
+        }
         let families = self.families();
         let owner = self.named.iter().find(|(_, (like, tally))| {
             // The name for a line without a message counts only among lines that look like it.
@@ -289,6 +340,12 @@ impl Detector {
             Lookalike::Bare => self.bare(),
             Lookalike::Nothing => self.unsupported("unknown", &[&self.stray.unrecognised]),
         }
+    }
+
+    /// Whether no line shows any format.
+    fn is_nothing(&self) -> bool {
+        let has_none = self.families().is_empty() && self.first.is_none();
+        has_none && self.named.is_empty() && self.stray.messages == 0
     }
 
     /// The families that have messages in the file.

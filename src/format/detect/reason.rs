@@ -77,6 +77,9 @@ pub fn unsupported(name: &str) -> String {
     match name {
         "unknown" => "not a known transcript format".to_owned(),
         "mixed" => "formats joined in one file".to_owned(),
+        "cut-off" => "a JSON document that breaks off".to_owned(),
+        "documents" => "a JSON document with another one, or a text, behind it".to_owned(),
+        "two-lists" => "a JSON document with two lists of messages".to_owned(),
         "other" => "not of the format that --input-format names".to_owned(),
         name if Format::named(name).is_some() => {
             format!("the format {name} is read (stats, verify), and not compacted")

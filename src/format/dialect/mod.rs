@@ -15,7 +15,7 @@ pub(super) mod pi;
 pub(super) mod qwen;
 
 use super::agent::Agent;
-use super::detect::{Evidence, Line, Part};
+use super::detect::{Evidence, Line, Part, Unrecognised};
 use super::shapes::removal;
 use super::shapes::splice::{self, Splice, Summary};
 use super::usage::{self, Share};
@@ -45,6 +45,21 @@ pub(crate) trait Dialect: Sync {
     /// Whether a file of this format may contain messages of `"type": "message"` without an envelope among its other lines.
     fn writes_bare_items(&self) -> bool {
         false
+    }
+
+    /// Whether a file of this format may be one document ([`crate::scan::document()`]), of which each message is read like a line.
+    fn may_be_document(&self) -> bool {
+        false
+    }
+
+    /// Whether a document is of this format, by the keys around its messages.
+    fn is_document(&self, _document: &Line<'_>) -> bool {
+        false
+    }
+
+    /// What its reader does not understand in a message of a document.
+    fn unrecognised<'a>(&self, _message: Value<'a>) -> Option<Unrecognised<'a>> {
+        None
     }
 
     /// Reads the object at the cursor, a whole line, and adds its content to its record.

@@ -1,0 +1,77 @@
+//! Whether a file is one document, and of which format: by the keys around its messages, then by each message.
+//!
+//! A document has the whole file to itself. Where a file begins like one and is none, the reason is kept for a file that is nothing
+//! else. Never reads a document's messages for their content.
+
+use super::line::{Line, MESSAGES};
+use super::reason::{Kinds, add};
+use crate::format::Format;
+use crate::scan::{BOM, Eol, NoDocument, Value, begins_document, document, lines};
+
+/// What a file is, looked at as one document.
+#[derive(Debug)]
+pub(super) enum Whole {
+    /// A document of a format.
+    Of(Format, Contents),
+    /// It begins like a document, and is none.
+    Broken(NoDocument),
+}
+
+/// The messages of a document.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub(super) messages: u64,
+    pub(super) unrecognised: Kinds,
+}
+
+/// Whether a file with this beginning may be a document of several lines, which is looked at as a whole.
+pub fn may_be_document(beginning: &[u8]) -> bool {
+    let mut ended = lines(beginning)
+        .filter(|raw| raw.eol != Eol::None)
+        .map(|raw| &beginning[raw.start..raw.end])
+        .filter(|line| !line.trim_ascii().is_empty());
+    ended.next().is_some_and(begins_document)
+}
+
+/// Looks at a whole file; `None` where it is no document of any format, or only lines.
+pub(super) fn whole(bytes: &[u8]) -> Option<Whole> {
+    let mut filled = lines(bytes)
+        .map(|raw| &bytes[raw.start..raw.end])
+        .filter(|line| !line.trim_ascii().is_empty());
+    let first = filled.next()?;
+    if !begins_document(first) && filled.next().is_some() {
+        return None;
+    }
+    let units = match document(bytes) {
+        Ok(units) => units,
+        Err(NoDocument::Other) => return None,
+        Err(why) => return Some(Whole::Broken(why)),
+    };
+    let format = of_line(&Line::read(bytes.strip_prefix(BOM).unwrap_or(bytes))?)?;
+    let mut contents = Contents::default();
+    let messages = units.iter().filter(|unit| unit.eol.is_element());
+    for unit in messages {
+        contents.messages += 1;
+        let message = Value::of(&bytes[unit.start..unit.end]);
+        if let Some(unrecognised) = format.dialect().unrecognised(message) {
+            add(&mut contents.unrecognised, unrecognised);
+        }
+    }
+    Some(Whole::Of(format, contents))
+}
+
+/// The format of the document that a line is.
+pub(super) fn of_line(line: &Line<'_>) -> Option<Format> {
+    let mut formats = Format::ALL.into_iter().filter(|_| line.has(MESSAGES));
+    formats.find(|format| format.dialect().is_document(line))
+}
+
+/// The name under which a broken document is reported.
+pub(super) fn name(why: NoDocument) -> &'static str {
+    match why {
+        NoDocument::Other => "unknown",
+        NoDocument::CutOff => "cut-off",
+        NoDocument::More => "documents",
+        NoDocument::TwoLists => "two-lists",
+    }
+}

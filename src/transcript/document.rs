@@ -1,0 +1,91 @@
+//! A transcript that is one document: its messages are units between what stands before and after them.
+//!
+//! Writes the commas. Untouched neighbours keep the bytes between them; where a message was removed or inserted, the separator is
+//! one that the document itself has, so that a document with a message on each line keeps its form.
+
+use super::{Presence, Transcript};
+use crate::scan::Eol;
+
+impl<'a> Transcript<'a> {
+    /// Whether it is one document.
+    pub fn is_document(&self) -> bool {
+        self.lines
+            .first()
+            .is_some_and(|line| line.eol == Eol::Frame)
+    }
+
+    /// The number of its last unit, which stands after the messages; new messages at the end come before it.
+    pub(crate) fn after_messages(&self) -> u32 {
+        self.lines.len().saturating_sub(1) as u32
+    }
+
+    /// The document as it is now.
+    pub(super) fn document_pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let (open, comma) = self.separators();
+        // Where the last unit of the input ends, and how the last one that is written does.
+        let (mut at, mut last) = (0, Eol::Frame);
+        let units = self.lines.iter().zip(0u32..);
+        let pieces = units.filter(|(unit, _)| unit.eol != Eol::Within);
+        let pieces = pieces.filter_map(move |(unit, number)| {
+            let own = match unit.presence {
+                Presence::Inserted => None,
+                Presence::Kept | Presence::Dropped => {
+                    let own = &self.base[at..unit.start];
+                    at = unit.start + unit.len as usize;
+                    Some(own)
+                }
+            };
+            if unit.presence == Presence::Dropped {
+                return None;
+            }
+            let needs_comma = last == Eol::Element && unit.eol == Eol::Element;
+            last = unit.eol;
+            let fits = own.filter(|own| own.contains(&b',') == needs_comma);
+            let separator = fits.unwrap_or(if needs_comma { comma } else { open });
+            Some([separator, self.line(number)])
+        });
+        pieces.flatten().filter(|piece| !piece.is_empty())
+    }
+
+    /// What the input has after the opening bracket, and between two messages.
+    fn separators(&self) -> (&'a [u8], &'a [u8]) {
+        let units = self.lines.iter();
+        let of_input = |presence| match presence {
+            Presence::Inserted => false,
+            Presence::Kept | Presence::Dropped => true,
+        };
+        let mut units = units.filter(|unit| unit.eol != Eol::Within && of_input(unit.presence));
+        let mut at = units
+            .next()
+            .map_or(0, |head| head.start + head.len as usize);
+        let mut gaps = units.map(|unit| {
+            let gap = &self.base[at..unit.start];
+            at = unit.start + unit.len as usize;
+            gap
+        });
+        let open = gaps.next().unwrap_or_default();
+        let comma = gaps.next().filter(|gap| gap.contains(&b','));
+        (open, comma.unwrap_or(b","))
+    }
+
+    /// A document as lines, a message on each: what stands around the messages and line breaks within them left out. A message
+    /// has the same number as before.
+    pub(crate) fn document_as_lines(&self) -> Option<Vec<u8>> {
+        if !self.is_document() {
+            return None;
+        }
+        let mut lines = Vec::with_capacity(self.base.len());
+        for (unit, number) in self.lines.iter().zip(0u32..) {
+            if unit.eol == Eol::Element && self.is_there(number) {
+                // Within a string a line break would be an escape.
+                let flat = self.line(number).iter().map(|byte| match byte {
+                    b'\n' | b'\r' => b' ',
+                    byte => *byte,
+                });
+                lines.extend(flat);
+            }
+            lines.push(b'\n');
+        }
+        Some(lines)
+    }
+}
