@@ -24,7 +24,7 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
 /// Whether the reader of messages understands a part.
 pub(super) fn understands(part: Part<'_>) -> bool {
     match part {
-        Part::Role(role) => matches!(role, b"user" | b"assistant"),
+        Part::Role(role) => matches!(role, b"user" | b"assistant" | b"system"),
         Part::CallKey(_)
         | Part::Block(_)
         | Part::BareString

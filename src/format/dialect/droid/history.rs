@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::window::Window;
 use crate::ids::{IdMap, IdSet};
+use crate::scan::Value;
 use crate::transcript::{ChangeSet, LinkKind, Replace, Transcript};
 
 /// The dead lines of a session; none where the rest would hold no message.
@@ -78,6 +79,32 @@ pub(super) fn without(
             .replace
             .push(Replace::id(line, link.parent, above.map(id_of)));
     }
+    changes
+        .replace
+        .extend(renumbered(transcript, window, &removed));
     changes.drop = removed;
     changes
+}
+
+/// A compaction may name its last message by its number alone: the same message has another number without those before it.
+fn renumbered(
+    transcript: &Transcript<'_>,
+    window: &Window,
+    removed: &BTreeSet<u32>,
+) -> Option<Replace> {
+    let line = window.summary.filter(|line| !removed.contains(line))?;
+    let anchor = Value::of(transcript.line(line)).field("anchorMessage");
+    let [id, index] = anchor.fields(["id", "index"]);
+    let (span, index) = index
+        .figure()
+        .filter(|_| id.string().is_none_or(<[u8]>::is_empty))?;
+    let covered = window
+        .messages
+        .iter()
+        .take(usize::try_from(index).ok()?.saturating_add(1));
+    let gone = covered.filter(|message| removed.contains(message)).count();
+    // -1 names none.
+    let index = i64::try_from(index).ok()? - gone as i64;
+    let with = index.to_string().into_bytes();
+    (gone > 0).then_some(Replace { line, span, with })
 }
