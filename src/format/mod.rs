@@ -48,6 +48,8 @@ pub enum Format {
     GeminiStream,
     /// Session files of Qwen Code.
     Qwen,
+    /// Session files of Factory Droid.
+    Droid,
 }
 
 /// How a format writes a summary.
@@ -70,7 +72,7 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 10] = [
+    pub const ALL: [Format; 11] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
@@ -81,6 +83,7 @@ impl Format {
         Format::Gemini,
         Format::GeminiStream,
         Format::Qwen,
+        Format::Droid,
     ];
 
     /// The format's dialect: the only place where formats are distinguished.
@@ -96,6 +99,7 @@ impl Format {
             Format::Gemini => &dialect::gemini::Gemini,
             Format::GeminiStream => &dialect::gemini_stream::GeminiStream,
             Format::Qwen => &dialect::qwen::Qwen,
+            Format::Droid => &dialect::droid::Droid,
         }
     }
 

@@ -305,6 +305,7 @@ fn mark(line: &Value) -> Option<&'static str> {
                 Some("qwen")
             }
             "user" | "assistant" if is_chained => Some("claude-code"),
+            "message" if line["id"].as_str().is_some_and(|id| id.len() >= 36) => Some("droid"),
             "message" => Some("pi"),
             _ => None,
         };

@@ -31,6 +31,7 @@ macro_rules! each_format {
             copilot: Copilot,
             gemini: Gemini,
             qwen: Qwen,
+            droid: Droid,
             ; $($what)*
         }
     };

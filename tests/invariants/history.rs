@@ -49,6 +49,11 @@ macro_rules! every_session {
                 }
 
                 #[test]
+                fn droid(case in Case::of(Format::Droid, Kind::$kind)) {
+                    $property(&case)?;
+                }
+
+                #[test]
                 fn gemini(case in Case::of(Format::Gemini, Kind::$kind)) {
                     $property(&case)?;
                 }

@@ -17,6 +17,7 @@ mod compared;
 mod copilot;
 mod detect;
 mod dialect;
+mod droid;
 mod gemini;
 mod history;
 mod json;

@@ -55,6 +55,11 @@ keys! {
         | b"parameters" | b"arguments" | b"args" | b"result" | b"content" | b"function";
 }
 
+/// Not a key of its own: the `id` is at least as long as a UUID.
+pub(in crate::format) const LONG_ID: u32 = 1 << 31;
+/// The length of a UUID.
+const UUID_LEN: u32 = 36;
+
 /// Keys that a line has whose type is that of a call or a result.
 const CALLED: u32 = OF_A_CALL | TOOL_OF_STREAM | CALL_ID | DATA;
 
@@ -106,6 +111,11 @@ impl<'a> Line<'a> {
             self.keys |= bit(key);
             match (key, c.kind()?) {
                 (b"type", Kind::String) => self.kind = c.string()?.span.of(line),
+                (b"id", Kind::String) => {
+                    if c.string()?.span.len >= UUID_LEN {
+                        self.keys |= LONG_ID;
+                    }
+                }
                 (b"message", Kind::Object) => self.message = Some(MessageShape::read(c)?),
                 (b"payload", Kind::Object) => {
                     let (mut kind, mut shape): (&[u8], _) = (b"", MessageShape::default());

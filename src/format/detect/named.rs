@@ -1,11 +1,10 @@
 //! Formats that are recognised by name but not supported: what only they write.
 
 use super::evidence::{Evidence, Family, Lookalike};
-use super::line::{CWD, FROM_VALUE, HISTORY, Line, PARTS, STREAM_SESSION, TRAJECTORY, VERSION};
+use super::line::{FROM_VALUE, HISTORY, Line, PARTS, STREAM_SESSION, TRAJECTORY};
 use super::message_shape::Unrecognised;
 use crate::format::Format;
 
-const DROID: Family = Family::Named("factory-droid", Lookalike::Of(Format::Pi));
 const STREAM: Family = Family::Named("stream-json", Lookalike::Bare);
 const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);
 const UI_MESSAGES: Family = Family::Named("ui-messages", Lookalike::Bare);
@@ -15,8 +14,6 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let named = |name| Family::Named(name, Lookalike::Nothing);
     let unrecognised = Some(Unrecognised::Line(line.kind));
     let (family, is_message) = match line.kind {
-        b"session_start" if line.has(CWD | VERSION) => (DROID, false),
-        b"agent_turn_outcome" | b"compaction_state" => (DROID, false),
         kind if kind.starts_with(b"context.") => (
             named("kimi"),
             line.message.is_some() || kind.ends_with(b"_event"),

@@ -8,6 +8,7 @@ pub(super) mod anthropic;
 pub(super) mod claude_code;
 pub(super) mod codex;
 pub(super) mod copilot;
+pub(super) mod droid;
 pub(super) mod gemini;
 pub(super) mod gemini_stream;
 pub(super) mod openai;

@@ -21,6 +21,7 @@ mod anthropic;
 mod claude_code;
 mod codex;
 mod copilot;
+mod droid;
 mod gemini;
 mod openai;
 mod pi;
@@ -136,6 +137,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::Copilot => &copilot::Copilot,
         Format::Gemini => &gemini::Gemini,
         Format::Qwen => &qwen::Qwen,
+        Format::Droid => &droid::Droid,
         Format::GeminiStream => unreachable!("only read"),
     }
 }
