@@ -6,11 +6,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from . import layered
 from .host import FILES, NAME, WORDS
 from .shapes import compact, texts, thinks
 
 ENTRY = re.compile(r"\[File restored: (.*?)(?:, lines \d+-\d+)?\]\n(`{3,})\n(.*?)\n?\2(\n\[Cut here: there is more\])?(?=\n\n\[File|\Z)", re.S)
 BODY = re.compile(r"(.*?)\n\n<(transcript-[0-9a-f]{32})>\n(.*)\n</\2>", re.S)
+# No part of a file comes back that is smaller, and its header, fence and mark take no more.
+USEFUL, HEADER = 200, 40
 QUOTED = r"(?P<words>\n\n## User requests\n\[L\d+\].*?)?"
 
 
@@ -103,7 +106,7 @@ def text(want, got, place, host, ran):
     if WORDS in want and host.last_words.strip():
         found += quoted(named.get("words") or "", host.last_words, place)
     if FILES in want:
-        found += files(host, named.get("files") or "", place)
+        found += files(host, named.get("files") or "", place, ran)
     return found
 
 
@@ -131,27 +134,32 @@ def quoted(extra, words, place):
     return [] if same[:400] in squeezed else [f"{place}: {same[:60]!r} is not quoted in {squeezed[:120]!r}"]
 
 
-def files(host, section, place):
+def files(host, section, place, ran):
     made = [(path, content, bool(cut)) for path, _, content, cut in ENTRY.findall(section)]
     wanted = host.files
     bare = [(path, content.rstrip("\n"), cut) for path, content, cut in wanted]
     if [(path, content.rstrip("\n"), cut) for path, content, cut in made] == bare:
         return []
-    found = []
-    # What was left out must be the end: the oldest files, and the ends of the last ones.
-    at = 0
-    for path, content, cut in made:
-        while at < len(wanted) and wanted[at][0] != path:
-            at += 1
-        if at == len(wanted):
-            return [f"{place}: {path} was restored, and not expected there ({[w[0] for w in wanted]})"]
-        full = wanted[at][1]
-        if not full.startswith(content.rstrip("\n")):
+    if not host.is_ours:
+        return [f"{place}: other files were restored"]
+    order = [path for path, _, _ in wanted if path in {path for path, _, _ in made}]
+    if order != [path for path, _, _ in made]:
+        return [f"{place}: {[path for path, _, _ in made]} were restored, of {[path for path, _, _ in wanted]}"]
+    found, back = [], {path: content.rstrip("\n") for path, content, _ in made}
+    # What is left of the saving: a file that is missing must not have fitted, nor a useful part of it.
+    left = host.limit - 1 - layered.count(ran.messages)
+    for path, full, is_cut in wanted:
+        part = back.get(path)
+        if part is None:
+            host.note("restored within the saving")
+            if left >= min(layered.estimate(full), USEFUL) + HEADER:
+                found.append(f"{place}: {path} was not restored, though {left} tokens are left")
+        elif not full.startswith(part):
             found.append(f"{place}: {path} was restored with another content")
-        elif len(content.rstrip("\n")) < len(full.rstrip("\n")):
-            host.note("a file is cut at a line" if wanted[at][2] else "restored within the saving")
-        at += 1
-    host.note("restored within the saving", len(made) < len(wanted))
+        elif len(part) < len(full.rstrip("\n")):
+            host.note("a file is cut at a line" if is_cut else "restored within the saving")
+            if not is_cut and left >= layered.estimate(full) - layered.estimate(part) + 1:
+                found.append(f"{place}: {path} was cut, though {left} tokens are left")
     return found
 
 

@@ -38,6 +38,11 @@ class Case:
     made: list | None = None
 
     @property
+    def threshold(self):
+        """Below this, restored files stay."""
+        return SYSTEMS[self.preset].threshold(self.all_keys)
+
+    @property
     def all_keys(self):
         return {**SYSTEMS[self.preset].DEFAULTS, **self.keys}
 
@@ -224,6 +229,10 @@ def aim(rng, case, cl100k=None):
             keys["demote.preview_chars"] = rng.choice([0, 200, 2_000])
         if rng.random() < 0.2:
             keys["clear.keep"] = rng.choice([1, 2, 5])
+        if rng.random() < 0.3:
+            keys["restore.files"] = rng.choice([0, 1, 2])
+        if rng.random() < 0.3:
+            keys["restore.tokens_per_file"] = rng.choice([250, 400, 1_000])
     elif preset == "reset":
         keys["trigger.tokens"] = threshold
         if rng.random() < 0.3:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .shapes import calls, is_typed, parts, results, thinks, words
 
 # Other agents' names for what the documents call bash, read_file, write_file and edit_file.
-KINDS = {"Bash", "shell", "exec_command", "local_shell", "run_terminal_cmd", "Read", "view", "Write", "create", "Edit",
+KINDS = {"Bash", "shell", "exec_command", "local_shell", "run_terminal_cmd", "PowerShell", "Read", "view", "Write", "create", "Edit",
          "MultiEdit", "edit_file", "str_replace", "str_replace_based_edit_tool", "apply_patch"}
 
 # In texts: the name of a stored output, the user's last words after a summary, restored files after it.
@@ -319,7 +319,9 @@ class Ours(Plain):
             self.note("never larger")
             return messages
         if files:
-            self.files = list(files)
+            self.files, self.limit = list(files), count(messages)
+            if not self.manual:
+                self.limit = min(self.limit, self.case.threshold)
             new[0]["content"] += FILES
         for message in new:
             message["_ours"] = True
