@@ -46,6 +46,8 @@ pub enum Format {
     Gemini,
     /// The event log of Gemini CLI (`stream-json`); only read.
     GeminiStream,
+    /// Sessions that opencode exported, one document each.
+    OpenCode,
 }
 
 /// How a format writes a summary.
@@ -68,7 +70,7 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
@@ -78,6 +80,7 @@ impl Format {
         Format::Copilot,
         Format::Gemini,
         Format::GeminiStream,
+        Format::OpenCode,
     ];
 
     /// The format's dialect: the only place where formats are distinguished.
@@ -92,6 +95,7 @@ impl Format {
             Format::Copilot => &dialect::copilot::Copilot,
             Format::Gemini => &dialect::gemini::Gemini,
             Format::GeminiStream => &dialect::gemini_stream::GeminiStream,
+            Format::OpenCode => &dialect::opencode::OpenCode,
         }
     }
 

@@ -34,6 +34,7 @@ keys! {
     STREAM_SESSION = b"session_id";
     MESSAGE = b"message";
     MESSAGES = b"messages";
+    INFO = b"info";
     FROM_VALUE = b"conversations";
     HISTORY = b"history";
     TRAJECTORY = b"trajectory";
@@ -87,6 +88,11 @@ impl<'a> Line<'a> {
     /// Whether it has all of these keys.
     pub(in crate::format) fn has(&self, keys: u32) -> bool {
         self.keys & keys == keys
+    }
+
+    /// Whether it has `messages` of which each is a message by itself, without an envelope.
+    pub(in crate::format) fn has_bare_messages(&self) -> bool {
+        self.messages.is_some()
     }
 
     /// Whether it has a key that a call or a result has.

@@ -11,6 +11,7 @@ pub(super) mod copilot;
 pub(super) mod gemini;
 pub(super) mod gemini_stream;
 pub(super) mod openai;
+pub(super) mod opencode;
 pub(super) mod pi;
 
 use super::agent::Agent;

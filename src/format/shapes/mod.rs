@@ -2,5 +2,6 @@
 
 pub(super) mod blocks;
 pub(super) mod mirror;
+pub(super) mod plain;
 pub(super) mod removal;
 pub(super) mod splice;

@@ -18,7 +18,6 @@
 //! | `compaction` | how a summary is written |
 //! | `removal` | how blocks are removed |
 //! | `rules` | what the API and the agent require |
-//! | `plain` | a message as a plain line, for `replay` |
 
 mod agent;
 mod compaction;
@@ -27,7 +26,6 @@ mod evidence;
 mod history;
 mod message;
 mod part;
-mod plain;
 mod record;
 mod removal;
 mod rules;
@@ -36,6 +34,7 @@ mod window;
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
 use crate::format::detect::{Evidence, Line, Part};
+use crate::format::shapes::plain;
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::{Summaries, finish};
 use crate::ids::IdSet;

@@ -1,5 +1,5 @@
-//! Converts a message of a session to a plain line in Anthropic's format: the same texts, calls, results and pictures under other
-//! names.
+//! Converts a message whose blocks have ids and names of their own to a plain line in Anthropic's format: the same texts, calls,
+//! results and pictures under other names.
 //!
 //! Values are copied as they are. Never decides what is a message.
 
@@ -10,7 +10,7 @@ use crate::transcript::{
 };
 
 /// Writes a message.
-pub(super) fn push(
+pub(in crate::format) fn push(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
     message: &Message,
