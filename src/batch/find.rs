@@ -89,6 +89,8 @@ pub struct Found {
 
 /// The endings of transcripts in a folder.
 const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
+/// The endings of documents, which are taken where they are named: in a folder, most files with them are no transcripts.
+const OF_DOCUMENTS: [&str; 3] = [".json", ".json.gz", ".json.zst"];
 /// The ending of our outputs beside their inputs.
 pub(super) const COMPACT: &str = ".compact";
 /// The ending of reports beside outputs, and of the one at the top of an output folder.
@@ -96,13 +98,16 @@ const STATS: &str = ".stats.json";
 
 /// The name of a transcript without its ending, and the ending, whatever the case of its letters.
 pub fn split_ending(name: &str) -> (&str, &str) {
-    let begins = |ending: &str| {
-        let begins = name.len().checked_sub(ending.len())?;
-        let end = name.get(begins..)?;
-        end.eq_ignore_ascii_case(ending).then_some(begins)
-    };
-    let begins = ENDINGS.into_iter().rev().find_map(begins);
+    let endings = ENDINGS.into_iter().chain(OF_DOCUMENTS);
+    let begins = endings.rev().find_map(|ending| begin(name, ending));
     name.split_at(begins.unwrap_or(name.len()))
+}
+
+/// Where the ending of a name begins, if it has this one.
+fn begin(name: &str, ending: &str) -> Option<usize> {
+    let begins = name.len().checked_sub(ending.len())?;
+    let end = name.get(begins..)?;
+    end.eq_ignore_ascii_case(ending).then_some(begins)
 }
 
 /// What is looked for in folders.
@@ -298,7 +303,9 @@ fn not_there(path: &Path) -> Error {
 
 /// Whether a name ends as those of transcripts do.
 pub fn has_ending(name: &str) -> bool {
-    !split_ending(name).1.is_empty()
+    ENDINGS
+        .into_iter()
+        .any(|ending| begin(name, ending).is_some())
 }
 
 /// Whether a file of that name in a folder is a transcript; our own outputs and reports are nobody's.

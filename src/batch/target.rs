@@ -385,7 +385,7 @@ fn kept(root: PathBuf, durability: Durability) -> Arc<RunStore> {
     })
 }
 
-/// `dir/in.jsonl` → `dir/in.compact.jsonl`; the ending is added to a file without one.
+/// `dir/in.jsonl` → `dir/in.compact.jsonl`, `in.json` → `in.compact.json`; the ending is added to a file without one.
 fn beside(input: &Path) -> PathBuf {
     let name = input.file_name().unwrap_or_default();
     let ending = split_ending(&name.to_string_lossy()).1.to_owned();

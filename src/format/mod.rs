@@ -50,6 +50,8 @@ pub enum Format {
     Qwen,
     /// Session files of Factory Droid.
     Droid,
+    /// Sessions that opencode exported, one document each.
+    OpenCode,
 }
 
 /// How a format writes a summary.
@@ -72,7 +74,7 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 11] = [
+    pub const ALL: [Format; 12] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
@@ -84,6 +86,7 @@ impl Format {
         Format::GeminiStream,
         Format::Qwen,
         Format::Droid,
+        Format::OpenCode,
     ];
 
     /// The format's dialect: the only place where formats are distinguished.
@@ -100,6 +103,7 @@ impl Format {
             Format::GeminiStream => &dialect::gemini_stream::GeminiStream,
             Format::Qwen => &dialect::qwen::Qwen,
             Format::Droid => &dialect::droid::Droid,
+            Format::OpenCode => &dialect::opencode::OpenCode,
         }
     }
 

@@ -34,6 +34,7 @@ keys! {
     STREAM_SESSION = b"session_id";
     MESSAGE = b"message";
     MESSAGES = b"messages";
+    INFO = b"info";
     FROM_VALUE = b"conversations";
     HISTORY = b"history";
     TRAJECTORY = b"trajectory";
@@ -98,6 +99,11 @@ impl<'a> Line<'a> {
     pub(in crate::format) fn is_of_qwen(&self) -> bool {
         let says_parts = |says: &MessageShape<'_>| says.has("parts") || says.role == b"model";
         self.keys & (OF_QWEN | PARTS) != 0 || self.message.as_ref().is_some_and(says_parts)
+    }
+
+    /// Whether it has `messages` of which each is a message by itself, without an envelope.
+    pub(in crate::format) fn has_bare_messages(&self) -> bool {
+        self.messages.is_some()
     }
 
     /// Whether it has a key that a call or a result has.

@@ -23,9 +23,9 @@ pub(in crate::format) use evidence::{Family, LineContent, Lookalike};
 pub(crate) use line::Line;
 use line::SOURCE;
 pub(in crate::format) use line::{
-    CALL_ID, CWD, DATA, ID, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, PARENT_ID, PARENT_UUID, PATCH,
-    PAYLOAD, PROJECT, RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION, TIMESTAMP, TOOL_OF_STREAM,
-    UUID, VERSION,
+    CALL_ID, CWD, DATA, ID, INFO, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, MESSAGES, PARENT_ID,
+    PARENT_UUID, PATCH, PAYLOAD, PROJECT, RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION,
+    TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
 };
 use message_shape::MessageShape;
 pub(crate) use message_shape::Part;

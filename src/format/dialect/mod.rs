@@ -12,6 +12,7 @@ pub(super) mod droid;
 pub(super) mod gemini;
 pub(super) mod gemini_stream;
 pub(super) mod openai;
+pub(super) mod opencode;
 pub(super) mod pi;
 pub(super) mod qwen;
 

@@ -16,7 +16,7 @@
 //! | `dead` | which lines are dead |
 //! | `compaction` | how a summary is written |
 //! | `removal` | how blocks are removed |
-//! | `rules` | what the agent requires |
+//! | `rules` | what the API and the agent require |
 
 mod agent;
 mod compaction;

@@ -1,0 +1,207 @@
+//! Writes a summary as the agent does: a question of the user with a part `compaction`, and its answer, which is the summary. Both
+//! stand before the first kept message.
+//!
+//! The agent orders messages by their times and ids, and so the two have the time of the message before them, and ids that continue
+//! its id. Dead is what stands before the last compaction and is not kept by it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::window::Taken;
+use crate::format::shapes::splice::{Splice, Summary};
+use crate::scan::Value;
+use crate::text::push_json_string;
+use crate::transcript::{ChangeSet, Compaction, Conversation, LinkKind, Replace, Role, Transcript};
+
+/// Replaces the messages before `tail` with a summary, or removes them.
+pub(super) fn splice(
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    tail: usize,
+    summary: Option<Summary<'_>>,
+) -> Option<Splice> {
+    let messages = &conversation.messages;
+    let (old, kept) = messages.split_at(tail.min(messages.len()));
+    let lines = |messages: &[_]| -> BTreeSet<u32> {
+        let lines = messages.iter().flat_map(|m| conversation.lines(m));
+        lines.copied().collect()
+    };
+    let (old, kept) = (lines(old), lines(kept));
+    let last = *old.last()?;
+    // What an answer said and the results on the same line stay together.
+    if old.intersection(&kept).next().is_some() {
+        return None;
+    }
+    let place = kept.first().copied();
+    let Some(summary) = summary else {
+        let links = transcript.links();
+        let leaves = |line: &u32| {
+            let link = &links[*line as usize];
+            link.role.is_some() && !kept.contains(line) && place.is_none_or(|place| *line < place)
+                || old.contains(line)
+                || is_question(transcript, *line)
+        };
+        let removed = (0..links.len() as u32).filter(leaves).collect();
+        let changes = without(transcript, removed, None);
+        return Some(Splice {
+            changes,
+            begins: None,
+        });
+    };
+    let place = place.unwrap_or(transcript.after_messages());
+    // Of two compactions the later one counts.
+    let links = transcript.links();
+    let superseded = (place..links.len() as u32).filter(|line| {
+        is_question(transcript, *line) || links[*line as usize].is_summary && old.contains(line)
+    });
+    let superseded: BTreeSet<u32> = superseded.collect();
+    let before = (0..place)
+        .rev()
+        .find(|line| links[*line as usize].role.is_some())
+        .unwrap_or(last);
+    let pair = pair(transcript, before, summary.text)?;
+    let mut changes = without(transcript, superseded, None);
+    changes.insert = BTreeMap::from([(place, pair.messages.to_vec())]);
+    Some(Splice {
+        changes,
+        begins: Some(pair.question),
+    })
+}
+
+/// Whether a line is the question of a compaction.
+fn is_question(transcript: &Transcript<'_>, line: u32) -> bool {
+    transcript.links()[line as usize].kind == LinkKind::Compaction(Compaction::Boundary)
+}
+
+/// A compaction: the question with its id, and the answer.
+struct Pair {
+    question: String,
+    messages: [Vec<u8>; 2],
+}
+
+/// The two messages after the line `before`.
+fn pair(transcript: &Transcript<'_>, before: u32, text: &str) -> Option<Pair> {
+    let info = |line: u32| Value::of(transcript.line(line)).field("info");
+    let of = info(before);
+    let [id, session, time] = of.fields(["id", "sessionID", "time"]);
+    let id = String::from_utf8_lossy(id.string()?).into_owned();
+    let session = session.raw();
+    let time = time.field("created").raw();
+    let nearest = |role: Role, key: &str| {
+        let links = transcript.links();
+        let mut lines = (0..=before).rev().chain(before + 1..links.len() as u32);
+        lines.find_map(|line| {
+            let value = info(line).field(key);
+            (links[line as usize].role == Some(role) && value.is_there()).then(|| value.raw())
+        })
+    };
+    let provider = nearest(Role::Assistant, "providerID");
+    let model = nearest(Role::Assistant, "modelID");
+    let of_user = nearest(Role::User, "model");
+    let named = |name: &str| Value::of(of_user.unwrap_or_default()).field(name).raw();
+    let or = |value: Option<&[u8]>, other: &[u8]| match (value, other) {
+        (Some(value), _) => value.to_vec(),
+        (None, b"") => b"\"\"".to_vec(),
+        (None, other) => other.to_vec(),
+    };
+    let provider = or(provider, named("providerID"));
+    let model = or(model, named("modelID"));
+    let of_user = match of_user {
+        Some(model) => model.to_vec(),
+        None => [
+            b"{\"providerID\":",
+            &provider[..],
+            b",\"modelID\":",
+            &model,
+            b"}",
+        ]
+        .concat(),
+    };
+    let agent = or(nearest(Role::User, "agent"), b"\"build\"");
+    let path = or(
+        nearest(Role::Assistant, "path"),
+        b"{\"cwd\":\"\",\"root\":\"\"}",
+    );
+    let hash = blake3::hash(text.as_bytes()).to_hex();
+    let hash = &hash.as_bytes()[..8];
+    let hash = String::from_utf8_lossy(hash);
+    let (question, answer) = (format!("{id}0{hash}"), format!("{id}1{hash}"));
+    let part = |id: &str| id.replacen("msg", "prt", 1);
+    let mut said = Vec::new();
+    push_json_string(&mut said, text);
+    let owned = |id: &str| [b"\"id\":\"", id.as_bytes(), b"\",\"sessionID\":", session].concat();
+    let part = |id: &str| {
+        let owned = owned(&part(id));
+        [&owned[..], b",\"messageID\":\"", id.as_bytes(), b"\"}]}"].concat()
+    };
+    let asked = [
+        b"{\"info\":{\"role\":\"user\",\"time\":{\"created\":",
+        time,
+        b"},\"agent\":",
+        &agent,
+        b",\"model\":",
+        &of_user,
+        b",",
+        &owned(&question),
+        b"},\"parts\":[{\"type\":\"compaction\",\"auto\":false,",
+        &part(&question),
+    ]
+    .concat();
+    let told = [
+        b"{\"info\":{\"parentID\":\"",
+        question.as_bytes(),
+        b"\",\"role\":\"assistant\",\"mode\":\"compaction\",\"agent\":\"compaction\",\"path\":",
+        &path,
+        b",\"cost\":0,\"tokens\":{\"input\":0,\"output\":0,\"reasoning\":0,\"cache\":{\"read\":0,\"write\":0}},\"modelID\":",
+        &model,
+        b",\"providerID\":",
+        &provider,
+        b",\"time\":{\"created\":",
+        time,
+        b",\"completed\":",
+        time,
+        b"},\"finish\":\"stop\",\"summary\":true,",
+        &owned(&answer),
+        b"},\"parts\":[{\"type\":\"text\",\"text\":",
+        &said,
+        b",",
+        &part(&answer),
+    ]
+    .concat();
+    Some(Pair {
+        question,
+        messages: [asked, told],
+    })
+}
+
+/// Drops the messages that the agent does not take any more; none where the rest would contain no message.
+pub(super) fn dead(transcript: &Transcript<'_>) -> ChangeSet {
+    let taken = Taken::of(transcript);
+    let Some((question, _)) = taken.compaction else {
+        return ChangeSet::default();
+    };
+    let question = taken.lines[question];
+    let heir = transcript.bytes(question, transcript.links()[question as usize].id);
+    let kept: BTreeSet<u32> = taken.lines.iter().copied().collect();
+    let links = transcript.links();
+    let lines = 0..links.len() as u32;
+    let removed = lines.filter(|line| links[*line as usize].role.is_some() && !kept.contains(line));
+    without(transcript, removed.collect(), Some(heir))
+}
+
+/// Drops messages; answers to them answer `heir` then.
+fn without(transcript: &Transcript<'_>, removed: BTreeSet<u32>, heir: Option<&[u8]>) -> ChangeSet {
+    let links = transcript.links();
+    let id = |line: &u32| transcript.bytes(*line, links[*line as usize].id);
+    let gone: BTreeSet<&[u8]> = removed.iter().map(id).collect();
+    let lines = (0..links.len() as u32).filter(|line| !removed.contains(line));
+    let replace = lines.filter_map(|line| {
+        let parent = links[line as usize].parent;
+        let heir = heir.filter(|_| gone.contains(transcript.bytes(line, parent)))?;
+        (!parent.is_empty()).then(|| Replace::id(line, parent, Some(heir)))
+    });
+    ChangeSet {
+        replace: replace.collect(),
+        drop: removed.clone(),
+        ..ChangeSet::default()
+    }
+}

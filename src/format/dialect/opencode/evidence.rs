@@ -1,0 +1,62 @@
+//! By what an exported session is recognised: `info` beside `messages`, and messages of `info` and `parts`, all of known types.
+
+use crate::format::detect::{INFO, Line, MESSAGES, Unrecognised};
+use crate::scan::{Kind, Value};
+
+/// The types of parts.
+const PARTS: [&[u8]; 12] = [
+    b"text",
+    b"reasoning",
+    b"tool",
+    b"file",
+    b"step-start",
+    b"step-finish",
+    b"snapshot",
+    b"patch",
+    b"agent",
+    b"retry",
+    b"compaction",
+    b"subtask",
+];
+/// The states of a call.
+const STATES: [&[u8]; 4] = [b"pending", b"running", b"completed", b"error"];
+
+/// Whether a document is an exported session, by its keys.
+pub(super) fn is_document(document: &Line<'_>) -> bool {
+    document.has(INFO | MESSAGES) && !document.has_bare_messages()
+}
+
+/// What is not understood in a message.
+pub(super) fn unrecognised(message: Value<'_>) -> Option<Unrecognised<'_>> {
+    let [info, parts] = message.fields(["info", "parts"]);
+    if info.kind() != Some(Kind::Object) || parts.kind() != Some(Kind::Array) {
+        return Some(Unrecognised::Line(b""));
+    }
+    let [role, id] = info.fields(["role", "id"]);
+    match (role.string(), id.string()) {
+        (Some(b"user" | b"assistant"), Some(_)) => {}
+        (role, _) => return Some(Unrecognised::Role(role.unwrap_or_default())),
+    }
+    let mut found = None;
+    parts.elements(|part| found = found.or(unrecognised_part(part)));
+    found
+}
+
+fn unrecognised_part(part: Value<'_>) -> Option<Unrecognised<'_>> {
+    let [kind, state, tool, call] = part.fields(["type", "state", "tool", "callID"]);
+    let kind = kind.string().unwrap_or_default();
+    if !PARTS.contains(&kind) {
+        return Some(Unrecognised::Block(kind));
+    }
+    if kind != b"tool" {
+        return None;
+    }
+    let [status, output] = state.fields(["status", "output"]);
+    let status = status.string().unwrap_or_default();
+    let is_named = tool.string().is_some() && call.string().is_some();
+    match is_named && STATES.contains(&status) {
+        false => Some(Unrecognised::Calls),
+        true if status == b"completed" && output.string().is_none() => Some(Unrecognised::Result),
+        true => None,
+    }
+}

@@ -1,0 +1,226 @@
+//! Reads the parts of a message: texts, thoughts, files, calls with their results.
+//!
+//! A result that the agent pruned (`time.compacted`) is sent without its output. `metadata` repeats outputs for a viewer. Plain
+//! files of the user are sent as texts beside them, so their own part is not. Never decides what is live.
+
+use crate::format::shapes::blocks::quoted;
+use crate::scan::{Cursor, Kind, Oddities, Parse, Span, Text};
+use crate::transcript::{Block, BlockKind, Outcome, Record, Role, Shape};
+
+/// The tool that says in its metadata how a command ended.
+const SHELL: &[u8] = b"bash";
+
+/// What was found in the parts of a message.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Parts {
+    /// The list.
+    pub(super) span: Span,
+    /// Whether there is more than thoughts and the beginning of a step.
+    pub(super) says: bool,
+    /// Where one of them is a compaction, the id of the first message that it keeps, or nothing.
+    pub(super) compaction: Option<Span>,
+    /// Whether all that is said was added by the agent.
+    pub(super) only_added: bool,
+}
+
+/// The parts at the cursor.
+pub(super) fn parts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, role: Role) -> Parse<Parts> {
+    let mut parts = Parts::default();
+    let (mut added, mut own) = (0, 0);
+    let span = c.array(|c| {
+        if c.kind()? != Kind::Object {
+            return c.skip().map(drop);
+        }
+        let one = fields(c)?;
+        let line = c.line();
+        let kind = one.kind.of(line);
+        parts.says |= !matches!(kind, b"step-start" | b"reasoning");
+        match (kind, role) {
+            (b"text", _) => {
+                let Some(text) = one.text.filter(|text| {
+                    !text.span.is_empty() && !(one.is_ignored && role == Role::User)
+                }) else {
+                    return Ok(());
+                };
+                match one.is_added {
+                    true => added += 1,
+                    false => own += 1,
+                }
+                said(record, BlockKind::Text, one.value, text);
+            }
+            (b"reasoning", Role::Assistant) => {
+                if let Some(text) = one.text.filter(|text| !text.span.is_empty()) {
+                    said(record, BlockKind::Thinking, one.value, text);
+                }
+            }
+            (b"file", Role::User) => {
+                let mime = one.mime.of(line);
+                if !matches!(mime, b"text/plain" | b"application/x-directory") {
+                    own += 1;
+                    let kind = match mime.starts_with(b"image/") {
+                        true => BlockKind::Image,
+                        false => BlockKind::Document,
+                    };
+                    let texts = record.text_mark();
+                    record.block(Block::whole(kind, one.value), texts);
+                }
+            }
+            (b"compaction", Role::User) => parts.compaction = Some(one.tail),
+            (b"tool", Role::Assistant) => {
+                let read = tool(&one, c, record)?;
+                c.oddities.insert(read);
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    parts.span = span;
+    parts.only_added = added > 0 && own == 0;
+    Ok(parts)
+}
+
+/// The values of the keys of a part.
+#[derive(Default)]
+struct Fields<'a> {
+    value: Span,
+    kind: Span,
+    text: Option<Text>,
+    is_added: bool,
+    is_ignored: bool,
+    mime: Span,
+    tail: Span,
+    tool: Span,
+    call: Span,
+    state: Option<Cursor<'a>>,
+}
+
+fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
+    let mut read = Fields::default();
+    read.value = c.object(|key, c| {
+        match (key, c.kind()?) {
+            (b"type", _) => read.kind = c.string_span()?,
+            (b"text", _) => read.text = c.string_or_skip()?,
+            (b"synthetic", _) => read.is_added = c.is_true()?,
+            (b"ignored", _) => read.is_ignored = c.is_true()?,
+            (b"mime", _) => read.mime = c.string_span()?,
+            (b"tail_start_id", _) => read.tail = c.string_span()?,
+            (b"tool", _) => read.tool = c.string_span()?,
+            (b"callID", _) => read.call = c.string_span()?,
+            (b"state", Kind::Object) => {
+                read.state = Some(c.clone());
+                c.skip()?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(read)
+}
+
+fn said(record: &mut Record<'_, '_>, kind: BlockKind, value: Span, text: Text) {
+    let texts = record.text_mark();
+    record.text(text);
+    let mut block = Block::whole(kind, value);
+    (block.shape, block.content) = (Shape::String, quoted(text));
+    record.block(block, texts);
+}
+
+/// A call, and its result if it has ended.
+fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Oddities> {
+    let line = c.line();
+    let Some(mut at) = part.state.clone() else {
+        return Ok(Oddities::default());
+    };
+    let (mut status, mut input) = (Span::default(), Span::default());
+    let (mut output, mut error, mut is_pruned) = (None, None, false);
+    let (mut images, mut documents) = (0u8, 0u8);
+    let mut metadata = Metadata::default();
+    at.object(|key, c| {
+        match (key, c.kind()?) {
+            (b"status", _) => status = c.string_span()?,
+            (b"input", _) => input = c.skip()?,
+            (b"output", _) => output = c.string_or_skip()?,
+            (b"error", _) => error = c.string_or_skip()?,
+            (b"time", Kind::Object) => {
+                c.object(|key, c| {
+                    let value = c.skip()?;
+                    is_pruned |= key == b"compacted" && !matches!(value.of(line), b"0" | b"null");
+                    Ok(())
+                })?;
+            }
+            (b"metadata", Kind::Object) => metadata = self::metadata(c)?,
+            (b"attachments", Kind::Array) => {
+                c.array(|c| {
+                    let mime = if c.kind()? == Kind::Object {
+                        fields(c)?.mime
+                    } else {
+                        c.skip()?
+                    };
+                    let count = match mime.of(line).starts_with(b"image/") {
+                        true => &mut images,
+                        false => &mut documents,
+                    };
+                    *count = count.saturating_add(1);
+                    Ok(())
+                })?;
+            }
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    let texts = record.text_mark();
+    let mut call = Block::new(BlockKind::Call);
+    (call.value, call.content) = (part.value, input);
+    (call.call_id, call.tool) = (part.call, part.tool);
+    record.block(call, texts);
+    let was_interrupted = metadata.output.filter(|_| metadata.is_interrupted);
+    let (said, outcome) = match status.of(line) {
+        b"completed" => (output, Outcome::Fine),
+        b"error" => (was_interrupted.or(error), Outcome::Failed),
+        _ => (None, Outcome::Fine),
+    };
+    let Some(said) = said else {
+        return Ok(at.oddities);
+    };
+    let texts = record.text_mark();
+    let mut result = Block::new(BlockKind::Result);
+    (result.value, result.content) = (quoted(said), quoted(said));
+    (result.call_id, result.tool) = (part.call, part.tool);
+    (result.shape, result.outcome) = (Shape::String, outcome);
+    if metadata.has_failed && part.tool.of(line) == SHELL {
+        result.outcome = Outcome::Failed;
+    }
+    if !is_pruned {
+        record.text(said);
+        (result.images, result.documents) = (images, documents);
+    }
+    record.block(result, texts);
+    if !metadata.span.is_empty() && !(status.of(line) == b"error" && was_interrupted.is_some()) {
+        record.mirror(metadata.span, part.call);
+    }
+    Ok(at.oddities)
+}
+
+/// What a tool noted for a viewer.
+#[derive(Default)]
+struct Metadata {
+    span: Span,
+    output: Option<Text>,
+    is_interrupted: bool,
+    has_failed: bool,
+}
+
+fn metadata(c: &mut Cursor<'_>) -> Parse<Metadata> {
+    let line = c.line();
+    let mut read = Metadata::default();
+    read.span = c.object(|key, c| {
+        match key {
+            b"output" => read.output = c.string_or_skip()?,
+            b"interrupted" => read.is_interrupted = c.is_true()?,
+            b"exit" => read.has_failed = !matches!(c.skip()?.of(line), b"0" | b"null"),
+            _ => drop(c.skip()?),
+        }
+        Ok(())
+    })?;
+    Ok(read)
+}
