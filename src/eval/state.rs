@@ -67,11 +67,13 @@ struct Command<'i> {
     has_failed: bool,
 }
 
-/// The last command that names a text, and the last of these that failed, by their places in [`State::commands`].
+/// The last command that names a text, and the last of these that failed, and that may have removed it, by their places in
+/// [`State::commands`].
 #[derive(Debug, Clone, Copy, Default)]
 struct Named {
     last: Option<usize>,
     failed: Option<usize>,
+    removed: Option<usize>,
 }
 
 impl<'i> State<'i> {
@@ -192,6 +194,9 @@ impl<'i> State<'i> {
                 if command.has_failed {
                     named[name].failed = Some(number);
                 }
+                if REMOVES.iter().any(|by| command.text.contains(by)) {
+                    named[name].removed = Some(number);
+                }
             });
         }
         names.into_iter().zip(named).collect()
@@ -217,16 +222,12 @@ impl<'i> State<'i> {
         let is_after = |command: &&Command<'_>| last.is_none_or(|(last, _)| command.event >= last);
         let shell = shell.filter(is_after).map(|command| command.text);
         // A folder is deleted or moved with what is in it.
-        let is_gone_with_its_folder = || {
-            let naming = folders(path).filter_map(|folder| named.get(folder)?.last);
-            let command = naming.max().map(|number| &self.commands[number]);
-            command
-                .filter(is_after)
-                .is_some_and(|command| ["rm ", "mv "].iter().any(|by| command.text.contains(by)))
-        };
+        let removing = folders(path).chain([path]);
+        let removing = removing.filter_map(|name| named.get(name)?.removed).max();
+        let is_gone = removing.is_some_and(|number| is_after(&&self.commands[number]));
         let is = |work: Work| match (last, shell) {
             (Some((_, last)), _) if last == work => true,
-            _ if work == Work::Delete && is_gone_with_its_folder() => true,
+            _ if work == Work::Delete && is_gone => true,
             (_, None) => false,
             (_, Some(_)) if work == Work::Read => true,
             (_, Some(command)) => WRITES.iter().any(|writes| command.contains(writes)),
@@ -295,6 +296,9 @@ const WRITES: [&str; 9] = [
     "unlink ",
     "Remove-Item",
 ];
+
+/// What a command contains that may delete or move a file.
+const REMOVES: [&str; 4] = ["rm ", "mv ", "unlink ", "Remove-Item"];
 
 /// The judgement of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -101,7 +101,7 @@ pub(super) fn of_change(transcript: &Transcript<'_>, exchange: &Exchange, answer
     }
     let beginning = beginning.to_lowercase();
     let may_say_why_not = MAY_SAY_WHY_NOT.iter().any(|b| beginning.starts_with(b));
-    match may_say_why_not && !flags_failures(transcript, exchange) {
+    match may_say_why_not {
         true => Done::Unclear,
         false => Done::Yes,
     }

@@ -45,9 +45,10 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
             there.entry(files[file].path.clone()).or_insert(file);
         }
         for (path, operation) in removals(transcript, &folders, exchange) {
+            let folder = path.clone();
             let mut gone = vec![path];
             if operation.what == FileAction::Delete {
-                let below = format!("{}/", gone[0]);
+                let below = format!("{folder}/");
                 let inside = there.range(below.clone()..).map(|(path, _)| path);
                 gone.extend(inside.take_while(|path| path.starts_with(&below)).cloned());
             }
@@ -60,7 +61,11 @@ pub fn files(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<File> {
                     | FileAction::Edit => there.get(&path).copied(),
                 };
                 if let Some(file) = file {
-                    files[file].operations.push(operation.clone());
+                    let mut operation = operation.clone();
+                    if path != folder {
+                        operation.written = path;
+                    }
+                    files[file].operations.push(operation);
                 }
             }
         }

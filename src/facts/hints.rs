@@ -42,7 +42,7 @@ const PHRASES: [&str; 5] = [
 /// Whether the raw text of a result may contain a hint.
 pub(super) fn may_have_one(raw: &[u8]) -> bool {
     let is_there = |phrase: &&str| memchr::memmem::find(raw, phrase.as_bytes()).is_some();
-    PHRASES.iter().any(|phrase| is_there(phrase))
+    PHRASES.iter().any(is_there)
 }
 
 impl<'t> Bare<'t> {

@@ -12,15 +12,15 @@ use ctxpack::transcript::Outcome;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::case::compact;
 use super::dialect::Script;
 use super::tape::Tape;
 use super::{config, policies};
 
-/// First lines of files, as found in source code.
-const FIRST: [&str; 8] = [
+/// First lines of files, as found in source code and in logs. The last ones may be messages in a result without a flag.
+const FIRST: [&str; 11] = [
     "fn main() {",
     "from app.errors import AppError",
     "//! What cannot be done is an error.",
@@ -29,86 +29,181 @@ const FIRST: [&str; 8] = [
     "errors = ['not found', 'permission denied']",
     "class NotFoundError(Exception):",
     "# Error: an introduction",
+    "error: could not compile",
+    "Traceback (most recent call last):",
+    "1. a list",
 ];
 
 /// Messages that state why there is no content, for results without a flag.
-const WHY_NOT: [&str; 5] = [
+const WHY_NOT: [&str; 6] = [
     "Error: ENOENT: no such file or directory, open 'a'",
     "cat: a: No such file or directory",
     "",
     "Error: no carrier\nup\ndown\nup\ndown\nup",
     "Failed to read file: too large",
+    "{\"error\":\"EACCES\"}",
 ];
 
-/// What happened to a file.
-enum Event {
-    /// It is read, and has this content.
-    Read(String),
-    /// Its second and third lines are read.
-    Part(String),
-    /// A read of it fails, with or without a flag.
-    Failed(&'static str, Outcome),
-    /// Its mark is replaced by another.
-    Edit(String, String),
+/// Messages of a change that may have failed.
+const MAY_HAVE_FAILED: [&str; 3] = ["Error: no match", "failed", "could not write"];
+
+/// How a call is answered.
+#[derive(Clone, Copy)]
+enum Answer<'t> {
+    /// By a result.
+    Result(&'t str, Outcome),
+    /// Not at all.
+    Nothing,
 }
 
-impl Event {
-    /// Writes it.
-    fn write(&self, path: &str, script: &mut Script) {
-        let dialect = script.dialect;
-        match self {
-            Event::Read(text) => script.call(dialect.read(path, None), text, Outcome::Fine),
-            Event::Part(text) => script.call(dialect.read(path, Some((2, 2))), text, Outcome::Fine),
-            Event::Failed(said, outcome) => script.call(dialect.read(path, None), said, *outcome),
-            Event::Edit(old, new) => {
-                let input = json!({"path": path, "old_string": old, "new_string": new});
-                let said = "The file has been updated.";
-                script.call(("edit_file", input), said, Outcome::Fine)
+const DONE: Answer<'_> = Answer::Result("The file has been updated.", Outcome::Fine);
+
+/// What is known of a file.
+#[derive(Clone)]
+enum State {
+    /// The mark of what was shown last.
+    Shown(String),
+    /// Nothing is, or no longer.
+    Unknown,
+}
+
+/// A script and what it has shown.
+struct Scene {
+    script: Script,
+    states: BTreeMap<&'static str, State>,
+}
+
+const PATHS: [&str; 3] = ["/w/a.py", "/w/b.rs", "/w/c.md"];
+
+impl Scene {
+    fn call(&mut self, call: (&str, Value), answer: Answer<'_>) {
+        match answer {
+            Answer::Result(said, outcome) => drop(self.script.call(call, said, outcome)),
+            Answer::Nothing => drop(self.script.unanswered(call)),
+        }
+    }
+
+    /// A read, whole or of two lines, with or without numbers and a hint.
+    fn read(&mut self, path: &'static str, mark: &str, tape: &mut Tape) {
+        let rest = "    the gauge at the sluice is read again\n".repeat(30);
+        let (part, text) = match tape.one_in(3) {
+            true => (Some((2, 2)), format!("    {mark}\n    more of it")),
+            false => {
+                let first = tape.pick(&FIRST);
+                (None, format!("{first}\n    {mark}\n{rest}"))
             }
         };
+        let from = part.map_or(1, |(from, _)| from);
+        let text = match (tape.below(4), part) {
+            (1, _) => {
+                let lines = (from..).zip(text.split('\n'));
+                let lines = lines.map(|(number, line)| format!("{number:6}\t{line}"));
+                lines.collect::<Vec<_>>().join("\n")
+            }
+            (2, Some(_)) => {
+                format!("{text}\n\n[7 more lines in file. Use offset=4 to continue]")
+            }
+            (3, Some(_)) => format!(
+                "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 2-3 of 9 total lines.\nAction: Read on.\n\n--- FILE CONTENT (truncated) ---\n{text}"
+            ),
+            _ => text,
+        };
+        let call = self.script.dialect.read(path, part);
+        self.call(call, Answer::Result(&text, Outcome::Fine));
+        self.states.insert(path, State::Shown(mark.to_owned()));
+    }
+
+    /// An edit that replaces one mark by another.
+    fn edit(&mut self, path: &'static str, old: &str, new: &str, answer: Answer<'_>) {
+        let input = json!({"path": path, "old_string": old, "new_string": new});
+        self.call(("edit_file", input), answer);
+    }
+
+    /// Something happens to a file.
+    fn event(&mut self, number: usize, tape: &mut Tape) {
+        let path = tape.pick(&PATHS);
+        let mark = format!("mark_{number}_of_{}", &path[3..4]);
+        let flags = self.script.dialect.flags_failures();
+        let old = match self.states.get(path) {
+            Some(State::Shown(old)) => Some(old.clone()),
+            Some(State::Unknown) | None => None,
+        };
+        let unclear = match tape.one_in(3) {
+            true => Answer::Nothing,
+            false => Answer::Result(tape.pick(&MAY_HAVE_FAILED), Outcome::Fine),
+        };
+        match (tape.below(11), old) {
+            // A read fails by a flag: what was shown last is what it was.
+            (1, _) if flags => {
+                let call = self.script.dialect.read(path, None);
+                self.call(call, Answer::Result("EACCES: denied", Outcome::Failed));
+            }
+            // It has no flag, or no result.
+            (1 | 2, _) => {
+                let call = self.script.dialect.read(path, None);
+                let answer = match tape.one_in(3) {
+                    true => Answer::Nothing,
+                    false => Answer::Result(tape.pick(&WHY_NOT), Outcome::Fine),
+                };
+                self.call(call, answer);
+                self.states.insert(path, State::Unknown);
+            }
+            (3, Some(old)) => {
+                self.edit(path, &old, &mark, DONE);
+                self.states.insert(path, State::Shown(mark));
+            }
+            (4, Some(old)) => {
+                self.edit(path, &old, &mark, unclear);
+                self.states.insert(path, State::Unknown);
+            }
+            (5, Some(old)) if flags => {
+                let answer = Answer::Result("Error: no match", Outcome::Failed);
+                self.edit(path, &old, &mark, answer);
+            }
+            (6, _) => {
+                let input = json!({"path": path, "content": format!("{mark}\n")});
+                self.call(("write_file", input), unclear);
+                self.states.insert(path, State::Unknown);
+            }
+            (7, _) => {
+                let answer = match tape.one_in(2) {
+                    true => unclear,
+                    false => DONE,
+                };
+                self.call(("delete_file", json!({"path": path})), answer);
+                self.states.insert(path, State::Unknown);
+            }
+            (8, _) => {
+                let to = tape.pick(&PATHS);
+                let input = json!({"source": path, "destination": to});
+                self.call(("move_file", input), DONE);
+                self.states.insert(path, State::Unknown);
+                self.states.insert(to, State::Unknown);
+            }
+            (9, _) => {
+                let command = tape.pick(&["rm", "cd /w && rm -f", "git rm -q"]);
+                let call = self.script.dialect.shell(&format!("{command} {path}"));
+                let said = tape.pick(&["", "removed"]);
+                self.call(call, Answer::Result(said, Outcome::Fine));
+                self.states.insert(path, State::Unknown);
+            }
+            _ => self.read(path, &mark, tape),
+        }
     }
 }
 
 /// Whether something was restored; all of it must be the newest content.
 fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
-    let mut script = Script::new(format);
-    // The mark of the last shown state, or none where it is not known.
-    let mut shown: BTreeMap<&str, Option<String>> = BTreeMap::new();
-    script.user("Look at these files.");
-    for n in 0..tape.between(4, 14) {
-        let path = tape.pick(&["/w/a.py", "/w/b.rs"]);
-        let mark = format!("mark_{n}_of_{}", &path[3..4]);
-        let rest = "    the gauge at the sluice is read again\n".repeat(30);
-        let old = shown.get(path).cloned().flatten();
-        let event = match (tape.below(5), old) {
-            (1, _) => {
-                // What a part shows is current; nothing is known about the rest.
-                shown.insert(path, Some(mark.clone()));
-                Event::Part(format!("    {mark}\n    more of it"))
-            }
-            (2, _) => {
-                let outcome = match script.dialect.flags_failures() && tape.one_in(2) {
-                    true => Outcome::Failed,
-                    false => Outcome::Fine,
-                };
-                if outcome == Outcome::Fine {
-                    shown.insert(path, None);
-                }
-                Event::Failed(tape.pick(&WHY_NOT), outcome)
-            }
-            (3, Some(old)) => {
-                shown.insert(path, Some(mark.clone()));
-                Event::Edit(old, mark)
-            }
-            _ => {
-                shown.insert(path, Some(mark.clone()));
-                Event::Read(format!("{}\n    {mark}\n{rest}", tape.pick(&FIRST)))
-            }
-        };
-        event.write(path, &mut script);
+    let mut scene = Scene {
+        script: Script::new(format),
+        states: BTreeMap::new(),
+    };
+    scene.script.user("Look at these files.");
+    for number in 0..tape.between(4, 14) {
+        scene.event(number, &mut tape);
     }
-    script.user("Go on.");
-    let bytes = script.bytes;
+    scene.script.user("Go on.");
+    let bytes = &scene.script.bytes;
     let mut policy = policies::named("auto");
     policy.summary.when = SummaryWhen::Always;
     (
@@ -116,7 +211,7 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
         policy.summary.keep_tokens,
         policy.trigger.tokens,
     ) = (0, 0, 0);
-    let run = compact(&bytes, &policy, Keeping::Nothing);
+    let run = compact(bytes, &policy, Keeping::Nothing);
     prop_assert!(matches!(
         run.outcome.status,
         Status::Compacted | Status::Unchanged
@@ -124,10 +219,8 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
     let text = String::from_utf8_lossy(&run.bytes).into_owned();
     let sections = text.split("[File restored: ").skip(1).map(in_string);
     for section in sections.clone() {
-        let path = if section.starts_with("/w/a.py") {
-            "/w/a.py"
-        } else {
-            "/w/b.rs"
+        let Some(path) = PATHS.iter().find(|path| section.starts_with(**path)) else {
+            return Err(TestCaseError::fail(format!("restored: {section}")));
         };
         let marks = section.match_indices("mark_").map(|(at, _)| {
             section[at..]
@@ -136,13 +229,16 @@ fn check(format: Format, mut tape: Tape) -> Result<bool, TestCaseError> {
                 .collect::<String>()
         });
         let own = format!("_of_{}", &path[3..4]);
+        let shown = match &scene.states[path] {
+            State::Shown(mark) => Some(mark),
+            State::Unknown => None,
+        };
         for mark in marks.filter(|mark| mark.ends_with(&own)) {
-            prop_assert_eq!(
-                Some(&mark),
-                shown[path].as_ref(),
-                "{}",
-                String::from_utf8_lossy(&bytes)
-            );
+            prop_assert_eq!(Some(&mark), shown, "{}", String::from_utf8_lossy(bytes));
+        }
+        // What a tool writes around a part is not in it.
+        for hint in ["Use offset=", "FILE CONTENT"] {
+            prop_assert!(!section.contains(hint), "{}", section);
         }
     }
     Ok(sections.count() > 0)

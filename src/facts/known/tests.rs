@@ -408,22 +408,16 @@ fn pi(calls: &[(&str, &str, &str)]) -> Transcript<'static> {
     let mut lines = vec![r#"{"type":"session","id":"s","cwd":"/w"}"#.to_owned()];
     for (number, (tool, input, said)) in calls.iter().enumerate() {
         let said = serde_json::Value::from(*said);
+        let parent = match number.checked_sub(1) {
+            Some(before) => format!("\"b{before}\""),
+            None => "null".to_owned(),
+        };
         lines.push(format!(
-            r#"{{"type":"message","id":"a{number}","parentId":null,"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"t{number}","name":"{tool}","arguments":{input}}}],"stopReason":"toolUse"}}}}"#
+            r#"{{"type":"message","id":"a{number}","parentId":{parent},"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"t{number}","name":"{tool}","arguments":{input}}}],"stopReason":"toolUse"}}}}"#
         ));
         lines.push(format!(
             r#"{{"type":"message","id":"b{number}","parentId":"a{number}","message":{{"role":"toolResult","toolCallId":"t{number}","toolName":"{tool}","content":[{{"type":"text","text":{said}}}],"isError":false}}}}"#
         ));
-    }
-    // Each follows the one before it.
-    let mut last = String::new();
-    for line in &mut lines[1..] {
-        let id = line.split("\"id\":\"").nth(1).unwrap().split('"').next();
-        let id = id.unwrap().to_owned();
-        if !last.is_empty() {
-            *line = line.replacen("null", &format!("\"{last}\""), 1);
-        }
-        last = id.replace('a', "b");
     }
     read_as(Format::Pi, &lines.join("\n"))
 }

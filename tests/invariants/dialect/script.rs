@@ -68,4 +68,10 @@ impl Script {
         let result = self.dialect.result(&id, tool, text, outcome);
         [call, self.message(result)]
     }
+
+    /// A call without a result; returns its number.
+    pub(in super::super) fn unanswered(&mut self, (tool, input): (&str, Value)) -> u64 {
+        let id = format!("call_{}", self.lines);
+        self.message(self.dialect.call(&id, tool, &input))
+    }
 }
