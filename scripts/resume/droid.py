@@ -4,7 +4,6 @@ Its own reminders are left out. Its home is the endpoint, too: it asks there who
 """
 
 import json
-import re
 import shutil
 import subprocess
 
@@ -85,7 +84,7 @@ def resume(job, data, endpoint, name):
     shutil.rmtree(room, ignore_errors=True)
     home, cwd = room / "home", room / "work"
     cwd.mkdir(parents=True)
-    folder = home / ".factory" / "sessions" / re.sub("[^a-zA-Z0-9]", "-", str(cwd))
+    folder = home / ".factory" / "sessions" / str(cwd).replace("/", "-")
     folder.mkdir(parents=True)
     model = {"model": "m", "displayName": "m", "id": "custom:m-0", "index": 0, "baseUrl": endpoint.url, "apiKey": "dummy",
              "provider": "anthropic", "maxOutputTokens": 4000}
@@ -114,11 +113,10 @@ def resume(job, data, endpoint, name):
 
 
 def is_kept(data, after):
-    """Whether the agent only appended. In a session without messages it writes the header anew, with a title."""
-    header, _, rest = data.partition(b"\n")
-    if b'"type":"message"' in data.replace(b" ", b""):
-        return after.startswith(data)
-    return after.partition(b"\n")[2].startswith(rest)
+    """Whether the agent only appended. Where no prompt is left, it names the session after the next one, in the header."""
+    (header, _, rest), (header_after, _, rest_after) = data.partition(b"\n"), after.partition(b"\n")
+    was, now = json.loads(header), json.loads(header_after)
+    return {**was, "title": now.get("title")} == now and rest_after.startswith(rest)
 
 
 def plain(request):
