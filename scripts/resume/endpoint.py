@@ -6,6 +6,7 @@ its agent needs, and that of chat completions that Qwen Code needs. Never opens 
 
 import gzip
 import json
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -20,7 +21,7 @@ class Endpoint:
     def __init__(self):
         self._lock = threading.Lock()
         self._requests = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"endpoint": self}))
+        self._server = Server(("127.0.0.1", 0), type("Bound", (Handler,), {"endpoint": self}))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
@@ -46,6 +47,13 @@ class Endpoint:
         with self._lock:
             taken, self._requests = self._requests, []
         return taken
+
+
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """An agent that ends leaves connections open; that is no error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class Handler(BaseHTTPRequestHandler):

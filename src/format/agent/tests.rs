@@ -25,7 +25,7 @@ fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, Variables<'_>, &str); 14] = [
+    let cases: [(&str, Variables<'_>, &str); 15] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",
@@ -52,6 +52,7 @@ fn folders_are_the_documented_ones() {
             &[(home, "/h"), ("PI_CODING_AGENT_SESSION_DIR", "/s")],
             "/s",
         ),
+        ("droid", &[(home, "/h")], "/h/.factory/sessions"),
         ("qwen", &[(home, "/h")], "/h/.qwen/projects"),
         (
             "qwen",
@@ -117,6 +118,8 @@ fn a_session_is_known_by_its_name() {
         ("copilot", format!("{ID}/files/events.jsonl"), false),
         ("copilot", format!("{ID}/other.jsonl"), false),
         ("copilot", "notes/events.jsonl".to_owned(), false),
+        ("droid", format!("-srv-tide/{ID}.jsonl"), true),
+        ("droid", format!("-srv-tide/{ID}.settings.json"), false),
         ("qwen", format!("-srv-tide/chats/{ID}.jsonl"), true),
         (
             "qwen",
@@ -252,6 +255,10 @@ fn only_pi_continues_any_file() {
     assert_eq!(
         command("codex", Named::Id("i")),
         Some("codex resume i".into())
+    );
+    assert_eq!(
+        command("droid", Named::Id("i")),
+        Some("droid --resume i".into())
     );
     assert_eq!(
         command("qwen", Named::Id("i")),

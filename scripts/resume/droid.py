@@ -1,0 +1,169 @@
+"""Lets Factory Droid resume a session file, and judges what it sends: the same questions as for Claude Code.
+
+Its own reminders are left out. Its home is the endpoint, too: it asks there who its user is, and goes on without an answer.
+"""
+
+import json
+import shutil
+import subprocess
+
+from . import agents, check, judge, sessions
+from .endpoint import Endpoint
+from .sessions import CannotCompact
+
+PACKAGE = "@factory/cli-linux-x64"
+VERSION = "0.225.2"
+NAME = f"droid-{VERSION}"
+REMINDER = "<system-reminder>"
+
+
+def is_session(data):
+    """Whether the bytes are those of a session: the header comes first."""
+    return next(sessions.records(data), {}).get("type") == "session_start"
+
+
+def install(name, cache):
+    """The command of the pinned version, installed below `cache` unless it is there already, and known to start."""
+    folder = cache / name
+    stamp = folder / "starts"
+    command = [str(folder / "node_modules" / PACKAGE / "bin" / "droid")]
+    if name != NAME:
+        raise agents.CannotInstall(f"{name}: known is {NAME}")
+    if not stamp.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{PACKAGE}@{VERSION}"])
+        said = agents.output([*command, "--version"], environment(folder, "http://127.0.0.1:9"))
+        if VERSION not in said:
+            raise agents.CannotInstall(f"{PACKAGE} {VERSION} says that it is {said[:200]}")
+        stamp.touch()
+    return command
+
+
+def environment(home, url):
+    nowhere = "http://127.0.0.1:9"
+    return {**agents.environment(home, url), "FACTORY_API_KEY": "fk-dummy", "FACTORY_API_BASE_URL": url,
+            "FACTORY_APP_BASE_URL": url, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, "NO_PROXY": "127.0.0.1"}
+
+
+def run(job):
+    """The verdict on one file."""
+    job.room.mkdir()
+    original = job.path.read_bytes()
+    try:
+        with Endpoint() as endpoint:
+            before = baseline(job, endpoint, original)
+            if job.compacted:
+                data = job.compacted.read_bytes()
+            else:
+                data = sessions.compact(job.binary, job.path, job.room, job.flags, lambda *_: set()).data
+            done = resume(job, data, endpoint, "compacted")
+            return check.verdict(*judged(before, original, data, done))
+    except check.Skip as why:
+        return "skipped", f"does not resume unmodified: {why}"
+    except CannotCompact as why:
+        return "FAILED", str(why)
+    finally:
+        shutil.rmtree(job.room, ignore_errors=True)
+
+
+def baseline(job, endpoint, original):
+    """What the agent sends for the original."""
+    done = resume(job, original, endpoint, "original")
+    request = judge.main_request(done.requests, agents.PROMPT)
+    if done.returncode != 0 or request is None or len(done.requests) != 1:
+        raise check.Skip(f"exit {done.returncode}, {len(done.requests)} requests: {done.said[:200]}")
+    if broken := judge.pairs(request):
+        raise check.Skip(broken[0])
+    return request
+
+
+def resume(job, data, endpoint, name):
+    """One run of the agent on these bytes."""
+    room = job.room / "run"
+    shutil.rmtree(room, ignore_errors=True)
+    home, cwd = room / "home", room / "work"
+    cwd.mkdir(parents=True)
+    folder = home / ".factory" / "sessions" / str(cwd).replace("/", "-")
+    folder.mkdir(parents=True)
+    model = {"model": "m", "displayName": "m", "id": "custom:m-0", "index": 0, "baseUrl": endpoint.url, "apiKey": "dummy",
+             "provider": "anthropic", "maxOutputTokens": 4000}
+    settings = {"customModels": [model], "model": "custom:m-0"}
+    (home / ".factory" / "settings.json").write_text(json.dumps(settings))
+    # A session belongs to the folder that its header names, and to the file with its id.
+    header = next(sessions.records(data), {})
+    data = data.replace(json.dumps(header.get("cwd")).encode(), json.dumps(str(cwd)).encode())
+    file = folder / f"{header.get('id')}.jsonl"
+    file.write_bytes(data)
+    endpoint.take()
+    command = [*job.command, "exec", "-m", "custom:m-0", "-s", str(header.get("id")), agents.PROMPT]
+    try:
+        done = subprocess.run(command, cwd=cwd, timeout=job.timeout, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", env=environment(home, endpoint.url))
+        returncode, said = done.returncode, (done.stdout + done.stderr).strip()
+    except subprocess.TimeoutExpired:
+        returncode, said = None, f"no end within {job.timeout} s"
+    requests = [plain(request) for request in endpoint.take()]
+    resumed = agents.Resumed(requests, returncode, said, is_kept(data, file.read_bytes()))
+    if job.keep:
+        job.keep.mkdir(parents=True, exist_ok=True)
+        (job.keep / f"{name}.json").write_text(json.dumps(requests, indent=1))
+        (job.keep / f"{name}.jsonl").write_bytes(data)
+    return resumed
+
+
+def is_kept(data, after):
+    """Whether the agent only appended. Where no prompt is left, it names the session after the next one, in the header."""
+    (header, _, rest), (header_after, _, rest_after) = data.partition(b"\n"), after.partition(b"\n")
+    was, now = json.loads(header), json.loads(header_after)
+    return {**was, "title": now.get("title")} == now and rest_after.startswith(rest)
+
+
+def plain(request):
+    """A request as messages with blocks, without the agent's reminders and its marks for caches."""
+    messages = []
+    for message in request.get("messages", []):
+        content = message["content"] if isinstance(message["content"], list) else [
+            {"type": "text", "text": message["content"]}]
+        found = [{key: value for key, value in one.items() if key != "cache_control"} for one in content
+                 if not one.get("text", "").lstrip().startswith(REMINDER)]
+        # The agent joins what the user says one after the other, so also a summary and what follows it.
+        is_said = message["role"] == "user" and all(one["type"] == "text" for one in found)
+        groups = [[one] for one in found] if is_said else [found]
+        messages += [{"role": message["role"], "content": group} for group in groups if group]
+    return {**request, "messages": messages}
+
+
+def judged(before, original, data, done):
+    """What came of a run of the compacted file: findings, and a note for when there are none."""
+    found = [] if done.prefix_kept else ["the agent changed the bytes of the compacted file"]
+    if len(done.requests) != 1:
+        return [*found, f"{len(done.requests)} requests, not 1: {done.said[:200]}"], ""
+    after = judge.main_request(done.requests, agents.PROMPT)
+    if done.returncode != 0 or after is None:
+        return [*found, f"does not resume: exit {done.returncode}: {done.said[:200]}"], ""
+    found += judge.pairs(after)
+    was, now = judge.results(before), judge.results(after)
+    cleared = {call for call in now if call in was and was[call] != now[call]}
+    shown = f"{len(after['messages'])} messages, {len(now)} results"
+    if summary := new_summary(original, data):
+        found += judge.summarised(before, after, set(), cleared, *summary)
+        return found, f"{shown} after a summary"
+    found += judge.same_messages(before, after, set(), cleared)
+    return found, f"{shown}, {len(cleared)} cleared" if cleared else f"{shown}, all as they were"
+
+
+def new_summary(original, data):
+    """The text of a summary that only the compacted file has, and what the messages after it say; or None."""
+    known = {record.get("id") for record in sessions.records(original)}
+    records = list(sessions.records(data))
+    last = next((record for record in reversed(records) if record.get("type") == "compaction_state"), None)
+    if last is None or last["id"] in known:
+        return None
+    messages = [record for record in records if record.get("type") == "message"]
+    named = (last.get("anchorMessage") or {}).get("id")
+    at = next((at for at, record in enumerate(messages) if record["id"] == named), -1)
+    tail = [record["message"] for record in messages[at + 1:]]
+    tail = [message for message in tail if message.get("visibility") != "user_only"]
+    said = [[one for one in message["content"] if one["type"] in ("text", "tool_use")] for message in tail]
+    return last["summaryText"], [{"role": "user", "content": blocks} for blocks in said if blocks]
