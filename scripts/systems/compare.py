@@ -22,7 +22,7 @@ class Ran:
         self.messages, self.folder, self.code, self.said = messages, folder, code, said
 
 
-def run(program, case, folder, url):
+def run(program, case, folder, url, more=()):
     """The messages that ctxpack makes of the case's."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -30,7 +30,8 @@ def run(program, case, folder, url):
     (folder / "in.jsonl").write_text(lines, encoding="utf-8")
     command = [program, "compact", "--isolated", "in.jsonl", "-o", "out.jsonl", "--policy", case.preset, "--no-report",
                "--input-format", case.form, "--summarizer", "anthropic", "--base-url", url, "--model", "m",
-               "--set", "summary.wait_ms=1", "--set", "redact=never"]
+               "--set", "redact=never"]
+    command += [] if case.waits else ["--set", "summary.wait_ms=1"]
     for key, value in case.keys.items():
         command += ["--set", f"{key}={value}"]
     if case.manual:
@@ -43,7 +44,7 @@ def run(program, case, folder, url):
             (folder / "root" / path).write_text(content, encoding="utf-8")
         if (folder / "root").exists():
             command += ["--files-root", "root"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True)
     out = folder / "out.jsonl"
     if not out.exists():
         return Ran(None, folder, done.returncode, done.stderr)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from . import boundary, layered, offload_first, reset, turns
 from .host import Plain
-from .shapes import compact, is_typed
+from .shapes import compact
 
 SYSTEMS = {"layered": layered, "offload-first": offload_first, "reset": reset, "boundary": boundary, "turns": turns}
 FORMS = {"layered": ["anthropic", "anthropic", "openai"], "offload-first": ["openai", "openai", "anthropic"],
@@ -36,6 +36,7 @@ class Case:
     root: bool = False
     name_tokens: tuple = (0, 0)
     made: list | None = None
+    waits: bool = False
 
     @property
     def threshold(self):
@@ -268,33 +269,51 @@ def aim_bpe(case, cl100k):
     if case.preset != "offload-first":
         return
     off = case.keys.pop("off", 0)
-    # The fewest and the most tokens of a name in the store.
-    rng = random.Random(0)
-    names = cl100k([f".ctxpack/offloaded/{rng.randrange(16**32):032x}.txt" for _ in range(500)])
-    case.name_tokens = (min(names) - 3, max(names) + 3)
+    case.name_tokens = name_tokens(cl100k)
     total = sum(cl100k([compact(message) for message in case.messages]))
     case.keys["offload.tokens"] = case.keys["trigger.tokens"] = max(1, total - off)
 
 
-def at_real_thresholds(preset):
-    """Histories at the document's own numbers, one token below, on and above them; what is between is known text."""
+def name_tokens(cl100k):
+    """The fewest and the most tokens of a name in the store, and a few beside them: quotes, and where texts meet."""
+    rng = random.Random(0)
+    names = cl100k([f".ctxpack/offloaded/{rng.randrange(16**32):032x}.txt" for _ in range(500)])
+    return min(names) - 3, max(names) + 3
+
+
+FILL = {"layered": (170_616, 4), "reset": (50_000, 4), "boundary": (171_000, 3), "turns": (48_000, 4)}
+TAIL = [("user", "go on"), ("assistant", "gone on"), ("user", "and now"), ("assistant", "done"), ("user", "so"), ("assistant", "yes")]
+
+
+def at_real_thresholds(preset, cl100k):
+    """Histories at the document's own numbers: one token below, on and above them."""
     for off in (-1, 0, 1):
-        form = FORMS[preset][0]
-        new = Case(f"{preset}-real{off:+}", preset, form, [], answers=["The work so far."])
-        filler = {"layered": 170_616 * 4, "reset": 50_000 * 4, "boundary": 171_000 * 3, "turns": 48_000 * 4}.get(preset)
-        if filler is None:
+        if preset == "offload-first":
+            yield from offloads(off, cl100k)
             continue
-        module = SYSTEMS[preset]
-        tail = [("user", "go on"), ("assistant", "gone on"), ("user", "and now"), ("assistant", "done"), ("user", "so"), ("assistant", "yes")]
-        tail += [("user", f"next {n}") for n in range(6)] if preset == "turns" else []
-        body = [{"role": role, "content": text} for role, text in [("user", "begin"), ("assistant", "")] + tail]
-        step = 3 if preset == "boundary" else 4
-        goal = {"layered": 170_616, "reset": 50_000, "boundary": 171_000, "turns": 48_000}[preset] + off
-        body[1]["content"] = "x" * max(0, (goal - module.count(body)) * step)
-        while module.count(body) < goal:
+        goal, step = FILL[preset]
+        tail = TAIL + ([("user", f"next {n}") for n in range(6)] if preset == "turns" else [])
+        body = [{"role": role, "content": text} for role, text in [("user", "begin"), ("assistant", ""), *tail]]
+        count = SYSTEMS[preset].count
+        body[1]["content"] = "x" * ((goal + off - count(body) - 2) * step)
+        while count(body) < goal + off:
             body[1]["content"] += "x"
-        while module.count(body) > goal:
-            body[1]["content"] = body[1]["content"][:-1]
-        assert module.count(body) == goal and any(map(is_typed, body))
-        new.messages = body
-        yield new
+        assert count(body) == goal + off
+        yield Case(f"{preset}-real{off:+}", preset, FORMS[preset][0], body, answers=["The work so far."])
+
+
+def offloads(off, cl100k):
+    """150 000 tokens in a result, which goes to a file, and in words, which do not; failures, with the document's waits."""
+    for name in ("result", "words"):
+        call = {"id": "call_1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+        body = [{"role": "user", "content": "begin"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "call_1", "content": "done"}]
+        body += [{"role": role, "content": text} for role, text in TAIL]
+        long = body[2 if name == "result" else 0]
+        missing = 150_000 + off - sum(cl100k([compact(message) for message in body]))
+        long["content"] += " the" * missing
+        assert sum(cl100k([compact(message) for message in body])) == 150_000 + off
+        answers = [500, 500, "The work so far."] if name == "words" else []
+        case = Case(f"offload-first-real-{name}{off:+}", "offload-first", "openai", body, answers=answers, waits=name == "words" and off == 0)
+        case.name_tokens = name_tokens(cl100k)
+        yield case
