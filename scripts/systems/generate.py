@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 from . import boundary, layered, offload_first, reset, turns
-from .host import Plain
+from .host import Ours
 from .shapes import compact
 
 SYSTEMS = {"layered": layered, "offload-first": offload_first, "reset": reset, "boundary": boundary, "turns": turns}
@@ -141,6 +141,9 @@ class Session:
             return number, name, {"path": path, "old_text": old, "new_text": f"edited {self.ids} times, that is"}, f"Edited {path}", False
         failed = name == "bash" and rng.random() < 0.15
         given = {"command": f"make {rng.choice(WORDS)}"} if name == "bash" else {"pattern": rng.choice(WORDS)}
+        if rng.random() < 0.15:
+            # Few characters of many tokens.
+            return number, name, given, "".join(rng.choice("潮位測站讀數圖表軸🌊") for _ in range(rng.choice([50, 51, 60, 110, 700]))), False
         return number, name, given, ("Error: " if failed else "") + self.prose(self.size()), failed
 
     def content(self):
@@ -207,24 +210,15 @@ def add_compact(rng, made):
 
 def aim(rng, case, cl100k=None):
     """Sets the trigger beside the history's size (that of `offload-first` by `aim_bpe`, which can count)."""
-    kind = rng.choice(["below", "on", "over", "far", "far", "far", "manual"])
-    off = {"below": -1, "on": 0, "over": 1, "far": rng.randrange(2, 400), "manual": -5_000}[kind]
+    kind = rng.choice(["below", "on", "on", "over", "far", "far", "deep", "deep", "manual"])
+    off = {"below": -1, "on": 0, "over": 1, "far": rng.randrange(2, 400), "deep": rng.choice([0.2, 0.4, 0.6]), "manual": -5_000}[kind]
     case.manual = kind == "manual"
     preset, keys = case.preset, case.keys
     if preset == "offload-first":
         keys["off"] = off
         return
     module = SYSTEMS[preset]
-    total = size_before_trigger(case)
-    # The history is `off` above the threshold.
-    threshold = max(1, total - off)
     if preset == "layered":
-        keys["window.context"] = threshold + 16_384 + 13_000
-        keys["trigger.min_savings"] = 0
-        if rng.random() < 0.3:
-            host = Plain(case, None)
-            saved = module.savings(free(case), host, case.all_keys)
-            keys["trigger.min_savings"] = max(0, saved + rng.choice([-1, 0, 1]))
         if rng.random() < 0.3:
             keys["demote.min_tokens"] = rng.choice([999, 1_000, 1_001, 1_499, 1_500])
             keys["demote.preview_chars"] = rng.choice([0, 200, 2_000])
@@ -234,6 +228,15 @@ def aim(rng, case, cl100k=None):
             keys["restore.files"] = rng.choice([0, 1, 2])
         if rng.random() < 0.3:
             keys["restore.tokens_per_file"] = rng.choice([250, 400, 1_000])
+    total = size_before_trigger(case)
+    # The history is `off` above the threshold, or by that share of its size.
+    threshold = below(total, off)
+    if preset == "layered":
+        keys["window.context"] = threshold + 16_384 + 13_000
+        keys["trigger.min_savings"] = 0
+        if rng.random() < 0.3:
+            saved = module.savings(free(case), Ours(case, None), case.all_keys)
+            keys["trigger.min_savings"] = max(0, saved + rng.choice([-1, 0, 1]))
     elif preset == "reset":
         keys["trigger.tokens"] = threshold
         if rng.random() < 0.3:
@@ -241,10 +244,14 @@ def aim(rng, case, cl100k=None):
     elif preset == "boundary":
         keys["window.context"] = threshold + 16_000 + 13_000
     else:
-        keys["window.context"] = 4 * max(1, round((total - off) / 3))
+        keys["window.context"] = 4 * max(1, round(threshold / 3))
         keys["summary.keep_turns"] = rng.choice([1, 2, 3, 6])
         if rng.random() < 0.2:
             keys["summary.too_large_share"] = 0.01
+
+
+def below(total, off):
+    return max(1, int(total * (1 - off)) if isinstance(off, float) else total - off)
 
 
 def free(case):
@@ -254,9 +261,9 @@ def free(case):
     quiet.manual = False
     messages = copy.deepcopy(case.messages)
     if case.preset == "layered":
-        return layered.run(messages, Plain(quiet, None), quiet.all_keys)
+        return layered.run(messages, Ours(quiet, None), quiet.all_keys)
     if case.preset == "reset":
-        reset.micro_compact(messages, Plain(quiet, None), quiet.all_keys)
+        reset.micro_compact(messages, Ours(quiet, None), quiet.all_keys)
     return messages
 
 
@@ -271,7 +278,7 @@ def aim_bpe(case, cl100k):
     off = case.keys.pop("off", 0)
     case.name_tokens = name_tokens(cl100k)
     total = sum(cl100k([compact(message) for message in case.messages]))
-    case.keys["offload.tokens"] = case.keys["trigger.tokens"] = max(1, total - off)
+    case.keys["offload.tokens"] = case.keys["trigger.tokens"] = below(total, off)
 
 
 def name_tokens(cl100k):
