@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from . import layered
+from .generate import Case
 from .host import FILES, NAME, WORDS
 from .shapes import compact, texts, thinks
 
@@ -81,6 +82,16 @@ def values(want, got, place, host, ran):
     return [] if want == got else [f"{place}: {want!r:.80} expected, {got!r:.80} made"]
 
 
+def store_of(program, folder, url):
+    """How the names of stored outputs begin."""
+    call = {"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": "so it goes " * 100}, {"role": "assistant", "content": "gone"}]
+    keys = {"demote.min_tokens": 9, "demote.preview_chars": 0}
+    made = run(program, Case("store", "layered", "openai", messages, keys=keys), folder, url).messages
+    return re.search(r"Saved to: (\S*?)[0-9a-f]{32}\.txt", made[2]["content"])[1]
+
+
 def text(want, got, place, host, ran):
     if want == got:
         return []
@@ -143,7 +154,11 @@ def files(host, section, place, ran):
         return []
     if not host.is_ours:
         return [f"{place}: other files were restored"]
-    order = [path for path, _, _ in wanted if path in {path for path, _, _ in made}]
+    # Older files may follow instead of some that had no room.
+    keys = {**host.case.all_keys, "restore.files": len(host.case.files) + 1}
+    most, older = len(wanted), layered.restore_recent_files(host.case.messages, host, keys)[len(wanted):]
+    order = [path for path, _, _ in wanted + older if path in {path for path, _, _ in made}]
+    wanted = wanted + [file for file in older if file[0] in order and len(order) <= most]
     if order != [path for path, _, _ in made]:
         return [f"{place}: {[path for path, _, _ in made]} were restored, of {[path for path, _, _ in wanted]}"]
     found, back = [], {path: content.rstrip("\n") for path, content, _ in made}

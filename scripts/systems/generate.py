@@ -37,6 +37,7 @@ class Case:
     name_tokens: tuple = (0, 0)
     made: list | None = None
     waits: bool = False
+    store = ""
 
     @property
     def threshold(self):
@@ -284,7 +285,7 @@ def aim_bpe(case, cl100k):
 def name_tokens(cl100k):
     """The fewest and the most tokens of a name in the store, and a few beside them: quotes, and where texts meet."""
     rng = random.Random(0)
-    names = cl100k([f".ctxpack/offloaded/{rng.randrange(16**32):032x}.txt" for _ in range(500)])
+    names = cl100k([f"{Case.store}{rng.randrange(16**32):032x}.txt" for _ in range(500)])
     return min(names) - 3, max(names) + 3
 
 

@@ -17,8 +17,8 @@ KINDS = {"Bash", "shell", "exec_command", "local_shell", "run_terminal_cmd", "Po
 # summary; restored files after it.
 NAME, WORDS, FILES = "\ue000", "\ue001", "\ue002"
 MARK = re.compile(f"{NAME}(\\d+){NAME}")
-LONG = len(".ctxpack/offloaded/.txt") + 32
-USUAL = ".ctxpack/offloaded/6784bbfe94450d6352c13f95c6c8f468.txt"
+# A name in the store: the driver asks ctxpack how it begins.
+USUAL = "6784bbfe94450d6352c13f95c6c8f468.txt"
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Plain:
     def __init__(self, case, cl100k):
         self.case, self.names = case, {}
         # With names as ctxpack gave them, where they can still be seen: a hash is not for a transcription to know.
-        self.cl100k = lambda texts: cl100k([MARK.sub(lambda m: self.names.get(int(m[1]), USUAL), text) for text in texts])
+        self.cl100k = lambda texts: cl100k([MARK.sub(lambda m: self.names.get(int(m[1]), case.store + USUAL), text) for text in texts])
         self.manual, self.answers = case.manual, list(case.answers)
         self.saved, self.requests, self.tried, self.files, self.last_words = [], [], 0, [], ""
         self.reasons = set()
@@ -71,7 +71,7 @@ class Plain:
 
     def save(self, content):
         self.saved.append(content)
-        return f"{NAME}{len(self.saved) - 1:0{LONG - 2}}{NAME}"
+        return f"{NAME}{len(self.saved) - 1:0{len(self.case.store + USUAL) - 2}}{NAME}"
 
     def load(self, name):
         number = name.strip(NAME)
