@@ -338,12 +338,15 @@ class Ours(Plain):
         return placed
 
     def total(self, messages, count):
-        """What a result counts, with the words that are quoted in it (they stand below a heading and a line's number)."""
+        """What a result counts, with the words that are quoted in it: below a heading and a line's number, in a fence if they
+        have lines."""
+        number = next((n for n, message in enumerate(self.case.messages, 1) if words(message) == self.last_words), 1)
+        last = f"\n~~~\n{self.last_words}\n~~~" if "\n" in self.last_words else f" {self.last_words}"
         shown = []
         for message in messages:
             content = message.get("content")
             if isinstance(content, str):
-                quoted = f"\n\n## User requests\n[L1] {self.last_words}"
+                quoted = f"\n\n## User requests\n[L{number}]{last}"
                 content = content.replace(WORDS, quoted if self.last_words.strip() else "").replace(FILES, "")
                 message = {**message, "content": content}
             shown.append({key: value for key, value in message.items() if key != "_ours"})
