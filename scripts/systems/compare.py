@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from . import layered
+from .generate import Case
 from .host import FILES, NAME, WORDS
 from .shapes import compact, texts, thinks
 
@@ -22,7 +23,7 @@ class Ran:
         self.messages, self.folder, self.code, self.said = messages, folder, code, said
 
 
-def run(program, case, folder, url):
+def run(program, case, folder, url, more=()):
     """The messages that ctxpack makes of the case's."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -30,7 +31,8 @@ def run(program, case, folder, url):
     (folder / "in.jsonl").write_text(lines, encoding="utf-8")
     command = [program, "compact", "--isolated", "in.jsonl", "-o", "out.jsonl", "--policy", case.preset, "--no-report",
                "--input-format", case.form, "--summarizer", "anthropic", "--base-url", url, "--model", "m",
-               "--set", "summary.wait_ms=1", "--set", "redact=never"]
+               "--set", "redact=never"]
+    command += [] if case.waits else ["--set", "summary.wait_ms=1"]
     for key, value in case.keys.items():
         command += ["--set", f"{key}={value}"]
     if case.manual:
@@ -43,7 +45,7 @@ def run(program, case, folder, url):
             (folder / "root" / path).write_text(content, encoding="utf-8")
         if (folder / "root").exists():
             command += ["--files-root", "root"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([*command, *more], cwd=folder, capture_output=True, text=True)
     out = folder / "out.jsonl"
     if not out.exists():
         return Ran(None, folder, done.returncode, done.stderr)
@@ -78,6 +80,16 @@ def values(want, got, place, host, ran):
     if isinstance(want, str) and isinstance(got, str):
         return text(want, got, place, host, ran)
     return [] if want == got else [f"{place}: {want!r:.80} expected, {got!r:.80} made"]
+
+
+def store_of(program, folder, url):
+    """How the names of stored outputs begin."""
+    call = {"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "c", "content": "so it goes " * 100}, {"role": "assistant", "content": "gone"}]
+    keys = {"demote.min_tokens": 9, "demote.preview_chars": 0}
+    made = run(program, Case("store", "layered", "openai", messages, keys=keys), folder, url).messages
+    return re.search(r"Saved to: (\S*?)[0-9a-f]{32}\.txt", made[2]["content"])[1]
 
 
 def text(want, got, place, host, ran):
@@ -142,7 +154,11 @@ def files(host, section, place, ran):
         return []
     if not host.is_ours:
         return [f"{place}: other files were restored"]
-    order = [path for path, _, _ in wanted if path in {path for path, _, _ in made}]
+    # Older files may follow instead of some that had no room.
+    keys = {**host.case.all_keys, "restore.files": len(host.case.files) + 1}
+    most, older = len(wanted), layered.restore_recent_files(host.case.messages, host, keys)[len(wanted):]
+    order = [path for path, _, _ in wanted + older if path in {path for path, _, _ in made}]
+    wanted = wanted + [file for file in older if file[0] in order and len(order) <= most]
     if order != [path for path, _, _ in made]:
         return [f"{place}: {[path for path, _, _ in made]} were restored, of {[path for path, _, _ in wanted]}"]
     found, back = [], {path: content.rstrip("\n") for path, content, _ in made}

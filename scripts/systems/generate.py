@@ -9,8 +9,8 @@ import random
 from dataclasses import dataclass, field
 
 from . import boundary, layered, offload_first, reset, turns
-from .host import Plain
-from .shapes import compact, is_typed
+from .host import Ours
+from .shapes import compact
 
 SYSTEMS = {"layered": layered, "offload-first": offload_first, "reset": reset, "boundary": boundary, "turns": turns}
 FORMS = {"layered": ["anthropic", "anthropic", "openai"], "offload-first": ["openai", "openai", "anthropic"],
@@ -36,6 +36,8 @@ class Case:
     root: bool = False
     name_tokens: tuple = (0, 0)
     made: list | None = None
+    waits: bool = False
+    store = ""
 
     @property
     def threshold(self):
@@ -140,6 +142,9 @@ class Session:
             return number, name, {"path": path, "old_text": old, "new_text": f"edited {self.ids} times, that is"}, f"Edited {path}", False
         failed = name == "bash" and rng.random() < 0.15
         given = {"command": f"make {rng.choice(WORDS)}"} if name == "bash" else {"pattern": rng.choice(WORDS)}
+        if rng.random() < 0.15:
+            # Few characters of many tokens.
+            return number, name, given, "".join(rng.choice("潮位測站讀數圖表軸🌊") for _ in range(rng.choice([50, 51, 60, 110, 700]))), False
         return number, name, given, ("Error: " if failed else "") + self.prose(self.size()), failed
 
     def content(self):
@@ -206,24 +211,15 @@ def add_compact(rng, made):
 
 def aim(rng, case, cl100k=None):
     """Sets the trigger beside the history's size (that of `offload-first` by `aim_bpe`, which can count)."""
-    kind = rng.choice(["below", "on", "over", "far", "far", "far", "manual"])
-    off = {"below": -1, "on": 0, "over": 1, "far": rng.randrange(2, 400), "manual": -5_000}[kind]
+    kind = rng.choice(["below", "on", "on", "over", "far", "far", "deep", "deep", "manual"])
+    off = {"below": -1, "on": 0, "over": 1, "far": rng.randrange(2, 400), "deep": rng.choice([0.2, 0.4, 0.6]), "manual": -5_000}[kind]
     case.manual = kind == "manual"
     preset, keys = case.preset, case.keys
     if preset == "offload-first":
         keys["off"] = off
         return
     module = SYSTEMS[preset]
-    total = size_before_trigger(case)
-    # The history is `off` above the threshold.
-    threshold = max(1, total - off)
     if preset == "layered":
-        keys["window.context"] = threshold + 16_384 + 13_000
-        keys["trigger.min_savings"] = 0
-        if rng.random() < 0.3:
-            host = Plain(case, None)
-            saved = module.savings(free(case), host, case.all_keys)
-            keys["trigger.min_savings"] = max(0, saved + rng.choice([-1, 0, 1]))
         if rng.random() < 0.3:
             keys["demote.min_tokens"] = rng.choice([999, 1_000, 1_001, 1_499, 1_500])
             keys["demote.preview_chars"] = rng.choice([0, 200, 2_000])
@@ -233,6 +229,15 @@ def aim(rng, case, cl100k=None):
             keys["restore.files"] = rng.choice([0, 1, 2])
         if rng.random() < 0.3:
             keys["restore.tokens_per_file"] = rng.choice([250, 400, 1_000])
+    total = size_before_trigger(case)
+    # The history is `off` above the threshold, or by that share of its size.
+    threshold = below(total, off)
+    if preset == "layered":
+        keys["window.context"] = threshold + 16_384 + 13_000
+        keys["trigger.min_savings"] = 0
+        if rng.random() < 0.3:
+            saved = module.savings(free(case), Ours(case, None), case.all_keys)
+            keys["trigger.min_savings"] = max(0, saved + rng.choice([-1, 0, 1]))
     elif preset == "reset":
         keys["trigger.tokens"] = threshold
         if rng.random() < 0.3:
@@ -240,10 +245,14 @@ def aim(rng, case, cl100k=None):
     elif preset == "boundary":
         keys["window.context"] = threshold + 16_000 + 13_000
     else:
-        keys["window.context"] = 4 * max(1, round((total - off) / 3))
+        keys["window.context"] = 4 * max(1, round(threshold / 3))
         keys["summary.keep_turns"] = rng.choice([1, 2, 3, 6])
         if rng.random() < 0.2:
             keys["summary.too_large_share"] = 0.01
+
+
+def below(total, off):
+    return max(1, int(total * (1 - off)) if isinstance(off, float) else total - off)
 
 
 def free(case):
@@ -253,9 +262,9 @@ def free(case):
     quiet.manual = False
     messages = copy.deepcopy(case.messages)
     if case.preset == "layered":
-        return layered.run(messages, Plain(quiet, None), quiet.all_keys)
+        return layered.run(messages, Ours(quiet, None), quiet.all_keys)
     if case.preset == "reset":
-        reset.micro_compact(messages, Plain(quiet, None), quiet.all_keys)
+        reset.micro_compact(messages, Ours(quiet, None), quiet.all_keys)
     return messages
 
 
@@ -268,33 +277,51 @@ def aim_bpe(case, cl100k):
     if case.preset != "offload-first":
         return
     off = case.keys.pop("off", 0)
-    # The fewest and the most tokens of a name in the store.
-    rng = random.Random(0)
-    names = cl100k([f".ctxpack/offloaded/{rng.randrange(16**32):032x}.txt" for _ in range(500)])
-    case.name_tokens = (min(names) - 3, max(names) + 3)
+    case.name_tokens = name_tokens(cl100k)
     total = sum(cl100k([compact(message) for message in case.messages]))
-    case.keys["offload.tokens"] = case.keys["trigger.tokens"] = max(1, total - off)
+    case.keys["offload.tokens"] = case.keys["trigger.tokens"] = below(total, off)
 
 
-def at_real_thresholds(preset):
-    """Histories at the document's own numbers, one token below, on and above them; what is between is known text."""
+def name_tokens(cl100k):
+    """The fewest and the most tokens of a name in the store, and a few beside them: quotes, and where texts meet."""
+    rng = random.Random(0)
+    names = cl100k([f"{Case.store}{rng.randrange(16**32):032x}.txt" for _ in range(500)])
+    return min(names) - 3, max(names) + 3
+
+
+FILL = {"layered": (170_616, 4), "reset": (50_000, 4), "boundary": (171_000, 3), "turns": (48_000, 4)}
+TAIL = [("user", "go on"), ("assistant", "gone on"), ("user", "and now"), ("assistant", "done"), ("user", "so"), ("assistant", "yes")]
+
+
+def at_real_thresholds(preset, cl100k):
+    """Histories at the document's own numbers: one token below, on and above them."""
     for off in (-1, 0, 1):
-        form = FORMS[preset][0]
-        new = Case(f"{preset}-real{off:+}", preset, form, [], answers=["The work so far."])
-        filler = {"layered": 170_616 * 4, "reset": 50_000 * 4, "boundary": 171_000 * 3, "turns": 48_000 * 4}.get(preset)
-        if filler is None:
+        if preset == "offload-first":
+            yield from offloads(off, cl100k)
             continue
-        module = SYSTEMS[preset]
-        tail = [("user", "go on"), ("assistant", "gone on"), ("user", "and now"), ("assistant", "done"), ("user", "so"), ("assistant", "yes")]
-        tail += [("user", f"next {n}") for n in range(6)] if preset == "turns" else []
-        body = [{"role": role, "content": text} for role, text in [("user", "begin"), ("assistant", "")] + tail]
-        step = 3 if preset == "boundary" else 4
-        goal = {"layered": 170_616, "reset": 50_000, "boundary": 171_000, "turns": 48_000}[preset] + off
-        body[1]["content"] = "x" * max(0, (goal - module.count(body)) * step)
-        while module.count(body) < goal:
+        goal, step = FILL[preset]
+        tail = TAIL + ([("user", f"next {n}") for n in range(6)] if preset == "turns" else [])
+        body = [{"role": role, "content": text} for role, text in [("user", "begin"), ("assistant", ""), *tail]]
+        count = SYSTEMS[preset].count
+        body[1]["content"] = "x" * ((goal + off - count(body) - 2) * step)
+        while count(body) < goal + off:
             body[1]["content"] += "x"
-        while module.count(body) > goal:
-            body[1]["content"] = body[1]["content"][:-1]
-        assert module.count(body) == goal and any(map(is_typed, body))
-        new.messages = body
-        yield new
+        assert count(body) == goal + off
+        yield Case(f"{preset}-real{off:+}", preset, FORMS[preset][0], body, answers=["The work so far."])
+
+
+def offloads(off, cl100k):
+    """150 000 tokens in a result, which goes to a file, and in words, which do not; failures, with the document's waits."""
+    for name in ("result", "words"):
+        call = {"id": "call_1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+        body = [{"role": "user", "content": "begin"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "call_1", "content": "done"}]
+        body += [{"role": role, "content": text} for role, text in TAIL]
+        long = body[2 if name == "result" else 0]
+        missing = 150_000 + off - sum(cl100k([compact(message) for message in body]))
+        long["content"] += " the" * missing
+        assert sum(cl100k([compact(message) for message in body])) == 150_000 + off
+        answers = [500, 500, "The work so far."] if name == "words" else []
+        case = Case(f"offload-first-real-{name}{off:+}", "offload-first", "openai", body, answers=answers, waits=name == "words" and off == 0)
+        case.name_tokens = name_tokens(cl100k)
+        yield case

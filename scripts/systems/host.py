@@ -4,6 +4,7 @@
 that made a difference is noted under its name. Both save outputs and archives under marks, which the comparison resolves."""
 
 import copy
+import re
 from dataclasses import dataclass
 
 from .shapes import calls, is_typed, parts, results, thinks, words
@@ -12,8 +13,12 @@ from .shapes import calls, is_typed, parts, results, thinks, words
 KINDS = {"Bash", "shell", "exec_command", "local_shell", "run_terminal_cmd", "PowerShell", "Read", "view", "Write", "create", "Edit",
          "MultiEdit", "edit_file", "str_replace", "str_replace_based_edit_tool", "apply_patch"}
 
-# In texts: the name of a stored output, the user's last words after a summary, restored files after it.
+# In texts: around the number of a stored output in place of its name, and as long as that; the user's last words after a
+# summary; restored files after it.
 NAME, WORDS, FILES = "\ue000", "\ue001", "\ue002"
+MARK = re.compile(f"{NAME}(\\d+){NAME}")
+# A name in the store: the driver asks ctxpack how it begins.
+USUAL = "6784bbfe94450d6352c13f95c6c8f468.txt"
 
 
 @dataclass
@@ -35,7 +40,9 @@ class Plain:
     is_ours = False
 
     def __init__(self, case, cl100k):
-        self.case, self.cl100k = case, cl100k
+        self.case, self.names = case, {}
+        # With names as ctxpack gave them, where they can still be seen: a hash is not for a transcription to know.
+        self.cl100k = lambda texts: cl100k([MARK.sub(lambda m: self.names.get(int(m[1]), case.store + USUAL), text) for text in texts])
         self.manual, self.answers = case.manual, list(case.answers)
         self.saved, self.requests, self.tried, self.files, self.last_words = [], [], 0, [], ""
         self.reasons = set()
@@ -64,7 +71,7 @@ class Plain:
 
     def save(self, content):
         self.saved.append(content)
-        return f"{NAME}{len(self.saved) - 1}{NAME}"
+        return f"{NAME}{len(self.saved) - 1:0{len(self.case.store + USUAL) - 2}}{NAME}"
 
     def load(self, name):
         number = name.strip(NAME)
@@ -186,18 +193,21 @@ class Ours(Plain):
         # A name is random: where it may or may not be the longer text, what ctxpack has found is looked up.
         least, most = self.case.name_tokens
         size = tokens(result.text) - tokens(prefix)
-        if size <= least or size <= most and not self.was_offloaded(result):
+        if size <= least or size <= most and self.made(result) == result.text:
             return self.note("no edit without saving")
         stored = prefix + self.save(result.text)
+        named = self.made(result)
+        if named and named.startswith(prefix):
+            self.names[len(self.saved) - 1] = named[len(prefix):]
         if isinstance(result.content, list):
             self.note("a list stays a list")
             stored = [{"type": "text", "text": stored}]
         result.put(stored)
         return True
 
-    def was_offloaded(self, result):
-        made = {other.id: other.text for other in results(self.case.made or [])}
-        return made.get(result.id) != result.text
+    def made(self, result):
+        """What ctxpack has left of a result; None if nothing."""
+        return next((other.text for other in results(self.case.made or []) if other.id == result.id), None)
 
     def share(self, messages, share):
         systems = [at for at, message in enumerate(messages) if message["role"] == "system"]
@@ -328,12 +338,15 @@ class Ours(Plain):
         return placed
 
     def total(self, messages, count):
-        """What a result counts, with the words that are quoted in it (they stand below a heading and a line's number)."""
+        """What a result counts, with the words that are quoted in it: below a heading and a line's number, in a fence if they
+        have lines."""
+        number = next((n for n, message in enumerate(self.case.messages, 1) if words(message) == self.last_words), 1)
+        last = f"\n~~~\n{self.last_words}\n~~~" if "\n" in self.last_words else f" {self.last_words}"
         shown = []
         for message in messages:
             content = message.get("content")
             if isinstance(content, str):
-                quoted = f"\n\n## User requests\n[L1] {self.last_words}"
+                quoted = f"\n\n## User requests\n[L{number}]{last}"
                 content = content.replace(WORDS, quoted if self.last_words.strip() else "").replace(FILES, "")
                 message = {**message, "content": content}
             shown.append({key: value for key, value in message.items() if key != "_ours"})

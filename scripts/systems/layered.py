@@ -74,7 +74,8 @@ def restore_recent_files(messages, host, keys):
         content = host.read(path)
         if content is None:
             continue
-        most = 4 * min(keys["restore.tokens_per_file"], keys["restore.tokens_total"] - total)
+        # All that counts no more than the limit.
+        most = 4 * min(keys["restore.tokens_per_file"], keys["restore.tokens_total"] - total) + 3
         files[path] = (path, content[:most], len(content) > most)
         total += estimate(files[path][1])
     return list(files.values())
