@@ -47,5 +47,5 @@ def run(messages, host, keys):
     if summary is None:
         return messages
     first = {"role": "user", "content": f"[对话摘要]\n{summary}\n[摘要结束]"}
-    answer = {"role": "assistant", "content": host.acknowledged(ACKNOWLEDGEMENT)}
+    answer = {"role": "assistant", "content": ACKNOWLEDGEMENT}
     return host.place(messages, summary_at, [first, answer], counted)

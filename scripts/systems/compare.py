@@ -212,7 +212,7 @@ def requests(plain, ours, bodies, tried_by_program):
         if "approximately" in want.prompt:
             reasons.add("the prompt is in the message")
     limit = body["max_tokens"]
-    if ours.case.preset in ("layered", "boundary", "turns"):
+    if ours.case.preset in ("layered", "turns"):
         reasons.add("a size of our own")
         if not 1 <= limit <= 12_000:
             found.append(f"max_tokens {limit}")

@@ -130,11 +130,9 @@ class Plain:
     def prunes(self, messages, at, part, kinds):
         return part.get("type") in kinds or part.get("role") == "tool"
 
-    def acknowledged(self, text):
-        return text
-
-    def after_mark(self, text):
-        return text
+    def marked(self, mark, summary):
+        """A summary that begins with the mark already."""
+        return summary
 
     def place(self, messages, at, new, count, files=()):
         if files:
@@ -262,13 +260,12 @@ class Ours(Plain):
         number = part.get("tool_call_id") or part.get("toolCallId") or part.get("tool_use_id")
         return super().prunes(messages, at, part, kinds) and not (at > last and number in of_last)
 
-    def acknowledged(self, text):
-        self.note("an acknowledgement of our own")
-        return "好的，我会根据摘要继续。"
-
-    def after_mark(self, text):
-        self.note("no line end after the mark")
-        return ""
+    def marked(self, mark, summary):
+        rest = summary.removeprefix(mark)
+        if rest.startswith("\n"):
+            return summary
+        self.note("a line end after a mark")
+        return f"{mark}\n{rest.lstrip()}"
 
     def asked_about(self, messages, at):
         sent = [message for message in messages[:at] if message["role"] != "system"]
@@ -382,12 +379,8 @@ DELIBERATE = {
     "calls count in every API": "where calls stand beside the content, they count as they would inside of it",
     "counted as JSON": "the document's own version for Node.js; Python's repr is 2 to 6 % off",
     "restored within the saving": "restored files never bring the history over its trigger, and never undo the saving",
+    "a line end after a mark": "a mark that the model wrote itself stands on a line of its own, too: so a later run knows it",
     "a file is cut at a line": "a restored file is cut at the end of a line",
-}
-# Where a document is silent and the published code says something else than ctxpack.
-SILENT = {
-    "an acknowledgement of our own": "the document names no words; the published code has others",
-    "no line end after the mark": "the document shows the mark alone; the published code ends its line",
 }
 # What is sent to a model, compared apart from what becomes of the messages.
 SENT = {
@@ -400,4 +393,4 @@ SENT = {
     "whole messages": "only whole messages are read within the limit",
     "a focus of our own words": "the document has a focus, and no words for it",
 }
-REASONS = {**DELIBERATE, **SILENT, **SENT}
+REASONS = {**DELIBERATE, **SENT}

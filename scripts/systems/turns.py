@@ -68,7 +68,7 @@ def run(messages, host, keys):
         left = pruned(messages, host)
         at = turn(left, host, keys["summary.keep_turns"])
         return host.cut(left, at if at is not None else 0, "last turns, pruned")
-    text = summary if summary.startswith(MARK) else f"{MARK}{host.after_mark(chr(10))}{summary}"
+    text = host.marked(MARK, summary) if summary.startswith(MARK) else f"{MARK}\n{summary}"
     placed = host.place(messages, at, [{"role": "assistant", "content": text}], counted)
     if host.total(placed, counted) > keys["window.context"] * keys["summary.too_large_share"]:
         return host.cut(messages, at, "last turns")
