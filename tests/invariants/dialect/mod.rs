@@ -135,6 +135,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::Copilot => &copilot::Copilot,
         Format::Gemini => &gemini::Gemini,
         Format::GeminiStream => unreachable!("only read"),
+        Format::OpenCode => unreachable!("a document, no lines"),
     }
 }
 
