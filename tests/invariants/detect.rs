@@ -18,7 +18,7 @@ use super::tape::Tape;
 
 /// A transcript of any format, one of another format, and decisions about what happens to them.
 fn two() -> impl Strategy<Value = (Case, Case, Tape)> {
-    let all = Format::compacted();
+    let all = crate::invariants::formats::of_lines();
     let formats = (0..all.len(), 1..all.len());
     formats.prop_flat_map(move |(first, further)| {
         let second = all[(first + further) % all.len()];

@@ -1,4 +1,4 @@
-//! The only list of the formats that are compacted: every matrix of properties is built from it.
+//! The only list of the formats of lines that are compacted: every matrix of properties is built from it.
 
 use ctxpack::format::Format;
 
@@ -50,7 +50,18 @@ macro_rules! every_format {
     )*};
 }
 
+/// The formats of this list.
+pub(super) fn of_lines() -> Vec<Format> {
+    each_format!(all).to_vec()
+}
+
+/// Those whose files are one document each have properties of their own: `documents`.
+const DOCUMENTS: [Format; 1] = [Format::OpenCode];
+
 #[test]
 fn the_list_has_every_format_that_is_compacted() {
-    assert_eq!(each_format!(all).as_slice(), Format::compacted());
+    assert_eq!(
+        [of_lines(), DOCUMENTS.to_vec()].concat(),
+        Format::compacted()
+    );
 }

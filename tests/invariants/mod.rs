@@ -18,6 +18,7 @@ mod copilot;
 mod detect;
 mod dialect;
 mod droid;
+mod documents;
 mod gemini;
 mod history;
 mod json;
@@ -536,7 +537,7 @@ fn every_layer_is_exercised() {
     use proptest::test_runner::TestRunner;
 
     let mut runner = TestRunner::deterministic();
-    for format in Format::compacted() {
+    for format in formats::of_lines() {
         let cases = Case::of(format, Kind::Valid);
         let mut times = std::collections::BTreeMap::new();
         for _ in 0..600 {

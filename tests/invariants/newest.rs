@@ -259,7 +259,7 @@ fn in_string(text: &str) -> &str {
 #[test]
 fn files_come_back() {
     let mut runner = TestRunner::deterministic();
-    for format in Format::compacted() {
+    for format in crate::invariants::formats::of_lines() {
         let tapes = Tape::of_up_to(120);
         let mut some = |_| {
             let tape = tapes.new_tree(&mut runner).unwrap().current();
@@ -275,7 +275,7 @@ proptest! {
 
     #[test]
     fn what_comes_back_is_the_newest_that_was_shown(
-        format in prop::sample::select(Format::compacted()),
+        format in prop::sample::select(crate::invariants::formats::of_lines()),
         tape in Tape::of_up_to(120),
     ) {
         check(format, tape)?;

@@ -198,7 +198,7 @@ fn the_systems_are_exercised() {
     use proptest::strategy::ValueTree;
 
     let mut runner = TestRunner::deterministic();
-    for format in Format::compacted() {
+    for format in crate::invariants::formats::of_lines() {
         let cases = Case::of_system(format, Kind::Valid);
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
         for _ in 0..250 {

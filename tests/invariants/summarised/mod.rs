@@ -306,7 +306,7 @@ fn summaries_are_exercised() {
 
     let mut runner = TestRunner::deterministic();
     let mut fitted = 0;
-    for format in Format::compacted() {
+    for format in crate::invariants::formats::of_lines() {
         let cases = Case::summarised(format, Kind::Valid);
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
         for _ in 0..200 {

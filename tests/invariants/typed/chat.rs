@@ -117,7 +117,7 @@ fn wide(tokens: usize, seed: &mut u64) -> &'static str {
 
 impl Chat {
     pub(super) fn of(tape: &mut Tape) -> Chat {
-        let format = tape.pick(&Format::compacted());
+        let format = tape.pick(&crate::invariants::formats::of_lines());
         let mut seed = tape.below(1 << 16) as u64;
         // Most are small, and the smallest and largest ones occur.
         let system = tape.pick(&[0, 0, 10, 200, 200, 3_000, 9_900, 30_000, 100_000]);

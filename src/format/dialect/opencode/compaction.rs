@@ -54,7 +54,7 @@ pub(super) fn splice(
         is_question(transcript, *line) || links[*line as usize].is_summary && old.contains(line)
     });
     let superseded: BTreeSet<u32> = superseded.collect();
-    let before = (0..place)
+    let before = (0..place.min(links.len() as u32))
         .rev()
         .find(|line| links[*line as usize].role.is_some())
         .unwrap_or(last);
