@@ -149,7 +149,7 @@ pub(super) fn count(case: &Case, format: Format, bytes: &[u8]) -> u64 {
 }
 
 /// The program's own words around the text of a transcript.
-const OURS: [&str; 38] = [
+const OURS: [&str; 39] = [
     "unknown",
     "picture",
     "document",
@@ -176,6 +176,7 @@ const OURS: [&str; 38] = [
     "Current",
     "state",
     "unanswered",
+    "outcome",
     "failed",
     "wrote",
     "edited",

@@ -13,7 +13,7 @@ use crate::scan::{lines, unescape};
 use crate::transcript::Typed;
 
 /// All labels, without the numbers in them.
-const LABELS: [&str; 31] = [
+const LABELS: [&str; 33] = [
     "accepted",
     "before",
     "call",
@@ -31,6 +31,7 @@ const LABELS: [&str; 31] = [
     "interrupted",
     "not",
     "ok",
+    "outcome",
     "pending",
     "plan",
     "progress",
@@ -43,6 +44,7 @@ const LABELS: [&str; 31] = [
     "search",
     "searched",
     "unanswered",
+    "unknown",
     "write",
     "wrote",
 ];
