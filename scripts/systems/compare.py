@@ -230,7 +230,7 @@ def requests(plain, ours, bodies, tried_by_program):
                 found.append(f"input: {want.text[max(0, at - 20):at + 60]!r} expected, {sent[max(0, at - 20):at + 60]!r} sent "
                              f"({len(want.text)} and {len(sent)} characters)")
         return found, reasons
-    if plain.requests and sum(m["role"] != "system" for m in plain.requests[0].sent) != len(want.sent):
+    if ours.case.preset != "offload-first" and plain.requests and sum(m["role"] != "system" for m in plain.requests[0].sent) != len(want.sent):
         reasons.add("kept messages are not sent")
     found += in_order(want.sent, sent)
     return found, reasons

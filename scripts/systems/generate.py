@@ -245,8 +245,9 @@ def aim(rng, case, cl100k=None):
     elif preset == "boundary":
         keys["window.context"] = threshold + 16_000 + 13_000
     else:
-        keys["window.context"] = 4 * max(1, round(threshold / 3))
-        keys["summary.keep_turns"] = rng.choice([1, 2, 3, 6])
+        # Any number can be the whole of a window, and not three quarters of one.
+        keys["window.context"], keys["trigger.share"] = threshold, 1.0
+        keys["summary.keep_turns"] = rng.choice([1, 1, 2, 3, 6])
         if rng.random() < 0.2:
             keys["summary.too_large_share"] = 0.01
 

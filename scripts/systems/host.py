@@ -224,7 +224,8 @@ class Ours(Plain):
         if keep:
             begins = others[-keep] if len(others) >= keep else (others[0] if others else end)
         else:
-            begins = end
+            # A system line after all that is replaced stays after the summary.
+            begins = others[-1] + 1 if others else end
         self.note("system lines stay", begins != plain)
         return self.unsplit(messages, begins)
 
