@@ -556,9 +556,13 @@ fn a_server_that_is_always_busy_is_left_alone_soon() {
 
 #[test]
 fn many_files_and_a_dead_server_are_few_requests_and_all_files() {
-    for more in [
-        "",
-        "--policy offload-first --set summary.on_failure=extractive --set summary.wait_ms=1",
+    // In a system whose tries belong to a conversation, each of them has its three.
+    for (more, most) in [
+        ("", 20),
+        (
+            "--policy offload-first --set summary.on_failure=extractive --set summary.wait_ms=1",
+            300,
+        ),
     ] {
         let server = Server::start(|_, _| Act::Drop);
         let place = many(100);
@@ -568,7 +572,8 @@ fn many_files_and_a_dead_server_are_few_requests_and_all_files() {
                 flags(&server)
             ))
             .exits(3);
-        assert!(server.requests().len() <= 20, "{}", server.requests().len());
+        let requests = server.requests().len();
+        assert!(requests <= most && requests > most / 20, "{requests}");
         let report = place.json("out/ctxpack.stats.json");
         assert_eq!(report["totals"]["compacted"], 100, "{more}");
     }
