@@ -139,7 +139,7 @@ fn never_more_tokens(case: &Case) -> TestCaseResult {
 /// Invariant 5. A summariser that failed for one conversation may have an answer for it when it is no longer asked for the
 /// others. The original size for a target in percent is in the summary, or else in the record of a store, which `cli::shares`
 /// tests.
-fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
+pub(super) fn a_second_run_changes_nothing(case: &Case) -> TestCaseResult {
     let once = case.compact();
     let is_noted = |c: &ConversationOutcome| c.actions.is_empty() || is_summarised(c);
     if case.policy.target.percent > 0.0 && !once.outcome.conversations.iter().all(is_noted) {
