@@ -32,6 +32,7 @@ class Request:
     text: str | None = None
     focus: str = ""
     tries: int = 1
+    span: list | None = None
 
 
 class Plain:
@@ -58,6 +59,7 @@ class Plain:
         """The summary, or None after the last try has failed; None without a request where there is nothing to ask."""
         if request.sent is None:
             request.sent = copy.deepcopy(self.asked_about(messages, at))
+        request.span = copy.deepcopy([message for message in messages[:at] if message["role"] != "system"])
         self.requests.append(request)
         for _ in range(request.tries):
             answer = self.answers.pop(0) if self.answers else 500
@@ -398,7 +400,6 @@ SENT = {
     "a size of our own": "the document sets no size: 5 % of what is replaced, 2 000 to 10 000 tokens, and a fifth more",
     "a size that fits": "a summary is asked for that leaves the history smaller than it was",
     "a prompt of our own": "the document says what a prompt asks for, and not its words",
-    "whole messages": "only whole messages are read within the limit",
     "a focus of our own words": "the document has a focus, and no words for it",
 }
 REASONS = {**DELIBERATE, **SILENT, **SENT}
