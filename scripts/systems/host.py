@@ -390,10 +390,12 @@ DELIBERATE = {
 # Where a document is silent and the published code says something else than ctxpack.
 SILENT = {
     "an acknowledgement of our own": "the document names no words; the published code has others",
+    "the archive is packed": "the document's model can read the archive by its name; ours is compressed",
     "no line end after the mark": "the document shows the mark alone; the published code ends its line",
 }
 # What is sent to a model, compared apart from what becomes of the messages.
 SENT = {
+    "asked otherwise: see its messages": "another trigger, span or number of tries, for a reason that the messages have",
     "sent as data": "the conversation travels in one message between marks that it cannot close, with a notice in the system prompt",
     "kept messages are not sent": "the document sends the whole history, ctxpack what the summary replaces",
     "the prompt is in the message": "the document's system prompt stands at the head of the message",
