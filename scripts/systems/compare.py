@@ -218,17 +218,18 @@ def requests(plain, ours, bodies, tried_by_program):
             found.append(f"max_tokens {limit}")
     elif limit < want.max_tokens:
         reasons.add("a size that fits")
+        # What is replaced must be hardly larger than such a summary, with the words that are quoted in it.
+        shown = [compact(message) for message in want.span]
+        replaced = sum(map(len, shown)) // 4 if ours.case.preset == "reset" else sum(ours.cl100k(shown))
+        if replaced > want.max_tokens + 1_000 + len(ours.last_words):
+            found.append(f"max_tokens {limit} instead of {want.max_tokens}, for about {replaced} tokens")
     elif limit != want.max_tokens:
         found.append(f"max_tokens {limit} instead of {want.max_tokens}")
     if want.text is not None:
         if sent != want.text:
-            whole = json.dumps(want.sent)
-            if len(sent) <= len(want.text) and whole.startswith(sent.removesuffix("]")):
-                reasons.add("whole messages")
-            else:
-                at = next((n for n, (a, b) in enumerate(zip(want.text, sent)) if a != b), min(len(want.text), len(sent)))
-                found.append(f"input: {want.text[max(0, at - 20):at + 60]!r} expected, {sent[max(0, at - 20):at + 60]!r} sent "
-                             f"({len(want.text)} and {len(sent)} characters)")
+            at = next((n for n, (a, b) in enumerate(zip(want.text, sent)) if a != b), min(len(want.text), len(sent)))
+            found.append(f"input: {want.text[max(0, at - 20):at + 60]!r} expected, {sent[max(0, at - 20):at + 60]!r} sent "
+                         f"({len(want.text)} and {len(sent)} characters)")
         return found, reasons
     if ours.case.preset != "offload-first" and plain.requests and sum(m["role"] != "system" for m in plain.requests[0].sent) != len(want.sent):
         reasons.add("kept messages are not sent")

@@ -32,6 +32,7 @@ class Request:
     text: str | None = None
     focus: str = ""
     tries: int = 1
+    span: list | None = None
 
 
 class Plain:
@@ -58,6 +59,7 @@ class Plain:
         """The summary, or None after the last try has failed; None without a request where there is nothing to ask."""
         if request.sent is None:
             request.sent = copy.deepcopy(self.asked_about(messages, at))
+        request.span = copy.deepcopy([message for message in messages[:at] if message["role"] != "system"])
         self.requests.append(request)
         for _ in range(request.tries):
             answer = self.answers.pop(0) if self.answers else 500
@@ -381,17 +383,18 @@ DELIBERATE = {
     "counted as JSON": "the document's own version for Node.js; Python's repr is 2 to 6 % off",
     "restored within the saving": "restored files never bring the history over its trigger, and never undo the saving",
     "a line end after a mark": "a mark that the model wrote itself stands on a line of its own, too: so a later run knows it",
+    "the archive is packed": "the document's model can read the archive by its name; ours is compressed",
     "a file is cut at a line": "a restored file is cut at the end of a line",
 }
 # What is sent to a model, compared apart from what becomes of the messages.
 SENT = {
+    "asked otherwise: see its messages": "another trigger, span or number of tries, for a reason that the messages have",
     "sent as data": "the conversation travels in one message between marks that it cannot close, with a notice in the system prompt",
     "kept messages are not sent": "the document sends the whole history, ctxpack what the summary replaces",
     "the prompt is in the message": "the document's system prompt stands at the head of the message",
     "a size of our own": "the document sets no size: 5 % of what is replaced, 2 000 to 10 000 tokens, and a fifth more",
     "a size that fits": "a summary is asked for that leaves the history smaller than it was",
     "a prompt of our own": "the document says what a prompt asks for, and not its words",
-    "whole messages": "only whole messages are read within the limit",
     "a focus of our own words": "the document has a focus, and no words for it",
 }
 REASONS = {**DELIBERATE, **SENT}

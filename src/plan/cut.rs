@@ -198,9 +198,10 @@ impl<'c> Cutter<'c> {
             [] if keep == 1 && !may_be_compacted => self.last_answer(there),
             // The turn may have no answer yet.
             [turn] if keep == 1 && !may_be_compacted => self.last_answer(there).max(Some(turn)),
+            // No turn is old: what stands before the first one stays with it.
             _ => match turns.len().checked_sub(keep) {
-                Some(at) => turns.get(at).copied(),
-                None => there.first().copied(),
+                Some(at @ 1..) => turns.get(at).copied(),
+                Some(0) | None => there.first().copied(),
             },
         }
     }

@@ -88,6 +88,7 @@ fn offload_first_holds_its_systems_numbers_and_words() {
             ("archive", json!("auto")),
             ("tokens.method", json!("bpe")),
             ("tokens.encoding", json!("cl100k_base")),
+            ("tokens.unit", json!("utf16")),
             ("tokens.scope", json!("message_json")),
             ("tokens.per", json!("message")),
             ("window.context", json!(200_000)),

@@ -37,9 +37,10 @@ pub(super) fn parts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, role: Role)
         parts.says |= !matches!(kind, b"step-start" | b"reasoning");
         match (kind, role) {
             (b"text", _) => {
-                let Some(text) = one.text.filter(|text| {
-                    !text.span.is_empty() && !(one.is_ignored && role == Role::User)
-                }) else {
+                let Some(text) = one
+                    .text
+                    .filter(|text| !(text.span.is_empty() || one.is_ignored && role == Role::User))
+                else {
                     return Ok(());
                 };
                 match one.is_added {
@@ -195,7 +196,7 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
         (result.images, result.documents) = (images, documents);
     }
     record.block(result, texts);
-    if !metadata.span.is_empty() && !(status.of(line) == b"error" && was_interrupted.is_some()) {
+    if !(metadata.span.is_empty() || status.of(line) == b"error" && was_interrupted.is_some()) {
         record.mirror(metadata.span, part.call);
     }
     Ok(at.oddities)
