@@ -198,10 +198,11 @@ impl<'c> Cutter<'c> {
             [] if keep == 1 && !may_be_compacted => self.last_answer(there),
             // The turn may have no answer yet.
             [turn] if keep == 1 && !may_be_compacted => self.last_answer(there).max(Some(turn)),
-            // No turn is old: what stands before the first one stays with it.
+            // Of several turns that are all that there are, none is old: what stands before the first one stays with it.
             _ => match turns.len().checked_sub(keep) {
-                Some(at @ 1..) => turns.get(at).copied(),
-                Some(0) | None => there.first().copied(),
+                Some(0) if keep > 1 => there.first().copied(),
+                Some(at) => turns.get(at).copied(),
+                None => there.first().copied(),
             },
         }
     }

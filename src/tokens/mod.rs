@@ -298,7 +298,15 @@ impl Estimator {
             Scope::MessageJson | Scope::HistoryJson if !message.object.is_empty() => {
                 let line = conversation.first_line(message);
                 let frame = json::frame(transcript.bytes(line, message.object));
-                self.raw(&frame) + commas(transcript, conversation, message) * self.plain(",")
+                // The list that is a result's whole value has its brackets there.
+                let blocks = conversation.blocks(message).iter();
+                let is_list = |block: &Block| {
+                    block.kind == BlockKind::Result
+                        && transcript.bytes(block.line, block.value).starts_with(b"[")
+                };
+                let lists = blocks.filter(|b| is_list(transcript.block(**b))).count() as u64;
+                (self.raw(&frame) + commas(transcript, conversation, message) * self.plain(","))
+                    .saturating_sub(lists * self.raw(b"[]"))
             }
             Scope::MessageJson | Scope::HistoryJson => {
                 self.plain(&format!("{{\"role\":\"{role}\",\"content\":}}"))

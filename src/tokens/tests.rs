@@ -73,6 +73,12 @@ fn json_scopes_count_the_compact_form() {
         count(Format::Anthropic, call, &scope).0,
         compact.len() as u64
     );
+    // A message whose whole content is a result: a string, or a list, whose brackets count once.
+    for content in [r#""so""#, r#"[{"type":"text","text":"so"}]"#] {
+        let line = format!(r#"{{"role":"tool","tool_call_id":"c","content":{content}}}"#);
+        let length = line.len() as u64;
+        assert_eq!(count(Format::OpenAi, &line, &scope), (length, vec![length]));
+    }
     let history =
         format!("{CHARS}scope = \"history_json\"\nper = \"conversation\"\nchars_per_token = 1");
     assert_eq!(

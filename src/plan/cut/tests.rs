@@ -183,7 +183,7 @@ fn turns_begin_with_what_a_person_typed() {
             // Fewer turns all stay; only where one is kept, one alone may be cut.
             ("|uc12a", 0),
             ("S|aua", 0),
-            ("Sa|uaua", 0),
+            ("S|auaua", 0),
         ],
     );
 }
