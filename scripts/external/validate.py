@@ -202,8 +202,19 @@ def first_lines(error):
     return " | ".join(str(error).strip().splitlines()[:4])
 
 
+def is_document(text):
+    """Whether a text of several lines is one JSON value."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return text.strip().count(b"\n") > 0
+
+
 def json_findings(output):
-    """Lines that Python cannot read as JSON, except those that the input holds too."""
+    """Lines that Python cannot read as JSON, except those that the input holds too; a file that is one document is read as that."""
+    if is_document(output.read_bytes()):
+        return []
     source = output.parent / "input.jsonl"
     own = set(source.read_bytes().split(b"\n")) if source.exists() else set()
     findings = []
