@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use ctxpack::apply::apply;
 use ctxpack::batch::compact_bytes;
-use ctxpack::format::{Detected, Detector, Format, Layout, Warnings};
+use ctxpack::format::{Detected, Detector, Format, Layout, Warnings, may_be_document};
 use ctxpack::outcome::{Outcome, Status};
 use ctxpack::pipeline::Pipeline;
 use ctxpack::plan::Keeping;
@@ -115,8 +115,12 @@ impl Walk {
 pub(crate) fn read(data: &[u8]) {
     let whole = detected(data);
     let mut in_pieces = Detector::default();
-    for line in data.split_inclusive(|byte| *byte == b'\n') {
-        in_pieces.look(line);
+    // What may be a document is looked at as a whole.
+    match may_be_document(data) {
+        true => in_pieces.look(data),
+        false => data
+            .split_inclusive(|byte| *byte == b'\n')
+            .for_each(|line| in_pieces.look(line)),
     }
     assert_eq!(format!("{whole:?}"), format!("{:?}", in_pieces.decide()));
     for format in Format::ALL {
