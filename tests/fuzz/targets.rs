@@ -116,8 +116,12 @@ impl Walk {
 pub(crate) fn read(data: &[u8]) {
     let whole = detected(data);
     let mut in_pieces = Detector::default();
-    for line in data.split_inclusive(|byte| *byte == b'\n') {
-        in_pieces.look(line);
+    // What may be a document is looked at as a whole.
+    match may_be_document(data) {
+        true => in_pieces.look(data),
+        false => data
+            .split_inclusive(|byte| *byte == b'\n')
+            .for_each(|line| in_pieces.look(line)),
     }
     if !may_be_document(data) {
         assert_eq!(format!("{whole:?}"), format!("{:?}", in_pieces.decide()));

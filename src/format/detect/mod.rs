@@ -103,6 +103,8 @@ pub struct Detector {
     /// How often it was checked whether these are enough.
     asked: u32,
     is_settled: bool,
+    /// Whether a line was there that is not blank.
+    is_begun: bool,
     /// What the file is as one document, as long as nothing follows it.
     document: Option<Whole>,
     /// The lines of each format with an envelope.
@@ -158,11 +160,13 @@ fn other<'a>(line: &Line<'a>) -> Evidence<'a> {
 impl Detector {
     /// Looks at more lines. A file whose first line [begins a document](crate::scan::begins_document) is looked at in one piece.
     pub fn look(&mut self, bytes: &[u8]) {
-        if self.seen == 0 {
+        let mut here = lines(bytes).map(|raw| &bytes[raw.start..raw.end]);
+        let is_filled = here.any(|line| !line.trim_ascii().is_empty());
+        let was_begun = self.is_begun;
+        self.is_begun |= is_filled;
+        if !was_begun {
             self.document = whole(bytes);
-        } else if !bytes.trim_ascii().is_empty()
-            && let Some(Whole::Of(..)) = self.document.take()
-        {
+        } else if is_filled && let Some(Whole::Of(..)) = self.document.take() {
             // It was the first of several lines.
             let several = (Lookalike::Nothing, Tally::default());
             self.named.entry(DOCUMENTS).or_insert(several).1.messages += 1;

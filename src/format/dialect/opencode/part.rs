@@ -3,7 +3,7 @@
 //! A result that the agent pruned (`time.compacted`) is sent without its output. `metadata` repeats outputs for a viewer. Plain
 //! files of the user are sent as texts beside them, so their own part is not. Never decides what is live.
 
-use crate::format::shapes::blocks::quoted;
+use crate::format::shapes::blocks::{quoted, said};
 use crate::scan::{Cursor, Kind, Oddities, Parse, Span, Text};
 use crate::transcript::{Block, BlockKind, Outcome, Record, Role, Shape};
 
@@ -37,21 +37,20 @@ pub(super) fn parts(c: &mut Cursor<'_>, record: &mut Record<'_, '_>, role: Role)
         parts.says |= !matches!(kind, b"step-start" | b"reasoning");
         match (kind, role) {
             (b"text", _) => {
-                let Some(text) = one
-                    .text
-                    .filter(|text| !(text.span.is_empty() || one.is_ignored && role == Role::User))
-                else {
+                let is_unsent = one.is_ignored && role == Role::User;
+                let said_text = one.text.filter(|text| !text.span.is_empty());
+                let Some(text) = said_text.filter(|_| !is_unsent) else {
                     return Ok(());
                 };
                 match one.is_added {
                     true => added += 1,
                     false => own += 1,
                 }
-                said(record, BlockKind::Text, one.value, text);
+                said(record, BlockKind::Text, text);
             }
             (b"reasoning", Role::Assistant) => {
                 if let Some(text) = one.text.filter(|text| !text.span.is_empty()) {
-                    said(record, BlockKind::Thinking, one.value, text);
+                    said(record, BlockKind::Thinking, text);
                 }
             }
             (b"file", Role::User) => {
@@ -118,14 +117,6 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
     Ok(read)
 }
 
-fn said(record: &mut Record<'_, '_>, kind: BlockKind, value: Span, text: Text) {
-    let texts = record.text_mark();
-    record.text(text);
-    let mut block = Block::whole(kind, value);
-    (block.shape, block.content) = (Shape::String, quoted(text));
-    record.block(block, texts);
-}
-
 /// A call, and its result if it has ended.
 fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Oddities> {
     let line = c.line();
@@ -171,7 +162,9 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
     })?;
     let texts = record.text_mark();
     let mut call = Block::new(BlockKind::Call);
-    (call.value, call.content) = (part.value, input);
+    // The part also holds the result, and ids that no model sees.
+    call.value = if input.is_empty() { part.call } else { input };
+    call.content = input;
     (call.call_id, call.tool) = (part.call, part.tool);
     record.block(call, texts);
     let was_interrupted = metadata.output.filter(|_| metadata.is_interrupted);
@@ -196,7 +189,8 @@ fn tool(part: &Fields<'_>, c: &Cursor<'_>, record: &mut Record<'_, '_>) -> Parse
         (result.images, result.documents) = (images, documents);
     }
     record.block(result, texts);
-    if !(metadata.span.is_empty() || status.of(line) == b"error" && was_interrupted.is_some()) {
+    let is_result = status.of(line) == b"error" && was_interrupted.is_some();
+    if !metadata.span.is_empty() && !is_result {
         record.mirror(metadata.span, part.call);
     }
     Ok(at.oddities)

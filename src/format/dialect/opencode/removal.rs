@@ -32,7 +32,14 @@ pub(super) fn without(transcript: &Transcript<'_>, blocks: &IdSet<u32>) -> Chang
         let mut parts = Vec::new();
         let list = Value::part(transcript.line(unit.line), unit.content);
         list.elements(|part| parts.push(part.span()));
-        changes.remove(unit.line, cuts(&parts, |at| removed.contains(&parts[at])));
+        changes.remove(
+            unit.line,
+            cuts(&parts, |at| {
+                let part = parts[at];
+                let is_in = |block: &Span| part.start <= block.start && block.end() <= part.end();
+                removed.iter().any(is_in)
+            }),
+        );
     }
     changes
 }
