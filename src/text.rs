@@ -89,6 +89,15 @@ fn controls_display(c: char) -> bool {
         )
 }
 
+/// Puts JSON on one line: its line breaks, which can only stand between tokens, become spaces.
+pub fn put_on_one_line(json: &mut [u8]) {
+    for byte in json {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+}
+
 /// Appends `text` as a quoted JSON string; only what JSON requires is escaped.
 pub fn push_json_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');

@@ -6,6 +6,7 @@
 
 use crate::format::Format;
 use crate::scan::{RawLine, lines};
+use crate::text::put_on_one_line;
 use crate::transcript::{
     Answer, BlockKind, Conversation, ConversationId, Message, Role, Transcript, Typed,
 };
@@ -65,7 +66,10 @@ pub fn recordings(
             let messages = in_order(transcript, conversation);
             let mut bytes = Vec::new();
             for message in &messages {
+                let begins = bytes.len();
                 dialect.push_plain(transcript, conversation, message, &mut bytes);
+                // In a document a value may have several lines.
+                put_on_one_line(&mut bytes[begins..]);
                 bytes.push(b'\n');
             }
             let raws: Vec<RawLine> = lines(&bytes).collect();
@@ -146,6 +150,25 @@ mod tests {
                 (recording.id, bytes, marks.join(" "))
             })
             .collect()
+    }
+
+    #[test]
+    fn values_of_several_lines_are_put_on_one() {
+        let text = r#"{"info":{"id":"s"},"messages":[
+{"info":{"id":"1","role":"user"},"parts":[{"type":"text","text":"go"}]},
+{"info":{"id":"2","role":"assistant","parentID":"1"},"parts":[{"type":"tool","tool":"bash","callID":"c","state":{"status":"completed","input":{
+  "command": "ls"
+},"output":"a"}}]}]}"#;
+        let expected = [
+            r#"{"role":"user","content":[{"type":"text","text":"go"}]}"#,
+            r#"{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"bash","input":{   "command": "ls" }}]}"#,
+            r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a"}]}"#,
+        ];
+        let expected = expected.map(|line| format!("{line}\n")).concat();
+        assert_eq!(
+            plain(Format::OpenCode, text, None),
+            [("main".to_owned(), expected, "2t 3a 3".to_owned())]
+        );
     }
 
     #[test]

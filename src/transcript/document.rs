@@ -5,6 +5,7 @@
 
 use super::{Presence, Transcript};
 use crate::scan::Eol;
+use crate::text::put_on_one_line;
 
 impl<'a> Transcript<'a> {
     /// Whether it is one document.
@@ -77,12 +78,9 @@ impl<'a> Transcript<'a> {
         let mut lines = Vec::with_capacity(self.base.len());
         for (unit, number) in self.lines.iter().zip(0u32..) {
             if unit.eol == Eol::Element && self.is_there(number) {
-                // Within a string a line break would be an escape.
-                let flat = self.line(number).iter().map(|byte| match byte {
-                    b'\n' | b'\r' => b' ',
-                    byte => *byte,
-                });
-                lines.extend(flat);
+                let begins = lines.len();
+                lines.extend_from_slice(self.line(number));
+                put_on_one_line(&mut lines[begins..]);
             }
             lines.push(b'\n');
         }
