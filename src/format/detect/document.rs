@@ -47,8 +47,12 @@ pub(super) fn whole(bytes: &[u8]) -> Option<Whole> {
         Err(NoDocument::Other) => return None,
         Err(why) => return Some(Whole::Broken(why)),
     };
-    let format = of_line(&Line::read(bytes.strip_prefix(BOM).unwrap_or(bytes))?)?;
+    let text = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    let format = of_line(&Line::read(text)?)?;
     let mut contents = Contents::default();
+    if let Some(unrecognised) = format.dialect().unrecognised_around(Value::of(text)) {
+        add(&mut contents.unrecognised, unrecognised);
+    }
     let messages = units.iter().filter(|unit| unit.eol.is_element());
     for unit in messages {
         contents.messages += 1;

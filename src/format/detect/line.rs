@@ -20,7 +20,9 @@ macro_rules! keys {
         pub(in crate::format) const $name: u32 = 1 << $at;
         keys!(@ $at + 1; $($rest)*);
     };
-    (@ $at:expr;) => {};
+    (@ $at:expr;) => {
+        const _: () = assert!(1 << ($at - 1) < LONG_ID, "every key needs a bit of its own");
+    };
 }
 
 keys! {

@@ -59,6 +59,11 @@ pub(crate) trait Dialect: Sync {
         false
     }
 
+    /// What its reader does not understand of a document around its messages.
+    fn unrecognised_around<'a>(&self, _document: Value<'a>) -> Option<Unrecognised<'a>> {
+        None
+    }
+
     /// What its reader does not understand in a message of a document.
     fn unrecognised<'a>(&self, _message: Value<'a>) -> Option<Unrecognised<'a>> {
         None

@@ -26,6 +26,13 @@ pub(super) fn is_document(document: &Line<'_>) -> bool {
     document.has(INFO | MESSAGES) && !document.has_bare_messages()
 }
 
+/// What is not understood around the messages: that some of them were undone, which the agent deletes when it goes on.
+pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_>> {
+    let revert = document.field("info").field("revert");
+    (revert.kind() == Some(Kind::Object))
+        .then_some(Unrecognised::Key("info.revert (undone messages)"))
+}
+
 /// What is not understood in a message.
 pub(super) fn unrecognised(message: Value<'_>) -> Option<Unrecognised<'_>> {
     let [info, parts] = message.fields(["info", "parts"]);

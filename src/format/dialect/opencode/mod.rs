@@ -53,6 +53,10 @@ impl Dialect for OpenCode {
         evidence::is_document(document)
     }
 
+    fn unrecognised_around<'a>(&self, document: Value<'a>) -> Option<Unrecognised<'a>> {
+        evidence::unrecognised_around(document)
+    }
+
     fn unrecognised<'a>(&self, message: Value<'a>) -> Option<Unrecognised<'a>> {
         evidence::unrecognised(message)
     }

@@ -90,6 +90,14 @@ fn a_document_is_recognised_and_its_lines_are_those_of_the_file() {
         detected(&part).unwrap_err(),
         "looks like opencode, but has 1 message with a block of type hologram that no reader knows"
     );
+    let undone = text.replace(
+        r#"{"id":"s"}"#,
+        r#"{"id":"s","revert":{"messageID":"msg_2"}}"#,
+    );
+    assert_eq!(
+        detected(&undone).unwrap_err(),
+        "looks like opencode, but has 1 message with info.revert (undone messages) that no reader knows"
+    );
     assert_eq!(
         detected(text.trim_end().trim_end_matches('}')).unwrap_err(),
         "a JSON document that breaks off"
