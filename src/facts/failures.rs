@@ -47,7 +47,8 @@ pub fn failures(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Fail
         }
         let said = text_of(transcript, result, exchange.inner.as_deref());
         let lines = || said.lines().map(untagged).filter(|line| !line.is_empty());
-        let is_status = |line: &&str| line.starts_with("Exit code ");
+        // Gemini CLI and Qwen Code write "Error: (none)" behind what a command printed.
+        let is_status = |line: &&str| line.starts_with("Exit code ") || line.ends_with("(none)");
         let mut errors: Vec<String> = lines()
             .filter(|line| !is_status(line) && is_error_message(line, outcome))
             .take(ERRORS)
