@@ -190,6 +190,15 @@ fn rule(spec: &str) -> Result<Rule<'_>> {
     } else {
         Sets::Value(sets.split('+').map(target).collect::<Result<_>>()?)
     };
+    match (bound, &sets) {
+        (Bound::Key, _) | (_, Sets::Value(_)) => {}
+        (Bound::AboveZero | Bound::Lower, _) => {
+            let message = format!("env: {spec}: >0 and < go with keys alone");
+            return Err(
+                Error::new(ErrorKind::Config, message).hint("write it without %, =, | and ?")
+            );
+        }
+    }
     Ok(Rule {
         sets,
         bound,
@@ -262,18 +271,17 @@ impl Rule<'_> {
         let Some(key) = keys.first() else {
             return Ok(None);
         };
-        let own =
-            || -> Result<f64> { Ok(key.get(&policy.to_json()?).as_f64().unwrap_or_default()) };
         let must = |what: String| Some(format!("{} takes a number {what} from it", key.name));
         Ok(match self.bound {
             Bound::Key => None,
             Bound::AboveZero | Bound::Lower if number <= 0.0 => must("above 0".to_owned()),
             Bound::AboveZero => None,
             Bound::Lower => {
-                let own = own()?;
-                (number >= own)
-                    .then(|| must(format!("below its own {}", thousands(own as u64))))
-                    .flatten()
+                let own = key.get(&policy.to_json()?).as_f64().unwrap_or_default();
+                match number < own {
+                    true => None,
+                    false => must(format!("below its own {}", thousands(own as u64))),
+                }
             }
         })
     }

@@ -318,6 +318,10 @@ fn what_a_policy_file_maps_must_exist() {
         ),
         ("env", "env is read from a policy file only"),
         ("", "unknown policy key "),
+        (
+            "trigger.cap_share%>0",
+            "env: trigger.cap_share%>0: >0 and < go with keys alone",
+        ),
     ] {
         let error = parse("mine", &format!("schema = 1\n\n[env]\nA = {spec:?}\n")).unwrap_err();
         assert_eq!(
