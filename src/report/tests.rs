@@ -1,5 +1,7 @@
 //! One small report, compared whole in each format with the documents in `tests/`; hostile text; long batches.
 
+mod read_back;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -504,120 +506,5 @@ fn numbers_read_well() {
     ];
     for (path, max, expected) in paths {
         assert_eq!(elide(path, max), expected);
-    }
-}
-
-#[test]
-fn a_report_that_is_read_back_is_the_same() {
-    for format in [ReportFormat::Json, ReportFormat::Jsonl] {
-        let path = PathBuf::from(format!("r.{}", format.extension()));
-        let written = text(|out| sample().render(format, out));
-        let read = read::read(&path, written.as_bytes()).unwrap();
-        assert_eq!(text(|out| read.render(format, out)), written);
-        let page = |report: &dyn Render| text(|out| report.render(ReportFormat::Html, out));
-        assert_eq!(page(&read), page(&sample()));
-    }
-}
-
-#[test]
-fn what_is_no_report_is_refused_with_its_line() {
-    let good = text(|out| sample().render(ReportFormat::Jsonl, out));
-    let broken = good.replacen("{\"input\":\"logs/b", "{\"inpt\":\"logs/b", 1);
-    let no_end: String = good
-        .lines()
-        .take(2)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let later = good.replace("\"schema_version\":1", "\"schema_version\":2");
-    for (name, content, line, message) in [
-        ("r.jsonl", &broken[..], 2, "missing field `input or path`"),
-        ("r.jsonl", &no_end, 2, "its end is missing"),
-        ("r.jsonl", &later, 5, "its schema_version is 2"),
-        (
-            "r.json",
-            "{\n  \"schema_version\": 1\n,}",
-            3,
-            "it is not JSON",
-        ),
-        (
-            "r.json",
-            "{\"schema_version\": 1, \"files\": []}",
-            1,
-            "not a report on compact, stats, replay or eval",
-        ),
-        ("r.json", "{}", 1, "it is not a report"),
-    ] {
-        let error = read::read(Path::new(name), content.as_bytes()).unwrap_err();
-        assert_eq!(error.line, Some(line), "{error}");
-        assert!(error.message.contains(message), "{error}");
-    }
-    assert!(read::read(Path::new("r.csv"), b"").is_err());
-}
-
-#[test]
-fn merged_reports_have_new_totals() {
-    let other = Report::new(
-        PolicyRef {
-            name: "reset".into(),
-            hash: "blake3:b0".into(),
-            overrides: vec![],
-        },
-        vec![compacted("z.jsonl", 1_000, 400)],
-    );
-    let merged = |reports: Vec<Report>| {
-        let reports = reports.into_iter().map(AnyReport::Compact).collect();
-        match read::merge(reports).unwrap() {
-            AnyReport::Compact(report) => report,
-            other => panic!("a report on {}", other.command()),
-        }
-    };
-    let same = merged(vec![sample(), sample()]);
-    assert_eq!(same.policy(), sample().policy());
-    assert_eq!(same.totals().files, 8);
-    let both = merged(vec![other, sample()]);
-    assert_eq!(both.policy().name, "auto + reset");
-    assert_eq!(both.totals().tokens_before, 59_411);
-    assert_eq!(both.files().last().unwrap().file.path, "z.jsonl");
-}
-
-#[test]
-fn every_kind_of_warning_is_read_back() {
-    use crate::format::WarningKind as Line;
-    for kind in [
-        WarningKind::UserWords,
-        WarningKind::NotDemoted,
-        WarningKind::Line(Line::InvalidUtf8),
-        WarningKind::Line(Line::NotAnObject),
-        WarningKind::Line(Line::NoFinalNewline),
-    ] {
-        let json = serde_json::to_string(&kind).unwrap();
-        assert_eq!(serde_json::from_str::<WarningKind>(&json).unwrap(), kind);
-    }
-}
-
-#[test]
-fn csv_reports_are_known_by_all_of_their_columns() {
-    let csv = ReportFormat::Csv(CsvRows::File);
-    let ours = rendered(vec![], csv);
-    let header = ours.trim_end();
-    for known in [
-        header,
-        &header.replace(
-            ",stored_before,stored_after,project,last_message,calls,calls_understood",
-            "",
-        ),
-        &format!("{header},later"),
-        "case,check,message\na,b,c\n",
-    ] {
-        assert!(is_report(known.as_bytes(), csv), "{known}");
-    }
-    for foreign in [
-        "",
-        "input,output,format,status,mine\n",
-        "path,session,notes\n1,2,3\n",
-        "input,output,format\n",
-        "case,check\n",
-    ] {
-        assert!(!is_report(foreign.as_bytes(), csv), "{foreign}");
     }
 }

@@ -1,0 +1,105 @@
+//! Outputs of which several originals are known.
+
+use super::*;
+
+#[test]
+fn several_originals_of_one_output_are_listed_unless_the_path_decides() {
+    let b = Bench::new();
+    b.compact(("a.out", "small"), ("a", "original a"), Original::Input);
+    b.compact(("b.out", "small"), ("b", "original b"), Original::Archive);
+    fs::write(b.path("moved"), "small").unwrap();
+    let error = b.find("moved").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Store);
+    assert_eq!(
+        error.message,
+        format!(
+            "these bytes came from several different originals: a, b (archive/{}.zst)",
+            &hash(b"original b")[7..39]
+        )
+    );
+    b.undo("a.out", Dest::InPlace, Appended::Refuse).unwrap();
+    b.undo("b.out", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(b.read("a.out"), "original a");
+    assert_eq!(b.read("b.out"), "original b");
+}
+
+/// Gives all manifests one time, as a checkout or a coarse clock does.
+fn make_times_equal(b: &Bench) {
+    for entry in fs::read_dir(b.path(FOLDER).join("manifests")).unwrap() {
+        let file = fs::File::options().append(true).open(entry.unwrap().path());
+        file.unwrap()
+            .set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .unwrap();
+    }
+}
+
+#[test]
+fn the_record_of_the_last_run_wins_whatever_the_times_say() {
+    let b = Bench::new();
+    for n in 0..8 {
+        let original = format!("original {n}");
+        b.compact(("s", "small"), ("s", &original), Original::Archive);
+        make_times_equal(&b);
+        b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
+        assert_eq!(b.read("s"), original);
+    }
+}
+
+#[test]
+fn where_nothing_says_which_original_came_last_they_are_listed() {
+    let b = Bench::new();
+    for original in ["first", "second"] {
+        b.compact(("s", "small"), ("s", original), Original::Archive);
+    }
+    // As older versions wrote them.
+    for entry in fs::read_dir(b.path(FOLDER).join("manifests")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let (kept, _) = text.split_once(",\"sequence\"").unwrap();
+        fs::write(&path, format!("{kept}}}\n")).unwrap();
+    }
+    let error = b.find("s").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Store);
+    let archive = |text: &str| format!("s (archive/{}.zst)", &hash(text.as_bytes())[7..39]);
+    let mut originals = [archive("first"), archive("second")];
+    originals.sort();
+    assert_eq!(
+        error.message,
+        format!(
+            "this file was made from several different originals, and the records do not say which came last: {}",
+            originals.join(", ")
+        )
+    );
+    // A new run is after all of them.
+    b.compact(("s", "small"), ("s", "third"), Original::Archive);
+    b.undo("s", Dest::InPlace, Appended::Refuse).unwrap();
+    assert_eq!(b.read("s"), "third");
+}
+
+#[test]
+fn copies_of_one_original_are_no_riddle_and_any_of_them_will_do() {
+    let b = Bench::new();
+    b.compact(("a.out", "small"), ("a", "original"), Original::Input);
+    b.compact(("b.out", "small"), ("b", "original"), Original::Input);
+    fs::write(b.path("moved"), "small").unwrap();
+    fs::remove_file(b.path("a")).unwrap();
+    for name in ["moved", "a.out"] {
+        b.undo(name, Dest::InPlace, Appended::Refuse).unwrap();
+        assert_eq!(b.read(name), "original");
+    }
+}
+
+#[test]
+fn of_several_copies_that_are_gone_the_own_one_is_named() {
+    let b = Bench::new();
+    for name in ["a", "b"] {
+        let output = format!("{name}.out");
+        b.compact((&output, "small"), (name, "original"), Original::Input);
+        fs::remove_file(b.path(name)).unwrap();
+    }
+    for name in ["a", "b"] {
+        let output = format!("{name}.out");
+        let error = b.undo(&output, Dest::InPlace, Appended::Refuse);
+        assert_eq!(error.unwrap_err().path, Some(b.store().path_of(name)));
+    }
+}
