@@ -3,20 +3,26 @@
 //! Reads the beginning and the end of files, never all of one. What a transcript says is compared, and never used as a path. A file
 //! that cannot be read stays: whoever reads it next says why.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use globset::{GlobBuilder, GlobMatcher};
+use rayon::prelude::*;
 
 use super::find::{FileSource, Found, Origin, Source};
 use super::globs::refused;
 use super::origin::{TAIL, last_time};
 use super::passed::PassedBy;
+use super::pool;
 use super::project::directory_of_file;
 use crate::error::{Error, ErrorKind, Result};
 use crate::store::open_transcript;
+
+/// From so many files on, threads are worth their start.
+const MANY: usize = 64;
 
 /// Which transcripts are meant. Files that were named always are.
 #[derive(Debug, Clone, Default)]
@@ -54,31 +60,40 @@ impl Filter {
     }
 
     /// Moves the others to what was passed by; gives the files that were named, which it does not concern.
-    pub fn apply(&self, found: &mut Found) -> Vec<PathBuf> {
+    ///
+    /// Each file is opened, so that many are looked at by several threads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Internal`] where threads cannot be started.
+    pub fn apply(&self, found: &mut Found, threads: usize) -> Result<Vec<PathBuf>> {
         let mut named = Vec::new();
         if self.since.is_none() && self.until.is_none() && self.project.is_none() {
-            return named;
+            return Ok(named);
         }
-        let passed = &mut found.passed;
-        found.sources.retain(|source| match source {
-            Source::File(FileSource {
-                path,
-                origin: Origin::Walked,
-                ..
-            }) => match self.leaves_out(path) {
-                Some(why) => {
-                    passed.insert((path.clone(), why));
-                    false
-                }
-                None => true,
+        let mut walked = Vec::new();
+        found.sources.iter().for_each(|source| match source {
+            Source::File(file) => match file.origin {
+                Origin::Walked => walked.push(&file.path),
+                Origin::Named => named.push(file.path.clone()),
             },
-            Source::File(file) => {
-                named.push(file.path.clone());
-                true
-            }
+            Source::Stdin => {}
+        });
+        let left_out = |path: &&PathBuf| Some(((*path).clone(), self.leaves_out(path)?));
+        let left_out: BTreeSet<(PathBuf, PassedBy)> = match walked.len() {
+            ..MANY => walked.iter().filter_map(left_out).collect(),
+            _ => pool(threads)?.install(|| walked.par_iter().filter_map(left_out).collect()),
+        };
+        let gone: BTreeSet<&Path> = left_out.iter().map(|(path, _)| &**path).collect();
+        found.sources.retain(|source| match source {
+            Source::File(FileSource { path, origin, .. }) => match origin {
+                Origin::Walked => !gone.contains(&**path),
+                Origin::Named => true,
+            },
             Source::Stdin => true,
         });
-        named
+        drop(gone);
+        found.passed.extend(left_out);
+        Ok(named)
     }
 
     /// Whether a file is meant.

@@ -137,7 +137,7 @@ impl Compact {
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, self.out_dir.as_deref(), &self.exclude.exclude()?)?;
         let mut notices = Notices::default();
-        FilterArgs::apply(&filter, &mut found, &mut notices);
+        FilterArgs::apply(&filter, &mut found, (&mut notices, options.jobs))?;
         context.notices(notices);
         let bar = Bar::new(&found.sources, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;

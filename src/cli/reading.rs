@@ -66,7 +66,8 @@ impl Reading {
         let filter = self.filter.filter()?;
         let mut found = batch::find(&paths, None, &self.exclude.exclude()?)?;
         let mut notices = Notices::default();
-        FilterArgs::apply(&filter, &mut found, &mut notices);
+        let jobs = threads(self.jobs);
+        FilterArgs::apply(&filter, &mut found, (&mut notices, jobs))?;
         let bar = Bar::new(&found.sources, context.voice);
         let looked = look(&Over {
             found: &found,
@@ -74,7 +75,7 @@ impl Reading {
             limits: self.limits.limits(),
             bad_lines: self.limits.bad_lines(),
             job,
-            jobs: threads(self.jobs),
+            jobs,
             stop: &context.stop,
             progress: &bar,
             clock: clock.map(|clock| clock as &dyn Clock),

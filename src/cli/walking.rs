@@ -50,11 +50,16 @@ impl FilterArgs {
     }
 
     /// Leaves out of `found` what is not meant, and says what a filter does not concern.
-    pub(super) fn apply(filter: &Filter, found: &mut Found, notices: &mut Notices) {
-        for path in filter.apply(found) {
+    pub(super) fn apply(
+        filter: &Filter,
+        found: &mut Found,
+        (notices, threads): (&mut Notices, usize),
+    ) -> Result<()> {
+        for path in filter.apply(found, threads)? {
             let message = "named, so --since, --until and --project do not concern it";
             let place = (&*path_text(&path), None);
             notices.add(NoticeLevel::Note, "filter_unused", message, None, place);
         }
+        Ok(())
     }
 }

@@ -174,6 +174,34 @@ fn session(project: &str, time: &str) -> String {
     )
 }
 
+/// As many as are looked at by several threads.
+#[test]
+fn of_many_files_the_same_are_taken_by_any_number_of_threads() {
+    let place = Place::new();
+    let mut expected = Vec::new();
+    for n in 0..150 {
+        let name = format!("in/{n:03}.jsonl");
+        let day = format!("2026-01-{:02}T10:00:00Z", n % 28 + 1);
+        let project = ["/code/app", "/code/lib"][n % 2];
+        place.write(&name, session(project, &day));
+        if n % 28 >= 10 && n % 2 == 0 {
+            expected.push(name);
+        }
+    }
+    for jobs in ["1", "2", "0"] {
+        let args = [
+            "in",
+            "--since",
+            "2026-01-11",
+            "--project",
+            "app",
+            "-j",
+            jobs,
+        ];
+        assert_eq!(read(&place, &args), expected, "-j {jobs}");
+    }
+}
+
 #[test]
 fn times_are_those_in_the_transcript_or_else_of_the_file() {
     let place = Place::with(&[
