@@ -53,6 +53,7 @@ pub(super) fn columns() -> Vec<Column<Outcome>> {
         Of::amount("calls_understood", Unit::One, |o| {
             Some(o.coverage.as_ref()?.calls_understood)
         }),
+        Of::text("reasons", why),
     ]
 }
 
@@ -88,6 +89,19 @@ pub(super) fn actions(files: &[Outcome]) -> impl Iterator<Item = ActionRow<'_>> 
 
 fn tokens(outcome: &Outcome) -> [u64; 2] {
     [outcome.tokens_before(), outcome.tokens_after()]
+}
+
+/// Why each conversation was compacted, or was not; where there are several, with their names.
+fn why(outcome: &Outcome) -> String {
+    if let [only] = &outcome.conversations[..] {
+        return only.reason.clone();
+    }
+    let told = outcome
+        .conversations
+        .iter()
+        .filter(|c| !c.reason.is_empty());
+    let told = told.map(|c| format!("{}: {}", c.id, c.reason));
+    told.collect::<Vec<_>>().join("; ")
 }
 
 fn error(outcome: &Outcome, part: fn(&OutcomeError) -> Option<String>) -> String {

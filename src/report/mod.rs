@@ -61,6 +61,7 @@ pub use run::{Head, RunReport};
 pub use screen::{Ink, Screen};
 pub use stats::{Stats, Turns, View, write_stats_table};
 pub use table::{Depth, write as write_table};
+pub use times::times_line;
 
 /// The fewest columns that a report with one row per input has had in any version.
 const LEAST_COLUMNS: usize = 6;

@@ -319,7 +319,7 @@ fn csv_cells_are_quoted_and_never_formulas() {
         let row = csv.split_once('\n').unwrap().1;
         assert_eq!(
             row,
-            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,,,\n")
+            format!("{cell},,,failed,decode,,{cell},,0,0,,,0,0,0,0,1.0000,0,0,0,0,,0,,,,,,,\n")
         );
     }
 }

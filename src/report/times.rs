@@ -35,6 +35,18 @@ impl RunTimings {
         }
     }
 
+    /// Those of several runs together: the time that they took one after the other. `None` if one of them was not timed.
+    pub(super) fn of_all<'t>(runs: impl Iterator<Item = Option<&'t Self>>) -> Option<Self> {
+        runs.collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .cloned()
+            .reduce(|mut all, one| {
+                all.wall += one.wall;
+                all.phases += &one.phases;
+                all
+            })
+    }
+
     /// The time from a run's beginning to its report.
     pub(super) fn wall(&self) -> Duration {
         of_seconds(self.wall).unwrap_or_default()
@@ -49,6 +61,11 @@ impl RunTimings {
             false => format!("took {wall}; all files together: {phases}"),
         }
     }
+}
+
+/// How long a run over these files took, in a line.
+pub fn times_line<F: Entry>(wall: Duration, files: &[F]) -> String {
+    RunTimings::of(wall, files).line()
 }
 
 /// The time as a figure of a page, if it was asked for.

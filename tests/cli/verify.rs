@@ -10,14 +10,40 @@ const WORDING: &str = "unexpected `tool_use_id` found in `tool_result` blocks";
 fn a_valid_history_is_passed_in_silence() {
     for (format, before, after) in samples() {
         let place = Place::with(&[("in.jsonl", &before), ("out.jsonl", &after)]);
-        let ran = place.run("verify in.jsonl out.jsonl").exits(0);
-        let errors = ran
-            .text()
-            .lines()
-            .filter(|line| line.contains(" error: "))
-            .count();
-        assert_eq!((errors, ran.err.as_str()), (0, ""), "{format}");
+        for file in ["in.jsonl", "out.jsonl"] {
+            let ran = place.run_args(&["verify", file]).exits(0);
+            assert!(!ran.text().contains(" error: "), "{format}");
+            assert_eq!(ran.err, "", "{format}");
+        }
     }
+}
+
+#[test]
+fn several_files_have_a_total() {
+    let (valid, _) = sample();
+    let place = Place::with(&[("a.jsonl", &valid), ("b.jsonl", &orphan())]);
+    place.write("c.jsonl", b"\xff\xfe");
+    let total = |args: &str| {
+        let err = place.run(args).err;
+        err.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(total("verify a.jsonl a.jsonl"), "");
+    place.write("d.jsonl", &valid);
+    assert_eq!(
+        total("verify a.jsonl d.jsonl"),
+        "2 files checked: no rule is broken"
+    );
+    // What no reader knows is not among those that were checked.
+    assert_eq!(
+        total("verify a.jsonl b.jsonl c.jsonl"),
+        "2 files checked: 1 error, 0 warnings in 1 of them"
+    );
+    assert_eq!(total("verify a.jsonl d.jsonl -q"), "");
+    let timed = total("verify a.jsonl --timings");
+    assert!(
+        timed.starts_with("took ") && timed.contains("read "),
+        "{timed}"
+    );
 }
 
 #[test]

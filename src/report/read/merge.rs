@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::AnyReport;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{NotRead, NotReads};
+use crate::report::times::RunTimings;
 use crate::report::{Head, PolicyRef, Report, Stats};
 
 /// All inputs of several reports in one. Where those of `compact` were made under different policies, it names them all.
@@ -46,8 +47,11 @@ fn merged(reports: Vec<Report>) -> Report {
     let policies = reports.iter().map(|report| report.policy());
     let policy = joined(&policies.collect::<Vec<_>>());
     let not_read = all_not_read(reports.iter().map(Report::head));
+    let timings = RunTimings::of_all(reports.iter().map(|report| report.head().timings()));
     let files = reports.into_iter().flat_map(Report::into_files);
-    Report::new(policy, files.collect()).with_not_read(not_read)
+    Report::new(policy, files.collect())
+        .with_not_read(not_read)
+        .with_merged_timings(timings)
 }
 
 fn merged_stats(reports: Vec<Stats>) -> Result<Stats> {
@@ -84,6 +88,7 @@ fn merged_stats(reports: Vec<Stats>) -> Result<Stats> {
     }
     let top = abouts.iter().map(|about| about.top).max();
     let not_read = all_not_read(reports.iter().map(Stats::head));
+    let timings = RunTimings::of_all(reports.iter().map(|report| report.head().timings()));
     let mut files: Vec<_> = reports.into_iter().flat_map(Stats::into_files).collect();
     files.sort_by(|a, b| a.file.path.cmp(&b.file.path));
     let report = Stats::new(
@@ -93,7 +98,7 @@ fn merged_stats(reports: Vec<Stats>) -> Result<Stats> {
         files,
         top.unwrap_or_default(),
     );
-    Ok(report.with_not_read(not_read))
+    Ok(report.with_not_read(not_read).with_merged_timings(timings))
 }
 
 /// What none of them has read.

@@ -1,5 +1,7 @@
 //! Reports that are read again, merged, or refused.
 
+use std::time::Duration;
+
 use super::*;
 
 #[test]
@@ -73,6 +75,16 @@ fn merged_reports_have_new_totals() {
     assert_eq!(both.policy().name, "auto + reset");
     assert_eq!(both.totals().tokens_before, 59_411);
     assert_eq!(both.files().last().unwrap().file.path, "z.jsonl");
+
+    // Times add up, where all have some.
+    let timed = |seconds| sample().with_timings(Some(Duration::from_secs(seconds)));
+    let both = merged(vec![timed(2), timed(3)]);
+    assert_eq!(
+        both.head().timings().unwrap().wall(),
+        Duration::from_secs(5)
+    );
+    let one = merged(vec![timed(2), sample()]);
+    assert_eq!(one.head().timings(), None);
 }
 
 #[test]
@@ -98,7 +110,7 @@ fn csv_reports_are_known_by_all_of_their_columns() {
     for known in [
         header,
         &header.replace(
-            ",stored_before,stored_after,project,last_message,calls,calls_understood",
+            ",stored_before,stored_after,project,last_message,calls,calls_understood,reasons",
             "",
         ),
         &format!("{header},later"),
