@@ -103,16 +103,22 @@ pub(super) fn begins(text: &[u8], at: usize) -> bool {
         [] => true,
         [.., b'\\', b'n' | b't' | b'r' | b'b' | b'f'] => true,
         [.., b'%', a, b] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => true,
-        [.., b'm'] => {
-            let colour = before[..at - 1]
-                .iter()
-                .rev()
-                .take(8)
-                .position(|b| !b.is_ascii_digit() && *b != b';');
-            colour.is_some_and(|n| before[at - 2 - n] == b'[')
-        }
-        _ => at >= 6 && before[at - 6..at - 4] == *b"\\u",
+        _ => ends_terminal_escape(before) || at >= 6 && before[at - 6..at - 4] == *b"\\u",
     }
+}
+
+/// Whether a text ends with a terminal's escape: a colour (`[01;31m`), or any other after its escape character (`\x1b[K`).
+fn ends_terminal_escape(text: &[u8]) -> bool {
+    let [rest @ .., last] = text else {
+        return false;
+    };
+    let is_parameter = |b: &&u8| b.is_ascii_digit() || **b == b';';
+    let parameters = rest.iter().rev().take(8).take_while(is_parameter).count();
+    let Some(before) = rest[..rest.len() - parameters].strip_suffix(b"[") else {
+        return false;
+    };
+    let written: [&[u8]; 5] = [b"\x1b", b"\\u001b", b"\\x1b", b"\\033", b"\\e"];
+    *last == b'm' || written.iter().any(|escape| before.ends_with(escape))
 }
 
 /// The end of the line that `at` is in: a line end, or one written as an escape; at most `most` bytes after `at`.

@@ -119,6 +119,35 @@ impl Takes {
     }
 }
 
+/// The password in `echo '…' | sudo -S`, where `sudo -` is at `anchor`.
+pub(super) fn piped(text: &[u8], anchor: Range<usize>) -> Option<Range<usize>> {
+    let flags = text[anchor.end..]
+        .iter()
+        .take_while(|b| b.is_ascii_alphabetic());
+    if !flags.clone().any(|flag| *flag == b'S') {
+        return None;
+    }
+    let start = anchor.start.saturating_sub(MAX_LINE);
+    let before = text[start..anchor.start]
+        .trim_ascii_end()
+        .strip_suffix(b"|")?;
+    let echo = before.windows(5).rposition(|five| five == b"echo ")?;
+    let mut at = skip_blanks(text, start + echo + 5);
+    for flag in [b"-n ", b"-e ", b"-E "] {
+        if text[at..].starts_with(flag) {
+            at = skip_blanks(text, at + flag.len());
+        }
+    }
+    let end = start + before.len();
+    let word = match Quote::at(text, at) {
+        Some(quote) => quote.quoted(text, MAX_LINE)?,
+        None => bare_word(text, at),
+    };
+    // A variable is no password, and what stands after another command is none of this one.
+    let value = &text[word.clone()];
+    (word.end <= end && value::is_chosen(value, Setting::Literal)).then_some(word)
+}
+
 fn bare_word(text: &[u8], at: usize) -> Range<usize> {
     let ends =
         |b: u8| b.is_ascii_whitespace() || matches!(b, b'"' | b'\'' | b'`' | b'\\' | b';' | b'|');

@@ -83,6 +83,10 @@ enum Role {
     Pem,
     /// A command that takes a password as an argument.
     Command,
+    /// A command that reads a password from a pipe.
+    Piped,
+    /// The private part of a key file of PuTTY.
+    Putty,
     /// A web token.
     Jwt,
     /// The signature of an address.
@@ -112,6 +116,8 @@ const CONTEXTS: &[(&str, Role)] = &[
     ("redis-cli ", Role::Command),
     ("docker login ", Role::Command),
     ("identified by ", Role::Command),
+    ("sudo -", Role::Piped),
+    ("private-lines: ", Role::Putty),
     ("eyj", Role::Jwt),
     ("sig=", Role::Signature),
     ("-signature=", Role::Signature),
@@ -218,6 +224,8 @@ impl Redactor {
             Role::Url => url::find(text, anchor, found),
             Role::Pem => pem::find(text, anchor, found),
             Role::Command => command::find(text, anchor, found),
+            Role::Piped => at_end(command::piped(text, anchor.clone()), Kind::Password),
+            Role::Putty => pem::putty(text, anchor, found),
         }
     }
 }

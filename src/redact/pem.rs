@@ -55,6 +55,29 @@ pub(super) fn find(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) ->
     resume
 }
 
+/// The lines after `Private-Lines: N` in a key file of PuTTY: the search continues after them.
+pub(super) fn putty(text: &[u8], anchor: Range<usize>, found: &mut Vec<Found>) -> usize {
+    let digits = text[anchor.end..].iter().take_while(|b| b.is_ascii_digit());
+    let at = anchor.end + digits.count();
+    let rest = &text[at..text.len().min(at + MAX_BODY)];
+    let mac = b"Private-MAC";
+    let end = match rest.windows(mac.len()).position(|part| part == mac) {
+        Some(end) => end,
+        None => cut_off(rest),
+    };
+    let body = trim(&rest[..end]);
+    if at == anchor.end || !has_key(&rest[body.clone()]) {
+        return anchor.end;
+    }
+    let range = at + body.start..at + body.end;
+    let resume = range.end;
+    found.push(Found {
+        range,
+        kind: Kind::PrivateKey,
+    });
+    resume
+}
+
 /// The label at `at`, up to its five dashes.
 fn label(text: &[u8], at: usize) -> Option<&[u8]> {
     let rest = &text[at..text.len().min(at + 48)];

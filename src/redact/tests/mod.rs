@@ -75,6 +75,31 @@ fn each_kind_is_named_and_what_surrounds_it_stays() {
             "postgres://ana:[REDACTED:url-password]@db:5432/shop?a=b",
         ),
         (
+            format!("echo '{short}' | sudo -S apt-get update"),
+            "echo '[REDACTED:password]' | sudo -S apt-get update",
+        ),
+        (
+            format!("echo -n {short} |sudo -kS true && sudo -i"),
+            "echo -n [REDACTED:password] |sudo -kS true && sudo -i",
+        ),
+        (
+            format!(
+                "Encryption: none\nPrivate-Lines: 2\n{}\n{}\nPrivate-MAC: 0",
+                Rng(8).draw(BASE64, 64),
+                Rng(9).draw(BASE64, 40)
+            ),
+            "Encryption: none\nPrivate-Lines: 2\n[REDACTED:private-key]\nPrivate-MAC: 0",
+        ),
+        // As `grep --color` prints it.
+        (
+            format!(
+                "\u{1b}[01;31m\u{1b}[Kgh{}{}\u{1b}[m",
+                "p_",
+                Rng(3).draw(ALNUM, 36)
+            ),
+            "\u{1b}[01;31m\u{1b}[K[REDACTED:github-token]\u{1b}[m",
+        ),
+        (
             format!("{{\"password\": \"{short}\", \"n\": 1}}"),
             "{\"password\": \"[REDACTED:password]\", \"n\": 1}",
         ),

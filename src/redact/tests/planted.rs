@@ -97,6 +97,13 @@ const TOKENS: &[(&str, &[&str], &str, usize)] = &[
     ("sentry", &["sntry", "u_"], HEX, 64),
     ("pulumi", &["pu", "l-"], HEX, 40),
     ("doppler", &["dp.", "pt."], ALNUM, 43),
+    ("twilio", &["S", "K"], HEX, 32),
+    ("resend", &["r", "e_"], ALNUM, 33),
+    ("elevenlabs", &["s", "k_"], HEX, 48),
+    ("firecrawl", &["f", "c-"], HEX, 32),
+    ("fireworks", &["f", "w_"], ALNUM, 24),
+    ("square", &["EA", "AA"], WORD, 60),
+    ("facebook", &["EA", "AG"], ALNUM, 180),
     ("planetscale", &["pscale", "_tkn_"], WORD, 43),
 ];
 
@@ -120,6 +127,19 @@ fn composed(rng: &mut Rng) -> Vec<(&'static str, String)> {
                 rng.draw(DIGIT, 13),
                 rng.draw(ALNUM, 24)
             ),
+        ),
+        (
+            "brevo",
+            format!(
+                "xkeys{}-{}-{}",
+                "ib",
+                rng.draw(HEX, 64),
+                rng.draw(ALNUM, 16)
+            ),
+        ),
+        (
+            "airtable",
+            format!("pa{}{}.{}", "t", rng.draw(ALNUM, 14), rng.draw(HEX, 64)),
         ),
         (
             "slack-user",
