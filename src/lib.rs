@@ -67,10 +67,25 @@
 //! bytes ─read→ lines ─format→ conversations ─facts, tokens→ ─plan→ Plan ─artifacts→ Artifacts ─settle→ ChangeSet ─apply→ lines ─verify→ write → Outcome → Report
 //! ```
 //!
+//! Not once, but in steps, each of which goes through plan, artifacts, settle and apply (`pipeline/run.rs`); steps are repeated in
+//! rounds until nothing changes:
+//!
+//! 1. the free layers, which cost nothing but old outputs: dead lines, outputs of other reads, clearing, moving to the store;
+//! 2. `offload`, where the policy has it;
+//! 3. a summary of the main conversation, then of its sidechains, where it is due; files come back with it;
+//! 4. pruning where a summary failed, and the lines that are dead now;
+//! 5. `offload` once more, for what is old now; then what a target still asks for.
+//!
+//! For example, a result is cleared by `plan/clear.rs` (it is a candidate, and why), `settle/results.rs` (the text that takes its
+//! place, if that saves tokens), `settle/content.rs` (the bytes of the new content) and `apply.rs`. A summary is decided in
+//! `pipeline/planning.rs` (whether it is due, what it covers), asked for in `artifacts/summary.rs` where a server writes it,
+//! composed in `settle/summary.rs` and `settle/draft.rs` (the extract is of `summarizer/extractive/`), and becomes lines in the
+//! dialect's `splice` (`format/shapes/splice.rs`, or a `compaction.rs` of its own).
+//!
 //! What is decided is data until the very end. `plan`, `settle`, `apply` and `verify` are pure; all reading in the middle
 //! is in `artifacts` (and in `http`, which asks a server where a policy names one); writing comes last, in `batch`. An edited
 //! line differs only inside the edited spans, and is read again before it is written, as is every new line, so that what was
-//! verified is what is written. The layers that cost nothing come first; what is still over its trigger is then summarised.
+//! verified is what is written.
 //! The built-in summary is made from the input as it was before these layers; a model is sent what they have left.
 //!
 //! | module | what it is |
@@ -99,8 +114,9 @@
 //! | `batch` | many inputs in parallel |
 //! | `cli` | the commands |
 //! | `library` | what this page documents |
+//! | `ids`, `text`, `semaphore`, `error` | maps by number, text for people, waiting in turn, what went wrong |
 //!
-//! Imports go strictly downward, in this order; modules on one line do not import each other, and neither do any two files.
+//! Imports go strictly downward, in the order of the list below; modules on one line do not import each other, and neither do any two files.
 //! `tests/layering.rs` enforces this, and that pure modules stay pure.
 //!
 //! ```text

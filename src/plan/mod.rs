@@ -57,7 +57,7 @@ pub enum Keeping {
     Nothing,
 }
 
-/// Plans one transcript.
+/// Plans the free layers over one transcript. Summaries are planned in `pipeline/planning.rs`, from what is here.
 pub fn plan<'p>(
     format: Format,
     transcript: &Transcript<'_>,

@@ -1,7 +1,7 @@
-//! One folder per format, with all code that is specific to it; [`Dialect`] is its interface.
+//! One folder per format, with what is specific to it; [`Dialect`] is its interface.
 //!
-//! No code here compares names of formats; a new format is a folder, a variant of [`Format`] and its line in
-//! [`Format::dialect`].
+//! No code here compares names of formats. A new format is a folder, a variant of [`Format`] and its line in
+//! [`Format::dialect`]; only detection, which has to tell formats apart, knows several at once (`detect/`).
 
 pub(super) mod ai_sdk;
 pub(super) mod anthropic;
