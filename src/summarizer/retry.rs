@@ -59,7 +59,7 @@ pub fn retry<T, E>(
 }
 
 /// How long to wait after the given number of failures (from 1); `random` is from 0 up to 1.
-fn delay(policy: &Summary, failures: u64, random: f64) -> Duration {
+pub fn delay(policy: &Summary, failures: u64, random: f64) -> Duration {
     let first = policy.wait_ms;
     let millis = match policy.wait {
         Wait::Linear => first.saturating_mul(failures),

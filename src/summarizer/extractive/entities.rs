@@ -5,7 +5,7 @@
 
 /// The kind of thing that a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(in crate::summarizer) enum Class {
     Path,
     Symbol,
     Url,

@@ -36,6 +36,7 @@ use crate::summarizer::input::whole_within;
 use crate::tokens::Estimator;
 use crate::transcript::{Conversation, Transcript};
 
+pub(super) use entities::Class;
 use focus::Focus;
 use gather::{Gather, Index};
 use units::Units;
@@ -159,6 +160,11 @@ impl Extract {
     ) -> ExtractiveSummary {
         choose::complete(self, summary, words, estimator)
     }
+}
+
+/// Calls `found` with each name in a text and what it refers to, in order, repeated ones included.
+pub(super) fn named<'t>(text: &'t str, found: impl FnMut(Class, &'t str)) {
+    entities::scan(text, found);
 }
 
 /// The paths, symbols, addresses, ids and figures in a text, each once, in order.
