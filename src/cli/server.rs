@@ -31,6 +31,12 @@ pub(super) struct ServerArgs {
     /// Time limit for one request
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600), help_heading = REQUESTS)]
     request_timeout: u64,
+    /// Wait so long for a server that does not work: 90s, 10m, 2h; 0 = not at all
+    ///
+    /// Summaries wait in a queue meanwhile. Without this, an hour for a server that has answered before, and 10 s for one that never
+    /// has. The policies of the five systems have tries of their own and do not wait.
+    #[arg(long, value_name = "TIME", value_parser = wait, help_heading = REQUESTS)]
+    max_wait: Option<std::time::Duration>,
     /// Allow http:// addresses outside this machine
     #[arg(long, help_heading = REQUESTS)]
     allow_http: bool,
@@ -76,6 +82,7 @@ impl ServerArgs {
             requests: self.max_requests,
             input_tokens: self.max_input_tokens,
             timeout: std::time::Duration::from_secs(self.request_timeout),
+            patience: self.patience(),
         };
         let network = match effect {
             Effect::Write => Network::Online,
@@ -85,4 +92,26 @@ impl ServerArgs {
         let server = Server::new(endpoint, breaker, limits, network, stop.clone());
         Ok(Some((Box::new(server), at_once)))
     }
+
+    #[cfg(feature = "http")]
+    fn patience(&self) -> Option<crate::http::Patience> {
+        use std::time::Duration;
+
+        let (answered, silent) = match self.max_wait {
+            Some(wait) if wait.is_zero() => return None,
+            Some(wait) => (wait, wait),
+            None => (Duration::from_secs(3_600), Duration::from_secs(10)),
+        };
+        Some(crate::http::Patience { answered, silent })
+    }
+}
+
+/// `90s`, `10m`, `1h30m`; 0 without a unit.
+fn wait(text: &str) -> std::result::Result<std::time::Duration, String> {
+    let wrong = || "a time like 90s, 10m or 2h, or 0".to_owned();
+    if text == "0" {
+        return Ok(std::time::Duration::ZERO);
+    }
+    let time: jiff::SignedDuration = text.parse().map_err(|_| wrong())?;
+    time.try_into().map_err(|_| wrong())
 }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimePrinter;
 use ureq::Agent;
 use ureq::http::HeaderMap;
 
@@ -19,6 +21,9 @@ use crate::semaphore::POLL;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest response, in bytes.
 const MAX_BODY_BYTES: u64 = 8 << 20;
+/// The most headers about limits that are kept, and the longest of their names, in bytes.
+const MAX_LIMITS: usize = 32;
+const MAX_LIMIT_NAME: usize = 100;
 /// The version of Anthropic's API.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 
@@ -112,12 +117,27 @@ fn of_parts(status: u16, headers: &HeaderMap, body: Vec<u8>) -> Response {
         let value = headers.get(name)?.to_str().ok()?;
         Some(value.to_owned())
     };
+    let limits = headers.iter().filter_map(|(name, value)| {
+        let name = name.as_str();
+        let is_limit = name.contains("ratelimit") && name.len() <= MAX_LIMIT_NAME;
+        Some((
+            name.to_owned(),
+            value.to_str().ok().filter(|_| is_limit)?.to_owned(),
+        ))
+    });
+    // A server that does not say what time it is there is taken to have ours.
+    let now = || {
+        DateTimePrinter::new()
+            .timestamp_to_rfc9110_string(&Timestamp::now())
+            .ok()
+    };
     Response {
         status,
         retry_after_ms: header("retry-after-ms"),
         retry_after: header("retry-after"),
         should_retry: header("x-should-retry"),
-        date: header("date"),
+        date: header("date").or_else(now),
+        limits: limits.take(MAX_LIMITS).collect(),
         body,
     }
 }

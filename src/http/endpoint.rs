@@ -205,7 +205,8 @@ fn is_loopback(host: &str) -> bool {
     bare.eq_ignore_ascii_case("localhost")
         || bare
             .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+            // `::ffff:127.0.0.1` is an address of version 4, too.
+            .is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

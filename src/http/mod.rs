@@ -9,8 +9,11 @@ mod client;
 mod endpoint;
 mod host;
 mod in_flight;
+mod queue;
 mod response;
 mod shorten;
+mod too_long;
+mod wait;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -24,16 +27,22 @@ use crate::artifacts::{ModelError, ModelReply, ModelRequest, SummaryModel};
 use crate::outcome::Spent;
 use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
-use crate::summarizer::retry::{Backoff, Failed, retry};
+use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
 use body::{Delimiter, Parts, body};
 use client::Client;
 use host::{Admission, Host};
 use in_flight::InFlight;
+use queue::Queue;
 use response::{Answer, Failure};
 use shorten::{halves, newest_within};
 
 pub use endpoint::{Endpoint, Key, PlainHttp, Provider};
+pub use queue::Patience;
+
+/// How often a request may fail while others succeed, where the run waits for its server. With three of ten failing by chance,
+/// one in 170 000 is given up.
+const PATIENT_TRIES: u64 = 10;
 
 /// Limits on the requests of a run.
 #[derive(Debug, Clone)]
@@ -46,6 +55,8 @@ pub struct Limits {
     pub input_tokens: Option<u64>,
     /// How long one request may take.
     pub timeout: Duration,
+    /// How long to wait for a server that does not work; `None` = not at all: a request fails when the server does.
+    pub patience: Option<Patience>,
 }
 
 impl Default for Limits {
@@ -55,6 +66,7 @@ impl Default for Limits {
             requests: None,
             input_tokens: None,
             timeout: Duration::from_secs(300),
+            patience: None,
         }
     }
 }
@@ -73,6 +85,8 @@ pub enum Network {
 pub struct Server {
     client: Client,
     host: Host,
+    /// Where the run waits for its server, in place of `host`.
+    queue: Option<Queue>,
     permits: Semaphore,
     in_flight: InFlight,
     limits: Limits,
@@ -113,9 +127,12 @@ impl Server {
         network: Network,
         stop: Arc<AtomicUsize>,
     ) -> Self {
+        // Where a policy has its own tries for each conversation, none waits for another.
+        let patience = limits.patience.filter(|_| breaker > 0);
         Server {
             client: Client::new(endpoint, limits.timeout),
             host: Host::new(breaker),
+            queue: patience.map(|patience| Queue::new(limits.concurrent, patience)),
             permits: Semaphore::new(limits.concurrent),
             in_flight: InFlight::default(),
             limits,
@@ -179,16 +196,10 @@ impl Server {
         }
         // Each attempt sends the same bytes, so that the server can recognise a repetition.
         let body = body(endpoint, parts, &Delimiter::new(random_bits()));
-        let result = retry(request.policy, self, || {
-            self.send(job, body.clone())
-                .map_err(|failure| match failure {
-                    failure if failure.is_transient() => Failed::Transient(failure),
-                    failure => Failed::Permanent(failure),
-                })
-        });
-        if let Err(Failure::Busy { .. }) = result {
-            self.host.record_always_busy(Instant::now());
-        }
+        let result = match &self.queue {
+            Some(queue) => self.send_patiently(queue, job, &body),
+            None => self.send_impatiently(job, &body),
+        };
         let answer = result?;
         if let Some(store) = job.store {
             cache(store, &name, &answer);
@@ -197,13 +208,63 @@ impl Server {
         Ok(answer.text)
     }
 
+    /// As many attempts as the policy allows.
+    fn send_impatiently(&self, job: &mut Job<'_>, body: &[u8]) -> Result<Answer, Failure> {
+        let policy = job.request.policy;
+        let result = retry(policy, self, || {
+            self.send(job, body.to_vec())
+                .map_err(|failure| match failure {
+                    failure if failure.is_transient() => Failed::Transient(failure),
+                    failure => Failed::Permanent(failure),
+                })
+        });
+        if let Err(Failure::Busy { .. }) = result {
+            self.host.record_always_busy(Instant::now());
+        }
+        result
+    }
+
+    /// As many attempts as it takes, for as long as the run waits for the server. What the server asks to wait costs no try, nor
+    /// does a failure while it does not work at all.
+    fn send_patiently(
+        &self,
+        queue: &Queue,
+        job: &mut Job<'_>,
+        body: &[u8],
+    ) -> Result<Answer, Failure> {
+        let policy = job.request.policy;
+        let most = policy.tries.max(PATIENT_TRIES);
+        let longest = self.limits.patience.unwrap_or_default().answered;
+        let (start, mut failures) = (Instant::now(), 0);
+        loop {
+            let was_holding = queue.is_holding();
+            match self.send(job, body.to_vec()) {
+                // Others may be served meanwhile, so that the queue has no reason to give up.
+                Err(Failure::Busy { .. }) if start.elapsed() < longest => {}
+                Err(Failure::Transient(why)) => {
+                    failures += u64::from(!was_holding);
+                    if failures >= most {
+                        return Err(Failure::Transient(why));
+                    }
+                    self.wait(delay(policy, failures.max(1), self.random()))?;
+                }
+                result => return result,
+            }
+        }
+    }
+
     /// Sends one request, as soon as the limits and the server allow it.
     fn send(&self, job: &mut Job<'_>, body: Vec<u8>) -> Result<Answer, Failure> {
         let Some(_permit) = self.permits.acquire_unless(&self.stop) else {
             return Err(Failure::Interrupted);
         };
         loop {
-            match self.host.admits(Instant::now()) {
+            let now = Instant::now();
+            let admission = match &self.queue {
+                Some(queue) => queue.admits(now),
+                None => self.host.admits(now),
+            };
+            match admission {
                 Admission::Now => break,
                 Admission::After(time) => self.wait(time)?,
                 Admission::Denied(why) => return Err(Failure::RunLimit(why)),
@@ -211,13 +272,21 @@ impl Server {
         }
         // Four bytes a token: good enough for a limit, and corrected by what the server counts.
         let estimate = body.len() as u64 / 4;
-        self.count(estimate)?;
+        if let Err(failure) = self.count(estimate) {
+            if let Some(queue) = &self.queue {
+                queue.record(Instant::now(), &Err::<(), _>(failure.clone()));
+            }
+            return Err(failure);
+        }
         job.attempts += 1;
         job.spent.requests += 1;
         let response = self.client.send(body, &self.stop);
         let provider = self.client.endpoint().provider;
         let result = response.and_then(|response| response::read(provider, &response));
-        self.host.record(Instant::now(), &result);
+        match &self.queue {
+            Some(queue) => queue.record(Instant::now(), &result),
+            None => self.host.record(Instant::now(), &result),
+        }
         if let Ok(answer) = &result {
             job.spent.input_tokens += answer.input_tokens;
             job.spent.output_tokens += answer.output_tokens;

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use jiff::fmt::rfc2822::DateTimeParser;
 use serde_json::Value;
 
 use super::endpoint::Provider;
+use super::too_long::{Excess, too_long};
 use crate::text::printable;
 
 /// How much of a server's error message is shown, in characters.
@@ -26,6 +26,8 @@ pub(super) struct Response {
     pub(super) should_retry: Option<String>,
     /// The header `date`.
     pub(super) date: Option<String>,
+    /// Headers that tell what is left of a limit, and when it is renewed: names in lower case, and values.
+    pub(super) limits: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
@@ -60,15 +62,6 @@ pub(super) enum Failure {
     Offline,
     /// The run was interrupted.
     Interrupted,
-}
-
-/// By how much a prompt is too long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Excess {
-    /// Tokens of the prompt.
-    pub(super) prompt: u64,
-    /// The most tokens that a prompt may have.
-    pub(super) limit: u64,
 }
 
 impl Failure {
@@ -224,7 +217,7 @@ fn failure(response: &Response) -> Failure {
     {
         return Failure::Fatal(why);
     }
-    if let (400 | 413 | 422 | 500, Some(excess)) = (status, too_long(error, &names, &said)) {
+    if let Some(excess) = too_long(status, (error, &names), &said) {
         return Failure::PromptTooLong { why, excess };
     }
     match (response.should_retry.as_deref(), status) {
@@ -258,68 +251,6 @@ fn is_out_of_credit(name: &str) -> bool {
             | "billing_error"
             | "enforced_spend_limit_reached"
     ) || name.ends_with("_spend_limit_exceeded")
-}
-
-/// `Some` if the server says that the prompt is too long; by how much, if it says that as well.
-fn too_long(error: &Value, names: &[&str], said: &str) -> Option<Option<Excess>> {
-    let excess = |prompt: Option<u64>, limit: Option<u64>| {
-        let (prompt, limit) = (prompt?, limit?);
-        (prompt > limit).then_some(Excess { prompt, limit })
-    };
-    let lower = said.to_lowercase();
-    if names.contains(&"exceed_context_size_error") {
-        let counted = |key: &str| error[key].as_u64();
-        return Some(excess(counted("n_prompt_tokens"), counted("n_ctx")));
-    }
-    if let Some((_, after)) = lower.split_once("prompt is too long") {
-        let mut numbers = numbers(after);
-        return Some(excess(numbers.next(), numbers.next()));
-    }
-    if names.contains(&"context_length_exceeded") || lower.contains("maximum context length") {
-        let mut numbers = numbers(&lower);
-        let limit = numbers.next();
-        return Some(excess(numbers.next(), limit));
-    }
-    let phrases = [
-        "context length",
-        "context window",
-        "context size",
-        "too many tokens",
-        "input is too long",
-    ];
-    phrases
-        .iter()
-        .any(|phrase| lower.contains(phrase))
-        .then_some(None)
-}
-
-/// The integers in a text; commas between digits are ignored.
-fn numbers(text: &str) -> impl Iterator<Item = u64> {
-    text.split(|c: char| !c.is_ascii_digit() && c != ',')
-        .filter_map(|word| word.replace(',', "").parse().ok())
-}
-
-impl Response {
-    /// How long the server asks to wait before the next request.
-    fn wait(&self) -> Option<Duration> {
-        let number = |text: &Option<String>| {
-            let number: f64 = text.as_deref()?.trim().parse().ok()?;
-            (number.is_finite() && number >= 0.0).then_some(number)
-        };
-        if let Some(millis) = number(&self.retry_after_ms) {
-            return Duration::try_from_secs_f64(millis / 1_000.0).ok();
-        }
-        if let Some(seconds) = number(&self.retry_after) {
-            return Duration::try_from_secs_f64(seconds).ok();
-        }
-        // A date: compared with the server's own clock.
-        let time = |text: &Option<String>| {
-            let text = text.as_deref()?.trim();
-            DateTimeParser::new().parse_timestamp(text).ok()
-        };
-        let seconds = time(&self.retry_after)?.as_second() - time(&self.date)?.as_second();
-        u64::try_from(seconds).ok().map(Duration::from_secs)
-    }
 }
 
 /// The beginning of a server's text, safe to print.

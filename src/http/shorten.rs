@@ -2,7 +2,7 @@
 //!
 //! PURE. Both functions expect at least two rounds.
 
-use super::response::Excess;
+use super::too_long::Excess;
 
 /// The share of the computed room that is used: where the tokens are in the text is not known.
 const MARGIN: f64 = 0.9;

@@ -2,6 +2,7 @@
 
 mod safety;
 pub(super) mod server;
+mod waiting;
 
 use std::time::{Duration, Instant};
 
@@ -24,11 +25,11 @@ fn session(words: &str) -> String {
     lines + &line(json!({"role": "assistant", "content": "All are named."}))
 }
 
-/// What a run with a server is begun with; waits are short.
+/// What a run with a server is begun with; waits are short, and there is none for a server that does not work.
 fn flags(server: &Server) -> String {
     format!(
         "--summarize always --summarizer anthropic --base-url {} --set summary.wait_ms=1 --set summary.keep_tokens=20 \
-         --set summary.tokens=200",
+         --set summary.tokens=200 --max-wait 0",
         server.url()
     )
 }

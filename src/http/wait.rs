@@ -1,0 +1,194 @@
+//! How long a server asks to wait before the next request, in the words of each.
+//!
+//! PURE. Headers count before the body: they are meant for programs.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+use serde_json::Value;
+
+use super::response::Response;
+
+/// Before a time in an error message, in lower case.
+const ASKS: [&str; 5] = [
+    "try again in ",
+    "try again after ",
+    "retry in ",
+    "retry after ",
+    "wait ",
+];
+
+impl Response {
+    /// How long the server asks to wait before the next request.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let number = |text: &Option<String>| {
+            let number: f64 = text.as_deref()?.trim().parse().ok()?;
+            (number.is_finite() && number >= 0.0).then_some(number)
+        };
+        if let Some(millis) = number(&self.retry_after_ms) {
+            return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+        }
+        if let Some(seconds) = number(&self.retry_after) {
+            return Duration::try_from_secs_f64(seconds).ok();
+        }
+        // A date: compared with the server's own clock.
+        let time = |text: &Option<String>| {
+            let text = text.as_deref()?.trim();
+            DateTimeParser::new().parse_timestamp(text).ok()
+        };
+        if let (Some(after), Some(date)) = (time(&self.retry_after), time(&self.date)) {
+            let seconds = after.as_second() - date.as_second();
+            return u64::try_from(seconds).ok().map(Duration::from_secs);
+        }
+        self.exhausted(time(&self.date)).or_else(|| self.said())
+    }
+
+    /// Until the last of the limits that are used up is renewed: `x-ratelimit-remaining-tokens: 0` beside
+    /// `x-ratelimit-reset-tokens: 6m0s`, and the same of Anthropic with a date.
+    fn exhausted(&self, date: Option<Timestamp>) -> Option<Duration> {
+        let used_up = self.limits.iter().filter(|(name, left)| {
+            name.contains("remaining") && left.trim().parse::<f64>().is_ok_and(|left| left <= 0.0)
+        });
+        let reset = used_up.filter_map(|(name, _)| {
+            let name = name.replace("remaining", "reset");
+            let (_, text) = self.limits.iter().find(|(other, _)| *other == name)?;
+            let text = text.trim();
+            match (text.parse::<Timestamp>(), date) {
+                (Ok(time), Some(date)) => {
+                    let seconds = time.as_second() - date.as_second();
+                    u64::try_from(seconds).ok().map(Duration::from_secs)
+                }
+                (Ok(_), None) => None,
+                (Err(_), _) => duration(text).map(|(time, _)| time),
+            }
+        });
+        reset.max()
+    }
+
+    /// What the body says: Google's `RetryInfo`, or a sentence.
+    fn said(&self) -> Option<Duration> {
+        let text = String::from_utf8_lossy(&self.body).to_lowercase();
+        let body: Option<Value> = serde_json::from_slice(&self.body).ok();
+        let body = match &body {
+            // Google's OpenAI endpoint puts the error into a list.
+            Some(Value::Array(list)) => list.first(),
+            body => body.as_ref(),
+        };
+        let details = body.and_then(|body| body["error"]["details"].as_array());
+        let delays = details.into_iter().flatten();
+        let mut delays = delays.filter_map(|one| duration(one["retryDelay"].as_str()?));
+        if let Some((time, _)) = delays.next() {
+            return Some(time);
+        }
+        ASKS.iter().find_map(|ask| {
+            let (_, after) = text.split_once(ask)?;
+            duration(after).map(|(time, _)| time)
+        })
+    }
+}
+
+/// A time at the start of a text, and the rest: `1.5s`, `6m0s`, `120ms`, `2 seconds`; a number alone is of seconds.
+fn duration(text: &str) -> Option<(Duration, &str)> {
+    let mut rest = text;
+    let mut total: Option<f64> = None;
+    loop {
+        let digits = rest
+            .bytes()
+            .take_while(|b| b.is_ascii_digit() || *b == b'.')
+            .count();
+        let Ok(number) = rest[..digits].trim_end_matches('.').parse::<f64>() else {
+            break;
+        };
+        let after = rest[digits..].trim_start_matches(' ');
+        let letters = after.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (scale, used) = match &after[..letters] {
+            "ms" | "milliseconds" | "millisecond" => (0.001, letters),
+            "s" | "sec" | "secs" | "second" | "seconds" => (1.0, letters),
+            "m" | "min" | "mins" | "minute" | "minutes" => (60.0, letters),
+            "h" | "hour" | "hours" => (3_600.0, letters),
+            // Not a unit: the number is of seconds, where nothing came before it.
+            _ if total.is_none() => (1.0, 0),
+            _ => break,
+        };
+        total = Some(total.unwrap_or_default() + number * scale);
+        rest = &after[used..];
+        if used == 0 {
+            break;
+        }
+    }
+    Some((Duration::try_from_secs_f64(total?).ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(response: &Response) -> Option<u128> {
+        response.wait().map(|wait| wait.as_millis())
+    }
+
+    #[test]
+    fn a_sentence_says_how_long() {
+        for (message, expected) in [
+            ("Rate limit reached. Please try again in 2s.", Some(2_000)),
+            ("Please try again in 1.5s. Visit …", Some(1_500)),
+            ("please try again in 120ms.", Some(120)),
+            ("Try again in 6m0.5s", Some(360_500)),
+            ("Please retry after 20 seconds.", Some(20_000)),
+            ("Please retry in 21.25s.", Some(21_250)),
+            ("You must wait 3 before", Some(3_000)),
+            ("wait for it", None),
+            ("too many requests", None),
+        ] {
+            let response = Response {
+                status: 429,
+                body: serde_json::json!({"error": {"message": message}})
+                    .to_string()
+                    .into_bytes(),
+                ..Response::default()
+            };
+            assert_eq!(millis(&response), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn google_says_it_in_the_details() {
+        let body = r#"[{"error": {"code": 429, "message": "quota", "details": [{"@type": "x"}, {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "21s"}]}}]"#;
+        let response = Response {
+            body: body.into(),
+            ..Response::default()
+        };
+        assert_eq!(millis(&response), Some(21_000));
+    }
+
+    #[test]
+    fn a_limit_that_is_used_up_says_when_it_is_renewed() {
+        let limits = |pairs: &[(&str, &str)]| Response {
+            limits: pairs
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            date: Some("Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
+            ..Response::default()
+        };
+        let openai = [
+            ("x-ratelimit-remaining-requests", "0"),
+            ("x-ratelimit-reset-requests", "1s"),
+            ("x-ratelimit-remaining-tokens", "0"),
+            ("x-ratelimit-reset-tokens", "6m0s"),
+        ];
+        assert_eq!(millis(&limits(&openai)), Some(360_000));
+        assert_eq!(millis(&limits(&openai[..2])), Some(1_000));
+        let left = [
+            ("x-ratelimit-remaining-requests", "3"),
+            ("x-ratelimit-reset-requests", "1s"),
+        ];
+        assert_eq!(millis(&limits(&left)), None);
+        let anthropic = [
+            ("anthropic-ratelimit-requests-remaining", "0"),
+            ("anthropic-ratelimit-requests-reset", "1994-11-06T08:50:07Z"),
+        ];
+        assert_eq!(millis(&limits(&anthropic)), Some(30_000));
+    }
+}
