@@ -54,6 +54,7 @@ const PUBLISHED: &str = "
     clear.keep clear.tools clear.min_tokens clear.min_chars clear.shapes clear.placeholder
     offload.tokens offload.share offload.min_chars offload.text offload.restore_before_summary offload.unavailable
     offload.cleanup
+    store.names
     summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt summary.system
     summary.input summary.input_chars
     summary.keep_messages summary.keep_turns summary.keep_tokens
