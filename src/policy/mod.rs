@@ -42,7 +42,7 @@ use crate::text::printable;
 use self::key::Found::Except;
 use self::key::{Key, Purpose};
 
-pub use counting::{Encoding, Method, Per, Rounding, Scope, Tokens, Unit};
+pub use counting::{Encoding, Images, Method, Per, Rounding, Scope, Tokens, Unit};
 pub use env::{Environment, POLICY_NAME, environment, name_of};
 pub use found::check_found;
 pub use layer::Layer;

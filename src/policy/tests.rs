@@ -44,7 +44,7 @@ fn shown<T: std::fmt::Debug>(result: Result<T>) -> String {
 const PUBLISHED: &str = "
     schema name aliases extends layers history archive redact
     tokens.method tokens.encoding tokens.unit tokens.chars_per_token tokens.rounding tokens.per tokens.scope
-    tokens.image_tokens tokens.document_tokens
+    tokens.images tokens.image_tokens tokens.document_tokens
     window.context window.max_output window.output_cap window.buffer
     trigger.on trigger.tokens trigger.share trigger.compare trigger.cap_share trigger.min_savings
     trigger.offload_freed_below trigger.max_compactions trigger.manual_tool trigger.force_on_finish trigger.skip
