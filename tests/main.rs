@@ -21,5 +21,7 @@ mod json;
 mod layering;
 // What the README says, as far as it can be run.
 mod readme;
+// What the table of the published systems names.
+mod systems;
 // What the topics of `ctxpack help` say, as far as it can be compared with the code.
 mod topics;

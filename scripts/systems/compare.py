@@ -124,17 +124,12 @@ def text(want, got, place, host, ran):
 
 def stored(content, name, place, host, ran):
     """What is in the store under the name: an output's text, or the history's messages."""
-    for base in (ran.folder, ran.folder / ".ctxpack"):
-        if (file := base / name).is_file():
-            break
-    else:
+    file = ran.folder / name
+    if not file.is_file():
         return [f"{place}: {name} cannot be opened"]
     if isinstance(content, str):
         same = file.read_bytes() == content.encode()
         return [] if same else [f"{place}: {name} has another content"]
-    if file.suffix == ".zst":
-        host.note("the archive is packed")
-        return []
     kept = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [] if kept == host.case.messages else [f"{place}: {name} is not the history"]
 

@@ -380,10 +380,8 @@ DELIBERATE = {
     "lists count as their text": "the document speaks of results, the published code of strings",
     "a list counts nothing": "the document adds a list's length, its number of parts; the published code nothing",
     "calls count in every API": "where calls stand beside the content, they count as they would inside of it",
-    "counted as JSON": "the document's own version for Node.js; Python's repr is 2 to 6 % off",
     "restored within the saving": "restored files never bring the history over its trigger, and never undo the saving",
     "a line end after a mark": "a mark that the model wrote itself stands on a line of its own, too: so a later run knows it",
-    "the archive is packed": "the document's model can read the archive by its name; ours is compressed",
     "a file is cut at a line": "a restored file is cut at the end of a line",
 }
 # What is sent to a model, compared apart from what becomes of the messages.

@@ -44,6 +44,8 @@ pub enum NotRead {
     NoText,
     /// The system refused it.
     Refused,
+    /// Its last read shows a text that its tool never writes for a file.
+    Unclear,
 }
 
 impl NotRead {
@@ -56,6 +58,7 @@ impl NotRead {
             NotRead::NoFile => "it is not a regular file, or its path goes through a link",
             NotRead::NoText => "it is not text in UTF-8",
             NotRead::Refused => "the system refused",
+            NotRead::Unclear => "its last read has no line numbers, which this tool always writes",
         }
     }
 }

@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use crate::plan::{self, Candidate, Decision, Plan, ResultPlan, ResultRef};
 use crate::policy::{Policy, Replacement};
 use crate::scan::{Text, unescape_into};
-use crate::store::{OffloadHash, is_offload_name};
+use crate::store::{OffloadHash, offload_in};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
@@ -62,6 +62,8 @@ pub struct StoredResult {
 pub struct Stored {
     /// Its name, relative to the store.
     pub name: String,
+    /// Its path, as texts name it.
+    pub path: String,
     /// Its content, if the line was edited since the input was read.
     pub content: Option<Vec<u8>>,
 }
@@ -76,10 +78,10 @@ impl Sources<'_> {
         context: Context<'_>,
         next_reply: &mut usize,
     ) -> Artifacts<'t> {
-        let mut artifacts = results(transcript, &plan.results, sizes, self.policy);
+        let mut artifacts = results(transcript, &plan.results, sizes, self.policy, context);
         let planned = plan.outputs.iter();
         artifacts.outputs = planned
-            .map(|plan| outputs(transcript, &plan.results, self.policy))
+            .map(|plan| outputs(transcript, &plan.results, self.policy, context))
             .collect();
         let planned = plan.summaries.iter();
         artifacts.summaries = planned
@@ -101,6 +103,7 @@ fn results<'t>(
     results: &[ResultPlan<'_>],
     sizes: &Sizes,
     policy: &Policy,
+    context: Context<'_>,
 ) -> Artifacts<'t> {
     let mut artifacts = Artifacts::default();
     for result in results {
@@ -111,7 +114,7 @@ fn results<'t>(
         {
             continue;
         }
-        if let Some((stored, head)) = stored(transcript, &result.place, policy) {
+        if let Some((stored, head)) = stored(transcript, &result.place, policy, context) {
             let preview = head.chars().take(policy.demote.preview_chars as usize);
             let preview = preview.collect();
             artifacts
@@ -138,6 +141,7 @@ fn stored(
     transcript: &Transcript<'_>,
     place: &ResultRef,
     policy: &Policy,
+    context: Context<'_>,
 ) -> Option<(Stored, String)> {
     let block = transcript.block(place.block);
     let mut hash = OffloadHash::default();
@@ -160,7 +164,12 @@ fn stored(
         whole
     });
     let name = hash.name();
-    Some((Stored { name, content }, text.into_owned()))
+    let stored = Stored {
+        path: format!("{}/{name}", context.folder),
+        name,
+        content,
+    };
+    Some((stored, text.into_owned()))
 }
 
 /// Whether `text` is what an earlier run puts in the place of a result of `tool`.
@@ -168,7 +177,7 @@ fn is_already_replaced(text: &str, tool: &str, policy: &Policy) -> bool {
     policy
         .replacements_in(text)
         .any(|(kind, values)| match kind {
-            Replacement::Demoted | Replacement::Offloaded => is_offload_name(values.name),
+            Replacement::Demoted | Replacement::Offloaded => offload_in(values.name).is_some(),
             Replacement::Superseded | Replacement::Cleared | Replacement::Unavailable => {
                 values.tool.is_empty() || values.tool == tool
             }

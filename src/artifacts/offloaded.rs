@@ -4,13 +4,16 @@
 
 use crate::plan::tool_named_by;
 use crate::policy::{Policy, Substitutions};
-use crate::store::{Store, is_offload_name};
+use crate::store::{Store, offload_in};
 use crate::transcript::{BlockKind, ChangeSet, Replace, Transcript};
 
 /// A result that contains the name of its offloaded content.
 struct Named {
     block: u32,
+    /// Its name in the store.
     name: String,
+    /// The path that the result gives for it.
+    path: String,
 }
 
 /// The names of offloaded contents in a transcript, each once.
@@ -26,13 +29,13 @@ pub fn offloaded(transcript: &Transcript<'_>, policy: &Policy) -> Vec<String> {
 
 /// Restores offloaded results; where the store has no content, the policy's text says so.
 pub fn returned(transcript: &Transcript<'_>, policy: &Policy, store: Option<&Store>) -> ChangeSet {
-    let said = |Named { block, name }: Named| {
+    let said = |Named { block, name, path }: Named| {
         let content = store.and_then(|store| store.read_offload(&name).ok());
         let text = match content {
             Some(content) => String::from_utf8_lossy(&content).into_owned(),
             None if policy.offload.unavailable.is_empty() => return None,
             None => policy.offload.unavailable.render(&Substitutions {
-                name: &name,
+                name: &path,
                 tool: &tool_named_by(transcript, block),
                 ..Substitutions::default()
             }),
@@ -55,9 +58,10 @@ fn named(transcript: &Transcript<'_>, policy: &Policy) -> Vec<Named> {
         }
         let text = crate::facts::block_text(transcript, result);
         let values = policy.offload.text.matches(&text)?;
-        is_offload_name(values.name).then(|| Named {
+        offload_in(values.name).map(|name| Named {
             block,
-            name: values.name.to_owned(),
+            name: name.to_owned(),
+            path: values.name.to_owned(),
         })
     };
     blocks.filter_map(name).collect()

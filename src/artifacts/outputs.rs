@@ -2,11 +2,11 @@
 //!
 //! Only reads. Recognises what an earlier run has left: a preview may still be shortened, a placeholder may not.
 
-use super::{Stored, is_already_replaced, stored};
+use super::{Context, Stored, is_already_replaced, stored};
 use crate::facts;
 use crate::plan::{Content, OutputCandidate, ResultRef};
 use crate::policy::Policy;
-use crate::store::is_offload_name;
+use crate::store::offload_in;
 use crate::transcript::Transcript;
 
 /// An output that may be shortened.
@@ -30,7 +30,7 @@ pub enum OutputContent {
     },
     /// The name of the output in the store.
     Name {
-        /// The name in the store.
+        /// The name in the store, as the text spells it.
         name: String,
         /// The beginning of the output.
         preview: String,
@@ -42,11 +42,12 @@ pub(super) fn outputs(
     transcript: &Transcript<'_>,
     results: &[OutputCandidate],
     policy: &Policy,
+    context: Context<'_>,
 ) -> Vec<Output> {
     let output = |result: &OutputCandidate| {
         let text = facts::block_text(transcript, transcript.block(result.place.block));
         let demoted = policy.demote.text.matches(&text);
-        let content = match demoted.filter(|values| is_offload_name(values.name)) {
+        let content = match demoted.filter(|values| offload_in(values.name).is_some()) {
             Some(values) => OutputContent::Name {
                 name: values.name.to_owned(),
                 preview: values.preview.to_owned(),
@@ -56,7 +57,7 @@ pub(super) fn outputs(
             }
             None => {
                 let may_leave = result.content == Content::Stored;
-                let kept = may_leave.then(|| stored(transcript, &result.place, policy));
+                let kept = may_leave.then(|| stored(transcript, &result.place, policy, context));
                 OutputContent::Text {
                     stored: kept.flatten().map(|(stored, _)| stored),
                     text: text.into_owned(),

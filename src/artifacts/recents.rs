@@ -30,6 +30,8 @@ pub(super) fn recents<'t>(
     let secret = recents.secret(policy.restore.files).into_iter();
     let mut unread: Vec<UnreadFile> = secret.map(|path| (path, NotRead::Secret)).collect();
     let Some(root) = root else {
+        let unclear = recents.unclear(policy.restore.files).into_iter();
+        unread.extend(unclear.map(|path| (path, NotRead::Unclear)));
         return (Some(recents), unread);
     };
     let mut read = 0;

@@ -31,4 +31,6 @@ pub struct Context<'s> {
     pub format: Format,
     /// The store with results that earlier runs moved there, and answers to earlier requests, if there is one.
     pub store: Option<&'s Store>,
+    /// How texts name the store's folder.
+    pub folder: &'s str,
 }

@@ -6,7 +6,7 @@ use super::sum::Sum;
 use crate::format::{Detected, Detector, Layout, Warnings};
 use crate::outcome::Outcome;
 use crate::pipeline::{self, Part, Pipeline, Stored};
-use crate::store::{self, Store, archive_name};
+use crate::store::{self, FOLDER, Store, copy_name};
 
 /// Compacts what is in memory; gives the outcome, as a run would report it, and the output's bytes.
 ///
@@ -42,7 +42,7 @@ pub fn compact_detected(
                 output.extend_from_slice(bytes);
                 return;
             }
-            let archive = archive_name(&store::hash(bytes));
+            let archive = format!("{FOLDER}/{}", copy_name(&store::hash(bytes)));
             let input = pipeline::Input {
                 format,
                 bytes,
@@ -51,7 +51,7 @@ pub fn compact_detected(
                 stored: Stored {
                     store,
                     archive: Some(&archive),
-                    originals: None,
+                    ..Stored::default()
                 },
             };
             let compacted = pipeline.compact(input, &mut warnings);

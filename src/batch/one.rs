@@ -3,8 +3,10 @@
 //! Store and record are written before the output takes its name, so whatever ends the run, what the output names can be
 //! found and the output can be undone.
 
+mod kept;
+
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -24,15 +26,15 @@ use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings, m
 use crate::outcome::{
     Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text,
 };
-use crate::pipeline::{self, Compacted, Part, Pipeline};
+use crate::pipeline::{self, Compacted, Part, Pipeline, Stored};
 use crate::plan::Keeping;
-use crate::policy::{self, Archive, Effective, Layer, Policy, Redact};
+use crate::policy::{self, Archive, Effective, Layer, Names, Policy, Redact};
 use crate::redact::Redactor;
 use crate::store::atomic::{
     Existing, Mode, Replace, Rights, Stamp, Written, changed, check_replaceable, lost_of_the_file,
 };
 use crate::store::folder::Durability;
-use crate::store::{self, Missing, Spot, Store, archive_name, manifest, open_transcript};
+use crate::store::{self, FOLDER, Missing, Spot, manifest, open_transcript};
 
 /// The most conversations of a file whose original sizes its record notes. Where there are more, or one on each line (the hash of
 /// such a file is known too late), their summaries say how large they were.
@@ -44,10 +46,14 @@ pub(super) struct Run<'r> {
     keeping: Pipeline<'r>,
     /// For outputs that no store belongs to.
     streaming: Pipeline<'r>,
-    /// Whether summaries need a copy of the original in the store.
+    /// Whether summaries need a store for the original.
     needs_archive: bool,
-    /// Whether summaries name that copy.
+    /// Whether the policy keeps the original of what it summarises.
+    keeps_original: bool,
+    /// Whether summaries name a copy of it.
     names_archive: bool,
+    /// How texts name what is in the store.
+    names: Names,
     /// How small the conversations are to be.
     goal: &'r policy::Target,
     /// What masks secrets, if outputs are to have none; the report has none then, either.
@@ -89,7 +95,16 @@ impl<'r> Run<'r> {
             keeping: pipeline(Keeping::Store)?,
             streaming: pipeline(Keeping::Nothing)?,
             needs_archive: needs_archive(policy),
+            keeps_original: policy.has(Layer::Summarize) && policy.archive == Archive::Always,
             names_archive: policy.has(Layer::Summarize) && policy.summary.names_archive(),
+            names: match &options.destination {
+                Destination::InPlace => Names::Absolute,
+                _ if options.fork.is_some() => Names::Absolute,
+                Destination::Beside
+                | Destination::File(_)
+                | Destination::Stdout
+                | Destination::Folder(_) => policy.store.names,
+            },
             goal: &policy.target,
             redactor: redactor(policy)?,
             releases: Releases::default(),
@@ -144,6 +159,8 @@ impl<'r> Run<'r> {
         if let Some(fork) = &self.options.fork {
             fork.check(&detected)?;
         }
+        let folder = target.store_path(self.names);
+        let folder = folder.as_deref();
         let mut origin = SessionOrigin::default();
         let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
@@ -168,7 +185,8 @@ impl<'r> Run<'r> {
             &Detected::Known(format, Layout::File) => {
                 input.rest()?;
                 self.options.bad_lines.check(&detected, &input.buffer)?;
-                let archive = self.names_archive.then(|| archive_name(&input.hash().0));
+                let copy = self.copied(&input.buffer);
+                let archive = copy.as_ref().map(|copy| copy.path(folder));
                 if self.goal.is_share() {
                     originals = target.originals(&input.hash().0)?;
                 }
@@ -177,7 +195,11 @@ impl<'r> Run<'r> {
                     bytes: &input.buffer,
                     first_line: 1,
                     part: Part::File,
-                    stored: target.stored(archive.as_deref(), &originals),
+                    stored: Stored {
+                        folder: folder.unwrap_or(FOLDER),
+                        archive: archive.as_deref(),
+                        ..target.stored(&originals)
+                    },
                 };
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
@@ -186,7 +208,9 @@ impl<'r> Run<'r> {
                 if self.is_in_place() && compacted.is_changed() {
                     sink = self.open_in_place(target, &input)?;
                 }
-                let text = self.put(target, (&compacted, &detected), &input, &mut sink)?;
+                let kept = self.keep(target, &compacted, folder, copy)?;
+                sum.copies.extend(kept);
+                let text = self.put((&compacted, &detected), &input, &mut sink)?;
                 text_after = text_after.map(|_| text);
                 sum.add(compacted);
             }
@@ -204,29 +228,25 @@ impl<'r> Run<'r> {
                     }
                     let bad_lines = self.options.bad_lines;
                     bad_lines.check_part(format, bytes, first_line)?;
-                    // The file's own name is not known before its end; a conversation's is.
-                    let archive = self
-                        .names_archive
-                        .then(|| archive_name(&store::hash(bytes)));
+                    // The file's own hash is not known before its end; a conversation's is.
+                    let copy = self.copied(bytes);
+                    let archive = copy.as_ref().map(|copy| copy.path(folder));
                     let part = pipeline::Input {
                         format,
                         bytes,
                         first_line,
                         part: Part::Line,
-                        stored: target.stored(archive.as_deref(), &originals),
+                        stored: Stored {
+                            folder: folder.unwrap_or(FOLDER),
+                            archive: archive.as_deref(),
+                            ..target.stored(&originals)
+                        },
                     };
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.pipeline(target).compact(part, warnings);
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
-                    self.keep_offloads(target, &compacted)?;
-                    if let (Some(_), Some(kept), true, Effect::Write) = (
-                        &archive,
-                        &target.store,
-                        compacted.is_summarised(),
-                        self.options.effect,
-                    ) {
-                        kept.store.put_archive(bytes)?;
-                    }
+                    let kept = self.keep(target, &compacted, folder, copy)?;
+                    sum.copies.extend(kept);
                     compacted.pieces().try_for_each(|piece| output.put(piece))?;
                     sum.add(compacted);
                     laps.lap(clock, Phase::Write);
@@ -357,12 +377,10 @@ impl<'r> Run<'r> {
     /// Writes a whole file's result; a compressed input that stays as it is stays so to the byte. Gives the bytes of its text.
     fn put(
         &self,
-        target: &Target,
         (compacted, detected): (&Compacted<'_>, &Detected),
         input: &Input<'_>,
         sink: &mut Sink<'_>,
     ) -> Result<u64> {
-        self.keep_offloads(target, compacted)?;
         if let Some(fork) = &self.options.fork {
             let renamed = fork.renamed(fork.check(detected)?, compacted.pieces());
             pack(std::iter::once(renamed.as_slice()), input.codec, sink)?;
@@ -374,16 +392,6 @@ impl<'r> Run<'r> {
         }
         pack(compacted.pieces(), input.codec, sink)?;
         Ok(compacted.pieces().map(|piece| piece.len() as u64).sum())
-    }
-
-    fn keep_offloads(&self, target: &Target, compacted: &Compacted<'_>) -> Result<()> {
-        if let (Some(kept), Effect::Write) = (&target.store, self.options.effect) {
-            for (name, content) in compacted.offloads() {
-                kept.store
-                    .put_offload_as(name, |out| content.write_to(out))?;
-            }
-        }
-        Ok(())
     }
 
     fn finish(
@@ -428,7 +436,7 @@ impl<'r> Run<'r> {
             (hash, bytes),
             &written,
             archive,
-            (&sum.offloads, cleaned),
+            (&sum, cleaned),
             self.originals(&detected, &sum, originals),
         )?;
         let lost = sink.commit()?;
@@ -459,26 +467,6 @@ impl<'r> Run<'r> {
         })
     }
 
-    /// Keeps the original where nothing else would: what came by a stream, and what is about to be replaced; and where the
-    /// policy wants a copy of what it summarises. Gives the archive's name; a dry run, too, knows it.
-    fn archive(&self, target: &Target, input: &mut Input<'_>, sum: &Sum) -> Result<Option<String>> {
-        if let Some(copy) = input.copy.take() {
-            return Ok(Some(copy.finish()?.name));
-        }
-        let Some(kept) = &target.store else {
-            return Ok(None);
-        };
-        let (hash, bytes) = input.hash();
-        let is_kept = self.is_in_place() || sum.summarised && self.needs_archive;
-        match (&target.source, self.options.effect) {
-            (Source::File(_), _) if !is_kept => Ok(None),
-            (Source::File(_), Effect::Write) => {
-                archive_file(&kept.store, target.input_path(), &hash, bytes).map(Some)
-            }
-            (Source::Stdin, _) | (Source::File(_), Effect::DryRun) => Ok(Some(archive_name(&hash))),
-        }
-    }
-
     /// The live tokens before anything was compacted, where the target is a share of them; `known` are those that an earlier
     /// run has written down.
     fn originals(
@@ -505,7 +493,7 @@ impl<'r> Run<'r> {
         (input_hash, input_bytes): (String, u64),
         written: &Written,
         archive: Option<String>,
-        (offloads, cleaned): (&[String], Vec<manifest::Cleaned>),
+        (sum, cleaned): (&Sum, Vec<manifest::Cleaned>),
         originals: BTreeMap<String, u64>,
     ) -> Result<Option<Original>> {
         let path = target.input_path();
@@ -548,7 +536,8 @@ impl<'r> Run<'r> {
                 (None, Some(_)) => manifest::Original::Archive,
             },
             archive,
-            offloads: offloads.to_vec(),
+            offloads: sum.offloads.clone(),
+            copies: sum.copies.clone(),
             cleaned,
             originals,
             policy_hash: self.policy_hash.to_owned(),
@@ -557,17 +546,6 @@ impl<'r> Run<'r> {
         })?;
         Ok(original)
     }
-}
-
-/// Puts a file into the archive, if it still holds what was read from it: `bytes` bytes of this hash.
-fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<String> {
-    let (file, _) = open_transcript(path)?;
-    let mut archive = store.archive()?;
-    io::copy(&mut file.take(bytes), &mut archive).map_err(|e| Error::io(path, "keep a copy", e))?;
-    if archive.hash() != hash {
-        return Err(changed(path));
-    }
-    Ok(archive.finish()?.name)
 }
 
 /// What an input is, by all of it, or by as much as settles it. A format that the user named wins.

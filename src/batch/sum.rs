@@ -16,6 +16,8 @@ pub(super) struct Sum {
     pub(super) conversations: Vec<ConversationOutcome>,
     rejected: Option<Rejected>,
     pub(super) offloads: Vec<String>,
+    /// The names of the copies that summaries name.
+    pub(super) copies: Vec<String>,
     /// The names in the store that the output no longer contains.
     pub(super) released: Vec<String>,
     pub(super) summarised: bool,

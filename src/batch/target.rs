@@ -10,6 +10,7 @@ use super::find::{COMPACT, split_ending};
 use super::{Effect, FileSource, Options, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pipeline::Stored;
+use crate::policy::Names;
 use crate::store::atomic::sweep;
 use crate::store::folder::Durability;
 use crate::store::folder::Folder;
@@ -92,16 +93,23 @@ impl Target {
         self.source.path()
     }
 
-    /// What the store has of the input; `archive` is the name of its copy, if summaries contain it.
-    pub(super) fn stored<'s>(
-        &'s self,
-        archive: Option<&'s str>,
-        originals: &'s BTreeMap<String, u64>,
-    ) -> Stored<'s> {
+    /// What the store has of the input.
+    pub(super) fn stored<'s>(&'s self, originals: &'s BTreeMap<String, u64>) -> Stored<'s> {
         Stored {
             store: self.store.as_ref().map(|kept| &kept.store),
-            archive,
             originals: Some(originals),
+            ..Stored::default()
+        }
+    }
+
+    /// How texts of the output name the store's folder; the folder of a stream is the one that the program runs in. `None`
+    /// without a store, and where no text can name it.
+    pub(super) fn store_path(&self, names: Names) -> Option<String> {
+        let store = &self.store.as_ref()?.store;
+        match (names, self.file()) {
+            (Names::Absolute, _) => store.whole_path(),
+            (Names::Relative, Some(file)) => store.path_beside(&file),
+            (Names::Relative, None) => store.given_path(),
         }
     }
 

@@ -6,7 +6,7 @@
 use super::{block_text, exchanges};
 use crate::policy::{Skip, Tools};
 use crate::scan::Value;
-use crate::transcript::{BlockKind, Conversation, Transcript, Typed};
+use crate::transcript::{BlockKind, Conversation, Outcome, Transcript, Typed};
 
 /// A call for a compaction, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Asked {
     pub focus: String,
 }
 
-/// The last call of the tool for a compaction, if it has a result.
+/// The last call of the tool for a compaction that has a result and did not fail.
 pub fn asked_for(
     transcript: &Transcript<'_>,
     conversation: &Conversation,
@@ -29,7 +29,8 @@ pub fn asked_for(
     let exchanges = exchanges(transcript, conversation, &Tools::default());
     let answered = exchanges.iter().rev().find_map(|exchange| {
         let result = exchange.result?;
-        (exchange.tool(transcript) == tool).then_some((exchange, result))
+        let failed = transcript.block(result.block).outcome == Outcome::Failed;
+        (!failed && exchange.tool(transcript) == tool).then_some((exchange, result))
     });
     let (exchange, result) = answered?;
     let input = exchange.input(transcript);
@@ -130,6 +131,24 @@ mod tests {
         );
         assert_eq!(asked("compress"), None);
         assert_eq!(asked(""), None);
+    }
+
+    #[test]
+    fn a_call_that_failed_asks_for_nothing() {
+        let failed = |error: &str| {
+            let result = format!(
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"1","content":"no such tool"{error}}}]}}"#
+            );
+            let bytes = lines(&[
+                r#"{"role":"user","content":"go"}"#,
+                r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"compact","input":{}}]}"#,
+                &result,
+            ]);
+            let transcript = Format::Anthropic.read(&bytes, 1, &mut Warnings::default());
+            asked_for(&transcript, &transcript.conversations[0], "compact").is_none()
+        };
+        assert!(failed(r#","is_error":true"#));
+        assert!(!failed(r#","is_error":false"#));
     }
 
     #[test]

@@ -35,7 +35,7 @@ use host::{Admission, Host};
 use in_flight::InFlight;
 use queue::Queue;
 use response::{Answer, Failure};
-use shorten::{halves, newest_within};
+use shorten::{text_of, without_oldest};
 
 pub use endpoint::{Endpoint, Key, PlainHttp, Provider};
 pub use queue::Patience;
@@ -112,8 +112,6 @@ struct Job<'q> {
     attempts: u64,
     spent: Spent,
     model: Option<String>,
-    /// How often the prompt was shortened.
-    shortened: u64,
     unread: u64,
 }
 
@@ -143,28 +141,21 @@ impl Server {
         }
     }
 
-    /// A summary of these rounds. If they are too long for the model: of the newest ones, or in two parts.
+    /// A summary of these rounds; of the newest ones if all of them are too long for the model.
     fn summary(&self, job: &mut Job<'_>, rounds: &[String]) -> Result<String, Failure> {
-        let (why, excess) = match self.answer(job, &rounds.concat()) {
-            Err(Failure::PromptTooLong { why, excess }) => (why, excess),
-            result => return result,
-        };
-        if job.shortened >= job.request.policy.drop_rounds || rounds.len() < 2 {
-            return Err(Failure::Rejected(why));
-        }
-        job.shortened += 1;
-        match excess {
-            Some(excess) => {
-                let newest = newest_within(rounds, excess, job.request.max_tokens);
-                job.unread += (rounds.len() - newest.len()) as u64;
-                self.summary(job, newest)
+        let around = job.request.prompt.len() + job.request.policy.system.len();
+        let (mut newest, mut shortened) = (rounds, 0);
+        loop {
+            let (why, excess) = match self.answer(job, &text_of(rounds, newest)) {
+                Err(Failure::PromptTooLong { why, excess }) => (why, excess),
+                result => return result,
+            };
+            if shortened >= job.request.policy.drop_rounds || newest.len() < 2 {
+                return Err(Failure::Rejected(why));
             }
-            None => {
-                let (older, newer) = halves(rounds);
-                let older = self.summary(job, older)?;
-                let newer = self.summary(job, newer)?;
-                Ok(format!("{older}\n\n{newer}"))
-            }
+            shortened += 1;
+            newest = without_oldest(newest, excess, around);
+            job.unread = (rounds.len() - newest.len()) as u64;
         }
     }
 
@@ -349,7 +340,6 @@ impl SummaryModel for Server {
             attempts: 0,
             spent: Spent::default(),
             model: (!request.model.is_empty()).then(|| request.model.to_owned()),
-            shortened: 0,
             unread: 0,
         };
         let result = if request.model.is_empty() {

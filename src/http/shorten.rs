@@ -1,82 +1,90 @@
 //! Which rounds of a conversation are sent again when all of them together were too long for the model.
 //!
-//! PURE. Both functions expect at least two rounds.
+//! PURE. Whole rounds are left out, from the oldest: as many as the server says that it was too long by, or a fifth of them
+//! where it does not say. Never fewer than one, and never all.
 
 use super::too_long::Excess;
 
-/// The share of the computed room that is used: where the tokens are in the text is not known.
-const MARGIN: f64 = 0.9;
+/// Of how many rounds one is left out where the server does not say by how much they are too long.
+const A_FIFTH: usize = 5;
+/// What stands in the place of rounds that were left out.
+const LEFT_OUT: &str = "[The beginning of this conversation was left out: it was too long to be summarised as a whole]\n\n";
 
-/// The newest rounds that fit the limit that the server names; `max_tokens` of it are for the answer. At least one round
-/// stays, and at least one is left out.
-pub(super) fn newest_within(rounds: &[String], excess: Excess, max_tokens: u64) -> &[String] {
-    let Excess { prompt, limit } = excess;
-    let limit = if limit > max_tokens * 2 {
-        limit - max_tokens
-    } else {
-        limit
+/// The rounds without the oldest ones, of at least two; `around` are the bytes of the prompt that are not of the rounds.
+pub(super) fn without_oldest(
+    rounds: &[String],
+    excess: Option<Excess>,
+    around: usize,
+) -> &[String] {
+    let dropped = match excess {
+        Some(Excess { prompt, limit }) => {
+            let all = rounds.iter().map(String::len).sum::<usize>() + around;
+            // Where the tokens are in the text is not known: each byte is taken for the same share of one.
+            let gap = prompt.saturating_sub(limit) as f64 * all as f64 / prompt.max(1) as f64;
+            let mut left_out = 0;
+            let before = rounds.iter().take_while(|round| {
+                let is_needed = (left_out as f64) < gap;
+                left_out += round.len();
+                is_needed
+            });
+            before.count()
+        }
+        None => rounds.len() / A_FIFTH,
     };
-    let room = bytes(rounds) as f64 * limit as f64 / prompt as f64 * MARGIN;
-    let mut used = 0;
-    let newest = rounds.iter().rev().take_while(|round| {
-        used += round.len();
-        used as f64 <= room
-    });
-    let count = newest.count().clamp(1, rounds.len() - 1);
-    &rounds[rounds.len() - count..]
+    &rounds[dropped.clamp(1, rounds.len() - 1)..]
 }
 
-/// The older and the newer half, by bytes.
-pub(super) fn halves(rounds: &[String]) -> (&[String], &[String]) {
-    let half = bytes(rounds) / 2;
-    let mut used = 0;
-    let older = rounds.iter().take_while(|round| {
-        used += round.len();
-        used <= half
-    });
-    let count = older.count().clamp(1, rounds.len() - 1);
-    rounds.split_at(count)
-}
-
-fn bytes(rounds: &[String]) -> usize {
-    rounds.iter().map(String::len).sum()
+/// The text of the newest of `all` rounds, which says so if it is not all.
+pub(super) fn text_of(all: &[String], newest: &[String]) -> String {
+    let text = newest.concat();
+    if newest.len() == all.len() {
+        return text;
+    }
+    // A list of JSON begins with its bracket.
+    let list = text.strip_prefix(", ").map(|rest| format!("[{rest}"));
+    format!("{LEFT_OUT}{}", list.unwrap_or(text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn sizes(rounds: &[String]) -> Vec<usize> {
-        rounds.iter().map(String::len).collect()
-    }
-
     fn rounds(sizes: &[usize]) -> Vec<String> {
         sizes.iter().map(|n| "x".repeat(*n)).collect()
     }
 
     #[test]
-    fn the_oldest_rounds_are_left_out_as_far_as_the_server_says() {
-        let all = rounds(&[400, 300, 200, 100]);
-        let kept = |prompt, limit, max_tokens| {
-            sizes(newest_within(&all, Excess { prompt, limit }, max_tokens))
+    fn the_oldest_rounds_that_make_up_the_gap_are_left_out() {
+        let all = rounds(&[100, 200, 300, 400]);
+        let kept = |prompt, limit, around| {
+            let kept = without_oldest(&all, Some(Excess { prompt, limit }), around);
+            kept.len()
         };
-        // 1000 bytes are 500 tokens; of 300 the answer takes 20, and a tenth is spared: 504 bytes.
-        assert_eq!(kept(500, 300, 20), [200, 100]);
-        assert_eq!(kept(500, 400, 20), [300, 200, 100]);
+        // A thousand bytes are 500 tokens: two bytes each.
+        assert_eq!(kept(500, 450, 0), 3);
+        assert_eq!(kept(500, 449, 0), 2);
+        assert_eq!(kept(500, 350, 0), 2);
+        assert_eq!(kept(500, 349, 0), 1);
         // At least one is left out, and at least one stays.
-        assert_eq!(kept(500, 499, 0), [300, 200, 100]);
-        assert_eq!(kept(500, 1, 100), [100]);
+        assert_eq!(kept(500, 499, 0), 3);
+        assert_eq!(kept(500, 1, 0), 1);
+        // The prompt's own words cannot be left out: a token is more bytes then.
+        assert_eq!(kept(500, 460, 0), 3);
+        assert_eq!(kept(500, 460, 1_000), 2);
     }
 
     #[test]
-    fn halves_are_of_about_the_same_size() {
-        let split = |all: &[usize]| {
-            let all = rounds(all);
-            let (older, newer) = halves(&all);
-            (sizes(older), sizes(newer))
-        };
-        assert_eq!(split(&[10, 10, 10, 10]), (vec![10, 10], vec![10, 10]));
-        assert_eq!(split(&[90, 5, 5]), (vec![90], vec![5, 5]));
-        assert_eq!(split(&[5, 5, 90]), (vec![5, 5], vec![90]));
+    fn a_fifth_is_left_out_of_an_unknown_gap() {
+        let kept = |n: usize| without_oldest(&rounds(&vec![1; n]), None, 9).len();
+        assert_eq!([kept(2), kept(9), kept(10), kept(20)], [1, 8, 8, 16]);
+    }
+
+    #[test]
+    fn a_text_says_that_its_beginning_was_left_out() {
+        let json = ["[1".to_owned(), ", 2".to_owned(), ", 3]".to_owned()];
+        assert_eq!(text_of(&json, &json), "[1, 2, 3]");
+        assert_eq!(text_of(&json, &json[1..]), format!("{LEFT_OUT}[2, 3]"));
+        let plain = ["[user]\na".to_owned(), "[user]\nb".to_owned()];
+        assert_eq!(text_of(&plain, &plain[1..]), format!("{LEFT_OUT}[user]\nb"));
     }
 }

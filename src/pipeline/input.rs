@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::format::Format;
-use crate::store::Store;
+use crate::store::{FOLDER, Store};
 use crate::transcript::{Conversation, ConversationId};
 
 /// One transcript.
@@ -22,14 +22,28 @@ pub struct Input<'a, 's> {
 }
 
 /// What the store has of a transcript.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Stored<'s> {
     /// The store with the results that earlier runs moved out of it, if there is one.
     pub store: Option<&'s Store>,
-    /// The name of its original in the store, for summaries that contain it.
+    /// How texts name the store's folder.
+    pub folder: &'s str,
+    /// The path of its copy in the store, for summaries that contain it.
     pub archive: Option<&'s str>,
     /// The live tokens of its conversations before the first compaction, by their ids in a report, if known.
     pub originals: Option<&'s BTreeMap<String, u64>>,
+}
+
+impl Default for Stored<'_> {
+    /// Nothing, in a store that would be beside the output.
+    fn default() -> Self {
+        Stored {
+            store: None,
+            folder: FOLDER,
+            archive: None,
+            originals: None,
+        }
+    }
 }
 
 impl Input<'_, '_> {

@@ -3,6 +3,7 @@
 //! Every line is searched, dead lines included, because a shared file is shared as a whole. Pictures, and what only a provider
 //! can read (signatures, encrypted reasoning), stay as they are.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -53,6 +54,27 @@ impl Pipeline<'_> {
         }
         apply(input.format, transcript, changes);
         warnings
+    }
+}
+
+/// A text without its secrets, line by line, as [`Pipeline::mask`] masks a transcript.
+pub fn masked_text<'t>(redactor: &Redactor, text: &'t [u8]) -> Cow<'t, [u8]> {
+    let (mut out, mut copied) = (Vec::new(), 0);
+    let mut start = 0;
+    for line in text.split_inclusive(|b| *b == b'\n') {
+        for (span, with) in masked(redactor, line, &mut BTreeMap::new()) {
+            out.extend_from_slice(&text[copied..start + span.start as usize]);
+            out.extend_from_slice(&with);
+            copied = start + span.end();
+        }
+        start += line.len();
+    }
+    match copied {
+        0 => Cow::Borrowed(text),
+        _ => {
+            out.extend_from_slice(&text[copied..]);
+            Cow::Owned(out)
+        }
     }
 }
 

@@ -32,6 +32,7 @@ use compacted::{errors, reject};
 
 pub use compacted::{Compacted, Rejected};
 pub use input::{Input, Part, Stored};
+pub use masking::masked_text;
 pub use round::{Gates, Round, SummaryGate};
 pub use work::Work;
 

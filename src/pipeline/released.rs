@@ -34,7 +34,7 @@ pub(super) fn released(transcript: &Transcript<'_>, mut named: Vec<String>) -> V
     if named.is_empty() {
         return named;
     }
-    let mut held: IdSet<&str> = IdSet::default();
+    let mut held: IdSet<String> = IdSet::default();
     let lines = 0..transcript.lines().len() as u32;
     for line in lines.filter(|line| transcript.is_there(*line)) {
         held.extend(offload_names_in(transcript.line(line)));

@@ -2,7 +2,7 @@
 //! again at once, our summary included.
 //!
 //! One correction for everything a policy has done, by the share of the window that is left. A policy that counts only a part
-//! of what a model reads cannot tell that share; for it, everything is counted separately.
+//! of what a model reads, or the base64 of pictures, cannot tell that share; for it, everything is counted separately.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,44 @@ use super::{Pipeline, Round, Work};
 use crate::apply::apply;
 use crate::error::Result;
 use crate::format::Share;
-use crate::policy::{Scope, Tokens};
+use crate::policy::{Images, Scope, Tokens};
 use crate::tokens::{Estimator, Sizes};
-use crate::transcript::{ChangeSet, ConversationId};
+use crate::transcript::{BlockKind, ChangeSet, ConversationId, Transcript};
 
 /// The tokens of each conversation, everything counted.
 pub(super) type Windows = BTreeMap<ConversationId, u64>;
 
-/// An estimator of everything that a model reads, if the policy's own estimator counts only a part.
+/// An estimator of everything that a model reads, and of pictures as providers count them, if the policy's own is none.
 pub(super) fn whole(settings: &Tokens) -> Result<Option<Estimator>> {
-    match settings.scope {
-        Scope::Content | Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => Ok(None),
-        Scope::Strings => {
-            let all = Tokens {
-                scope: Scope::Content,
-                ..settings.clone()
-            };
-            Estimator::new(&all).map(Some)
-        }
+    let scope = match settings.scope {
+        Scope::Strings => Scope::Content,
+        other => other,
+    };
+    let counts_pictures = settings.images == Images::Flat && settings.image_tokens > 0;
+    if scope == settings.scope && counts_pictures {
+        return Ok(None);
     }
+    let usual = Tokens::default();
+    let all = Tokens {
+        scope,
+        images: usual.images,
+        image_tokens: usual.image_tokens,
+        document_tokens: usual.document_tokens,
+        ..settings.clone()
+    };
+    Estimator::new(&all).map(Some)
+}
+
+/// Whether a policy's own estimator can tell the share all the same: it counts everything, and there are no pictures.
+fn counts_alike(settings: &Tokens, transcript: &Transcript<'_>) -> bool {
+    let conversations = transcript.conversations.iter();
+    let mut blocks = conversations.flat_map(|c| c.all_blocks().map(|(_, block)| block));
+    let has_pictures = |block: u32| {
+        let block = transcript.block(block);
+        let is_one = matches!(block.kind, BlockKind::Image | BlockKind::Document);
+        is_one || block.images > 0 || block.documents > 0
+    };
+    settings.scope != Scope::Strings && !blocks.any(has_pictures)
 }
 
 impl Pipeline<'_> {
@@ -39,6 +58,7 @@ impl Pipeline<'_> {
         }
         let totals = match &self.whole {
             None => work.totals(),
+            Some(_) if counts_alike(&self.policy.tokens, &work.transcript) => work.totals(),
             Some(estimator) => {
                 let mut sizes = Sizes::new(estimator.clone());
                 let transcript = &work.transcript;

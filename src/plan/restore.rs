@@ -130,6 +130,28 @@ impl Recents<'_> {
         secret
     }
 
+    /// The paths of those among the newest `most` files, without secret ones, of which nothing is known although a read is the
+    /// last that was done with them, and its result is a text that nothing has replaced.
+    pub fn unclear(&self, most: u64) -> Vec<String> {
+        let shows_text = |read: &Operation| {
+            let result = read.result.map(|at| self.transcript.block(at.block));
+            let result = result.filter(|block| block.kind == BlockKind::Result);
+            let is_text = result.is_some_and(|block| {
+                let parts = block.images + block.documents + block.others;
+                parts == 0 && !facts::block_text(self.transcript, block).is_empty()
+            });
+            is_text && !self.placeholders.stand_for(self.transcript, read)
+        };
+        let others = self.files.iter();
+        let others = others.filter(|(file, _)| !is_secret_file(&file.path));
+        let newest = others.take(usize::try_from(most).unwrap_or(usize::MAX));
+        let unclear = newest.filter(|(file, known)| {
+            let last = file.operations.last().filter(is_read);
+            last.is_some_and(shows_text) && known.get_or_init(|| self.look(file)).content.is_none()
+        });
+        unclear.map(|(file, _)| written(file).to_owned()).collect()
+    }
+
     /// The file `number`, counted from 0.
     pub fn get(&self, number: usize) -> Option<Recent> {
         self.iter().nth(number).cloned()

@@ -22,14 +22,16 @@ table! {
         per: Per = Per::Message;
         /// Which parts of a message are counted.
         scope: Scope = Scope::Content;
-        /// What an image counts as, whatever its size; its base64 text is never counted.
+        /// What images and documents count as.
+        images: Images = Images::Flat;
+        /// What an image counts as with `tokens.images = "flat"`, whatever its size.
         ///
         /// No published system has such a number.
-        image_tokens: u64 = 1_600, unit("tokens");
-        /// What a document without text counts as.
+        image_tokens: u64 = 1_600, unit("tokens"), implies("tokens.images", "flat");
+        /// What a document without text counts as with `tokens.images = "flat"`.
         ///
         /// No published system has such a number.
-        document_tokens: u64 = 3_000, unit("tokens");
+        document_tokens: u64 = 3_000, unit("tokens"), implies("tokens.images", "flat");
     }
 }
 
@@ -94,9 +96,21 @@ choice! {
         MessageJson = "message_json",
         /// The whole list of messages as compact JSON with non-ASCII characters as they are.
         HistoryJson = "history_json",
+        /// The whole list of messages as Python prints it.
+        HistoryRepr = "history_repr",
         /// String contents, texts of blocks and string contents of blocks; tool inputs and lists count nothing.
         Strings = "strings",
         /// Role and content; a content that is no string as compact JSON.
         RoleContent = "role_content",
+    }
+}
+
+choice! {
+    /// `tokens.images`: what images and documents count as.
+    Images {
+        /// A number of tokens each, near to what providers count.
+        Flat = "flat",
+        /// What is written of them, base64 included, as any other part of a message.
+        Written = "written",
     }
 }

@@ -96,6 +96,25 @@ choice! {
 }
 
 table! {
+    /// What is moved out of a transcript, or kept of it.
+    "store" Naming {
+        /// How texts name what is in the store. With `--in-place` and `--fork` the names are whole paths, since an agent
+        /// reads the file where it is.
+        names: Names = Names::Relative;
+    }
+}
+
+choice! {
+    /// `store.names`: how texts name what is in the store.
+    Names {
+        /// By the path from the output's folder.
+        Relative = "relative",
+        /// By the whole path, which any program on this machine can open.
+        Absolute = "absolute",
+    }
+}
+
+table! {
     /// Old tool results that go to the store and leave their names.
     "offload" Offload {
         /// Offloading starts at this number of live tokens, compared as `trigger.compare` says.

@@ -42,11 +42,13 @@ use crate::text::printable;
 use self::key::Found::Except;
 use self::key::{Key, Purpose};
 
-pub use counting::{Encoding, Method, Per, Rounding, Scope, Tokens, Unit};
+pub use counting::{Encoding, Images, Method, Per, Rounding, Scope, Tokens, Unit};
 pub use env::{Environment, POLICY_NAME, environment, name_of};
 pub use found::check_found;
 pub use layer::Layer;
-pub use layers::{Archive, Clear, Demote, History, Offload, Redact, Shape, Superseded};
+pub use layers::{
+    Archive, Clear, Demote, History, Names, Naming, Offload, Redact, Shape, Superseded,
+};
 pub use presets::{preset, presets};
 pub use reference::reference;
 pub use replacement::Replacement;
@@ -98,6 +100,7 @@ key::policy! {
             demote: Demote;
             clear: Clear;
             offload: Offload;
+            store: Naming;
             summary: Summary;
             restore: Restore;
             tools: Tools;

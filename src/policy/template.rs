@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A substitution that a template may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// `{name}`: a path relative to the store; one line, not empty.
+    /// `{name}`: the path of a file in the store; one line, not empty.
     Name,
     /// `{tool}`: a tool's name in the transcript, "unknown" without a call; one line, not empty.
     Tool,

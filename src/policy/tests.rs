@@ -44,7 +44,7 @@ fn shown<T: std::fmt::Debug>(result: Result<T>) -> String {
 const PUBLISHED: &str = "
     schema name aliases extends layers history archive redact
     tokens.method tokens.encoding tokens.unit tokens.chars_per_token tokens.rounding tokens.per tokens.scope
-    tokens.image_tokens tokens.document_tokens
+    tokens.images tokens.image_tokens tokens.document_tokens
     window.context window.max_output window.output_cap window.buffer
     trigger.on trigger.tokens trigger.share trigger.compare trigger.cap_share trigger.min_savings
     trigger.offload_freed_below trigger.max_compactions trigger.manual_tool trigger.force_on_finish trigger.skip
@@ -54,6 +54,7 @@ const PUBLISHED: &str = "
     clear.keep clear.tools clear.min_tokens clear.min_chars clear.shapes clear.placeholder
     offload.tokens offload.share offload.min_chars offload.text offload.restore_before_summary offload.unavailable
     offload.cleanup
+    store.names
     summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt summary.system
     summary.input summary.input_chars
     summary.keep_messages summary.keep_turns summary.keep_tokens

@@ -113,7 +113,7 @@ impl Fitting<'_, '_> {
             OutputContent::Text { text, stored } => {
                 let stored = stored.as_ref().filter(|_| size >= WORTH_A_NAME);
                 let demoted = stored.map(|stored| {
-                    let text = self.demoted(place, &stored.name, text, most);
+                    let text = self.demoted(place, &stored.path, text, most);
                     (Why::Demoted { target }, text, Some(stored.clone()))
                 });
                 let fits =

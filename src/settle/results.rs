@@ -148,7 +148,7 @@ impl Settle<'_, '_> {
         };
         let text = candidate.text.render(&Substitutions {
             tool: &place.tool(self.transcript),
-            name: stored.map_or("", |kept| &kept.stored.name),
+            name: stored.map_or("", |kept| &kept.stored.path),
             preview: stored.map_or("", |kept| &kept.preview),
             summary: "",
         });

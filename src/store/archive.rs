@@ -1,4 +1,5 @@
-//! Compressed originals, named by the hash of their uncompressed content.
+//! Compressed originals, named by the hash of their uncompressed content; and plain copies, for whoever reads a text that
+//! names one.
 //!
 //! An archive is durable before its name is returned, because its original is replaced next. Archives are not trusted: what is
 //! read back is hashed.
@@ -15,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const ARCHIVE: &str = "archive";
 const ENDING: &str = ".zst";
+const PLAIN: &str = ".jsonl";
 const LEVEL: i32 = 3;
 const READING: &str = "read the archived original";
 const OTHER_COPY: &str = "look for another copy of the store";
@@ -114,6 +116,36 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Keeps a plain copy of an original, and returns its name. The same bytes again give the same name and change nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`] when the system refuses; [`ErrorKind::Store`] where there is something else of that name.
+    pub fn put_copy(&self, original: &[u8]) -> Result<String> {
+        let name = content_name(ARCHIVE, &blake3::hash(original), PLAIN);
+        let folder = self.folder(ARCHIVE)?;
+        let file = OsStr::new(&name[ARCHIVE.len() + 1..]);
+        let path = folder.path().join(file);
+        let failed = |e| not_plain(&path, "write", e);
+        let there = folder.look(file).map_err(failed)?;
+        if there.is_some_and(|seen| seen.is_symlink()) {
+            return Err(failed(NotPlain::Link.into()));
+        }
+        let mut temp = Temp::create(&folder, Mode::Private, None).map_err(failed)?;
+        temp.write_all(original).map_err(failed)?;
+        // Replaces one that may be incomplete or changed: this one is neither.
+        temp.persist(file, IfTaken::Replace, self.durability)
+            .map_err(failed)?;
+        Ok(name)
+    }
+}
+
+/// Whether `name` has exactly the form of a [`copy_name`]. Pure.
+pub(super) fn is_copy_name(name: &str) -> bool {
+    is_content_name(name, ARCHIVE, PLAIN)
+}
+
 /// Whether `name` has exactly the form of an [`archive_name`]. Pure.
 pub(super) fn is_archive_name(name: &str) -> bool {
     is_content_name(name, ARCHIVE, ENDING)
@@ -126,11 +158,18 @@ fn digits(name: &str) -> &str {
 
 /// The name in any store of the archive of an original with this hash (as [`super::hash`] gives it). Pure.
 pub fn archive_name(hash: &str) -> String {
+    named_by(hash, ENDING)
+}
+
+/// The name in any store of the plain copy of a text with this hash. Pure.
+pub fn copy_name(hash: &str) -> String {
+    named_by(hash, PLAIN)
+}
+
+fn named_by(hash: &str, ending: &str) -> String {
     let digits = hash.strip_prefix("blake3:").unwrap_or(hash);
-    format!(
-        "{ARCHIVE}/{}{ENDING}",
-        &digits[..NAME_DIGITS.min(digits.len())]
-    )
+    let digits = &digits[..NAME_DIGITS.min(digits.len())];
+    format!("{ARCHIVE}/{digits}{ending}")
 }
 
 impl ArchiveWriter {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::{self, Read};
 
-use super::archive::{ARCHIVE, is_archive_name};
+use super::archive::{ARCHIVE, is_archive_name, is_copy_name};
 use super::atomic::{is_temp, remove_leftover, remove_opened};
 use super::folder::{Folder, not_plain};
 use super::manifest::{JOURNAL, MANIFESTS, Record};
@@ -45,7 +45,8 @@ pub struct Swept {
 fn named(record: &Record) -> impl Iterator<Item = &str> {
     let cleaned = record.cleaned.iter().map(|cleaned| &cleaned.archive);
     let archive = record.archive.iter().chain(cleaned);
-    archive.chain(&record.offloads).map(String::as_str)
+    let named = archive.chain(&record.offloads).chain(&record.copies);
+    named.map(String::as_str)
 }
 
 impl Store {
@@ -87,7 +88,7 @@ impl Store {
         for folder in [ARCHIVE, OFFLOADED] {
             for (file, bytes) in files(self.part(folder)?.as_ref())? {
                 let name = format!("{folder}/{file}");
-                if is_archive_name(&name) || is_offload_name(&name) {
+                if is_archive_name(&name) || is_copy_name(&name) || is_offload_name(&name) {
                     kept.insert(name, bytes);
                 }
             }

@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::archive::{archive_name, is_archive_name};
+use super::archive::{archive_name, is_archive_name, is_copy_name};
 use super::atomic::{Existing, Mode, write};
 use super::folder::Durability;
 use super::folder::{Access, Folder, chance, not_plain};
@@ -54,6 +54,9 @@ pub struct Record {
     pub archive: Option<String>,
     /// Names of the offloaded contents that the output needs.
     pub offloads: Vec<String>,
+    /// Names of the plain copies of originals that the output's summaries name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<String>,
     /// Offloaded contents that the input needed and the output does not; they are in the archive now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cleaned: Vec<Cleaned>,
@@ -516,6 +519,7 @@ impl Record {
             && is_file_name(&self.output)
             && is_file_name(&self.input)
             && self.offloads.iter().all(|name| is_offload_name(name))
+            && self.copies.iter().all(|name| is_copy_name(name))
             && self.cleaned.iter().all(cleaned)
     }
 }

@@ -1,6 +1,6 @@
 //! The store: what ctxpack keeps beside its outputs so that nothing is lost, and how it writes files.
 //!
-//! One folder with compressed originals (`archive/`), tool outputs that were moved out of transcripts (`offloaded/`), answers of
+//! One folder with originals (`archive/`: compressed, and as plain copies where a text names them), tool outputs that were moved out of transcripts (`offloaded/`), answers of
 //! models (`cache/`), and records of which output was made from which input (`manifests/`, one file for each finished run;
 //! `journal/`, one file for each unfinished run). Names are BLAKE3 hashes of content. Knows nothing of transcripts or
 //! policies, and creates nothing before the first write. No text from a transcript becomes part of a path, except a name of
@@ -26,13 +26,14 @@ pub mod gc;
 pub mod manifest;
 mod name;
 mod offload;
+mod path;
 mod spot;
 pub mod undo;
 mod unpack;
 
 pub use answers::answer_name;
-pub use archive::{ArchiveWriter, Archived, archive_name};
-pub use offload::{OffloadHash, is_offload_name, offload_name, offload_names_in};
+pub use archive::{ArchiveWriter, Archived, archive_name, copy_name};
+pub use offload::{OffloadHash, is_offload_name, offload_in, offload_name, offload_names_in};
 pub use spot::{Missing, Spot};
 pub use unpack::unpacked;
 

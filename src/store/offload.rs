@@ -14,6 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 pub(super) const OFFLOADED: &str = "offloaded";
 const ENDING: &str = ".txt";
+/// Longer than any path of a system, in bytes.
+const LONGEST: usize = 32 << 10;
 const READING: &str = "read the offloaded content";
 const OTHER_STORE: &str =
     "it belongs to the store that the transcript was compacted into; name that with --store";
@@ -44,11 +46,26 @@ pub fn is_offload_name(name: &str) -> bool {
     is_content_name(name, OFFLOADED, ENDING)
 }
 
-/// Every [`offload_name`] in `bytes`, in order. Pure.
-pub fn offload_names_in(bytes: &[u8]) -> impl Iterator<Item = &str> {
+/// The [`offload_name`] at the end of a path of one line, however the path spells the folder of the store: texts have named
+/// contents relative to the store, relative to the output, and with whole paths. Pure.
+pub fn offload_in(path: &str) -> Option<&str> {
     let len = OFFLOADED.len() + 1 + NAME_DIGITS + ENDING.len();
+    let (folder, name) = path.split_at_checked(path.len().checked_sub(len)?)?;
+    let is_folder = folder.is_empty() || folder.ends_with('/');
+    let is_path = is_folder && folder.len() <= LONGEST && !folder.contains(char::is_control);
+    (is_path && is_offload_name(name)).then_some(name)
+}
+
+/// Every [`offload_name`] in `bytes`, in order, also with a slash that another program has escaped. Pure.
+pub fn offload_names_in(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let len = NAME_DIGITS + ENDING.len();
     let begins = memchr::memmem::find_iter(bytes, OFFLOADED);
-    let names = begins.filter_map(move |at| std::str::from_utf8(bytes.get(at..at + len)?).ok());
+    let names = begins.filter_map(move |at| {
+        let after = &bytes[at + OFFLOADED.len()..];
+        let after = after.strip_prefix(b"\\").unwrap_or(after);
+        let file = std::str::from_utf8(after.strip_prefix(b"/")?.get(..len)?).ok()?;
+        Some(format!("{OFFLOADED}/{file}"))
+    });
     names.filter(|name| is_offload_name(name))
 }
 

@@ -27,9 +27,87 @@ const NOTHING: &str = "af1349b9f5f9a1a6a0404dea36dcc949";
 fn names_of_offloads_are_found_wherever_they_stand() {
     let (a, b) = (offload_name(b"a"), offload_name(b"b"));
     let short = &a[..a.len() - 1];
-    let text = format!("{{\"x\":\"at: {a}.\"}} {b}{b} offloaded offloaded/{a} {short}");
-    let found: Vec<&str> = offload_names_in(text.as_bytes()).collect();
-    assert_eq!(found, [&a, &b, &b, &a]);
+    let escaped = b.replace('/', r"\/");
+    let text = format!(
+        "{{\"x\":\"at: {a}.\"}} {b}{b} offloaded offloaded/{a} {short} /x/.ctxpack/{b} {escaped}"
+    );
+    let found: Vec<String> = offload_names_in(text.as_bytes()).collect();
+    assert_eq!(found, [&a, &b, &b, &a, &b, &b].map(String::clone));
+}
+
+#[test]
+fn a_content_is_known_by_every_path_that_a_text_has_given_it() {
+    let name = offload_name(b"a");
+    for folder in [
+        "",
+        ".ctxpack/",
+        "../../s t/",
+        "/home/x/é/.ctxpack/",
+        "C:/x/.ctxpack/",
+    ] {
+        assert_eq!(
+            offload_in(&format!("{folder}{name}")),
+            Some(name.as_str()),
+            "{folder}"
+        );
+    }
+    for other in ["", "offloaded", &name[1..], "../secret.txt"] {
+        assert_eq!(offload_in(other), None, "{other}");
+    }
+    let long = format!("{}/{name}", "x".repeat(40_000));
+    for other in [
+        format!("x{name}"),
+        format!(".ctxpack\\{name}"),
+        format!("{name}/"),
+        format!("a\n/{name}"),
+        format!("a\0/{name}"),
+        name.to_uppercase(),
+        long,
+    ] {
+        assert_eq!(offload_in(&other), None, "{other:.60}");
+    }
+}
+
+#[test]
+fn a_copy_is_plain_and_gc_knows_it_by_its_record_or_by_a_text() {
+    let dir = tempdir().unwrap();
+    let run = store(dir.path());
+    let text = b"{\"role\":\"user\"}\n";
+    let name = run.put_copy(text).unwrap();
+    assert_eq!(name, copy_name(&hash(text)));
+    assert_eq!(run.put_copy(text).unwrap(), name);
+    assert_eq!(fs::read(run.root().join(&name)).unwrap(), text);
+    let (mentioned, stray) = (run.put_copy(b"a").unwrap(), run.put_copy(b"b").unwrap());
+    fs::write(
+        dir.path().join("out"),
+        format!("at /x/.ctxpack/{mentioned}"),
+    )
+    .unwrap();
+    run.put_archive(b"in").unwrap();
+    run.record(&Record {
+        output: "out".to_owned(),
+        output_hash: hash(b"out"),
+        output_bytes: 3,
+        input: "-".to_owned(),
+        input_hash: hash(b"in"),
+        input_bytes: 2,
+        original: Original::Archive,
+        archive: Some(archive_name(&hash(b"in"))),
+        offloads: Vec::new(),
+        copies: vec![name.clone()],
+        cleaned: Vec::new(),
+        originals: Default::default(),
+        policy_hash: hash(b"policy"),
+        sequence: 1,
+        overlaps: None,
+    })
+    .unwrap();
+    run.finish().unwrap();
+    drop(run);
+    let swept = store(dir.path()).gc(gc::Sweep::Delete).unwrap();
+    assert_eq!(swept.names, [stray]);
+    assert!(dir.path().join(".ctxpack").join(&name).exists());
+    assert!(dir.path().join(".ctxpack").join(&mentioned).exists());
 }
 
 #[test]
@@ -281,6 +359,7 @@ fn a_killed_run_leaves_its_records_and_no_lock() {
         original: Original::Archive,
         archive: Some(format!("archive/{}.zst", &hash(b"in")[7..39])),
         offloads: vec![offload_name(b"moved")],
+        copies: Vec::new(),
         cleaned: Vec::new(),
         originals: Default::default(),
         policy_hash: hash(b"policy"),

@@ -9,6 +9,7 @@
 mod bpe;
 mod classes;
 mod json;
+mod repr;
 mod usage;
 
 use std::iter::Sum;
@@ -16,7 +17,7 @@ use std::ops::AddAssign;
 
 use crate::error::Result;
 use crate::ids::IdMap;
-use crate::policy::{Method, Per, Rounding, Scope, Tokens, Unit};
+use crate::policy::{Images, Method, Per, Rounding, Scope, Tokens, Unit};
 use crate::scan::{Span, Text, unescape};
 use crate::transcript::{Block, BlockKind, Conversation, Message, Role, Shape, Transcript};
 
@@ -125,7 +126,15 @@ impl Estimator {
 
     /// The size of a result's content with the text `text` after its existing header.
     pub fn replaced(&self, transcript: &Transcript<'_>, result: &Block, text: &str) -> Size {
-        self.after(transcript.header(result), text, result.shape)
+        let header = transcript.header(result);
+        match self.settings.scope {
+            // A list that is a message's content, and not a result's in it.
+            Scope::Strings if is_of_strings(result) => Size {
+                measure: self.header(header) + self.plain(text),
+                flat: 0,
+            },
+            _ => self.after(header, text, result.shape),
+        }
     }
 
     /// The same after the first bytes of a JSON string.
@@ -146,7 +155,9 @@ impl Estimator {
         let measure = match self.settings.scope {
             Scope::Strings if !list.is_empty() => 0,
             Scope::Content | Scope::Strings => self.header(header) + self.plain(text),
-            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => self.json(&quoted),
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                self.json(&quoted)
+            }
         };
         Size { measure, flat: 0 }
     }
@@ -165,12 +176,13 @@ impl Estimator {
         let measure = match self.settings.scope {
             Scope::Content | Scope::Strings => self.plain(text),
             Scope::RoleContent => self.plain(role) + self.plain(text),
-            Scope::MessageJson | Scope::HistoryJson => {
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr => {
                 let mut json = format!("{{\"role\":\"{role}\",\"content\":").into_bytes();
                 let begins = json.len();
                 crate::text::push_json_string(&mut json, text);
                 json.push(b'}');
                 match self.measure {
+                    _ if self.settings.scope == Scope::HistoryRepr => self.json(&json),
                     Measure::Bpe(_) => self.raw(&json),
                     // In parts, as messages of a transcript are measured.
                     Measure::Chars(_) | Measure::Classes => {
@@ -216,12 +228,13 @@ impl Estimator {
 
     /// The size of a result's content, equal to that of [`Estimator::content`] for the same text.
     pub fn result(&self, transcript: &Transcript<'_>, block: &Block) -> Size {
+        let content = || transcript.bytes(block.line, block.content);
         let measure = match self.settings.scope {
-            Scope::Strings if block.shape != Shape::String => 0,
+            Scope::Strings if !is_of_strings(block) => 0,
+            Scope::Content if self.writes_pictures_of(block) => self.raw(content()),
             Scope::Content | Scope::Strings => self.texts(transcript, block),
-            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => {
-                let content = json::compact(transcript.bytes(block.line, block.content));
-                self.raw(&json::without_pictures(&content))
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                self.pictured(&json::compact(content()))
             }
         };
         Size {
@@ -235,6 +248,10 @@ impl Estimator {
         let raw = |span: Span| transcript.bytes(block.line, span);
         let measure = match self.settings.scope {
             Scope::Content => match block.kind {
+                BlockKind::Result if self.writes_pictures_of(block) => self.raw(raw(block.content)),
+                BlockKind::Image | BlockKind::Document if self.writes_pictures() => {
+                    self.raw(raw(block.value))
+                }
                 BlockKind::Text | BlockKind::Thinking | BlockKind::Result => {
                     self.texts(transcript, block)
                 }
@@ -252,25 +269,26 @@ impl Estimator {
                     0
                 }
             },
-            Scope::Strings => match (block.kind, block.shape) {
-                (BlockKind::Text, _) | (BlockKind::Result, Shape::String) => {
-                    self.texts(transcript, block)
-                }
+            Scope::Strings => match block.kind {
+                BlockKind::Text => self.texts(transcript, block),
+                BlockKind::Result if is_of_strings(block) => self.texts(transcript, block),
                 _ => 0,
             },
-            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => match block.kind {
-                BlockKind::Image | BlockKind::Document => 0,
-                // The system that counts like this takes a string as it is and converts other values to JSON.
-                BlockKind::Text | BlockKind::Result
-                    if self.settings.scope == Scope::RoleContent && is_bare(block) =>
-                {
-                    self.texts(transcript, block)
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                match block.kind {
+                    BlockKind::Image | BlockKind::Document if !self.writes_pictures() => 0,
+                    // The system that counts like this takes a string as it is and converts other values to JSON.
+                    BlockKind::Text | BlockKind::Result
+                        if self.settings.scope == Scope::RoleContent && is_bare(block) =>
+                    {
+                        self.texts(transcript, block)
+                    }
+                    BlockKind::Result if block.images > 0 || block.documents > 0 => {
+                        self.pictured(&json::compact(raw(block.value)))
+                    }
+                    _ => self.json(raw(block.value)),
                 }
-                BlockKind::Result if block.images > 0 || block.documents > 0 => {
-                    self.raw(&json::without_pictures(&json::compact(raw(block.value))))
-                }
-                _ => self.json(raw(block.value)),
-            },
+            }
         };
         Size {
             measure,
@@ -312,26 +330,29 @@ impl Estimator {
                 self.plain(&format!("{{\"role\":\"{role}\",\"content\":}}"))
                     + list * self.plain(",")
             }
+            // Such a message is counted as a whole: see `joined`.
+            Scope::HistoryRepr => 0,
         }
     }
 
     /// The size of a message that is counted as a whole: tokens of JSON extend across quotes and brackets, so that the sum of its
-    /// blocks would be about three tokens more for each block.
+    /// blocks would be about three tokens more for each block; and Python has separators of its own.
     fn joined(
         &self,
         transcript: &Transcript<'_>,
         conversation: &Conversation,
         message: &Message,
     ) -> Option<u64> {
-        let (Measure::Bpe(bpe), Scope::MessageJson | Scope::HistoryJson) =
-            (self.measure, self.settings.scope)
-        else {
-            return None;
-        };
+        match (self.measure, self.settings.scope) {
+            (_, Scope::HistoryRepr)
+            | (Measure::Bpe(_), Scope::MessageJson | Scope::HistoryJson) => {}
+            (Measure::Chars(_) | Measure::Classes, Scope::MessageJson | Scope::HistoryJson)
+            | (_, Scope::Content | Scope::Strings | Scope::RoleContent) => return None,
+        }
         if !message.object.is_empty() {
             let line = conversation.first_line(message);
             let object = json::members(transcript.bytes(line, message.object));
-            return Some(bpe.plain(&json::without_pictures(&object)));
+            return Some(self.pictured(&object));
         }
         let is_string = is_whole(transcript, conversation, message);
         let role = message.role.name();
@@ -344,13 +365,46 @@ impl Estimator {
                 json.push(b',');
             }
             let block = transcript.block(*block);
-            if !matches!(block.kind, BlockKind::Image | BlockKind::Document) {
-                let value = json::compact(transcript.bytes(block.line, block.value));
-                json.extend(json::without_pictures(&value));
+            let is_picture = matches!(block.kind, BlockKind::Image | BlockKind::Document);
+            if !is_picture || self.writes_pictures() {
+                json.extend(json::compact(transcript.bytes(block.line, block.value)));
             }
         }
         json.extend_from_slice(if is_string { b"}" } else { b"]}" });
-        Some(bpe.plain(&json))
+        Some(self.pictured(&json))
+    }
+
+    /// Whether what is written of pictures counts.
+    fn writes_pictures(&self) -> bool {
+        match self.settings.images {
+            Images::Flat => false,
+            Images::Written => true,
+        }
+    }
+
+    /// Whether what is written of the pictures in a result counts.
+    fn writes_pictures_of(&self, result: &Block) -> bool {
+        self.writes_pictures() && (result.images > 0 || result.documents > 0)
+    }
+
+    /// The size of compact JSON, of whose pictures only counts what the policy says.
+    fn pictured(&self, json: &[u8]) -> u64 {
+        match self.settings.images {
+            Images::Flat => self.shown(&json::without_pictures(json)),
+            Images::Written => self.shown(json),
+        }
+    }
+
+    /// The size of compact JSON in the notation of the policy.
+    fn shown(&self, json: &[u8]) -> u64 {
+        match self.settings.scope {
+            Scope::HistoryRepr => self.raw(&repr::of_json(json)),
+            Scope::Content
+            | Scope::MessageJson
+            | Scope::HistoryJson
+            | Scope::Strings
+            | Scope::RoleContent => self.raw(json),
+        }
     }
 
     /// The tokens of a window of `count` messages, given their total size and the sum of their tokens.
@@ -358,16 +412,24 @@ impl Estimator {
         match self.settings.per {
             Per::Message => tokens,
             Per::Conversation => {
-                if self.settings.scope == Scope::HistoryJson {
-                    // The brackets of the list and the commas in it.
-                    size.measure += self.plain(",") * (2 + count.saturating_sub(1));
-                }
+                // The brackets of the list and what separates its elements.
+                let (bracket, separator) = match self.settings.scope {
+                    Scope::HistoryJson => (self.plain("["), self.plain(",")),
+                    Scope::HistoryRepr => (self.plain("["), self.plain(", ")),
+                    Scope::Content | Scope::MessageJson | Scope::Strings | Scope::RoleContent => {
+                        (0, 0)
+                    }
+                };
+                size.measure += 2 * bracket + separator * count.saturating_sub(1);
                 self.tokens(size)
             }
         }
     }
 
     fn flat(&self, block: &Block) -> u32 {
+        if self.writes_pictures() {
+            return 0;
+        }
         let (images, documents) = match block.kind {
             BlockKind::Image => (1, 0),
             BlockKind::Document => (0, 1),
@@ -415,9 +477,10 @@ impl Estimator {
         self.raw(text.as_bytes())
     }
 
-    /// The size of a JSON value as `JSON.stringify` would write it: without spaces and unnecessary escapes.
+    /// The size of a JSON value in the notation of the policy; in most, as `JSON.stringify` would write it: without spaces and
+    /// unnecessary escapes.
     fn json(&self, raw: &[u8]) -> u64 {
-        self.raw(&json::compact(raw))
+        self.shown(&json::compact(raw))
     }
 }
 
@@ -428,6 +491,16 @@ fn is_whole(transcript: &Transcript<'_>, conversation: &Conversation, message: &
     };
     let block = transcript.block(*block);
     is_bare(block) || block.kind == BlockKind::Result && block.value == block.content
+}
+
+/// Whether a result counts where only strings do: it is a string, or its list of texts is the content of a message and not of a
+/// block in it.
+fn is_of_strings(result: &Block) -> bool {
+    match result.shape {
+        Shape::String => true,
+        Shape::List => result.value == result.content,
+        Shape::Parts | Shape::Absent | Shape::Other => false,
+    }
 }
 
 /// Whether a block is a bare string.
@@ -507,7 +580,9 @@ impl Sizes {
         let is_result = transcript.block(block).kind == BlockKind::Result;
         let measured = match self.estimator.settings.scope {
             Scope::Content | Scope::Strings => self.blocks.get(block as usize),
-            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => None,
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                None
+            }
         };
         let measured = measured.filter(|_| is_result);
         let measure = || self.estimator.result(transcript, transcript.block(block));
@@ -524,7 +599,9 @@ impl Sizes {
         let blocks = conversation.blocks(message);
         let is_sum = match self.estimator.settings.scope {
             Scope::Content | Scope::Strings => true,
-            Scope::MessageJson | Scope::HistoryJson | Scope::RoleContent => false,
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                false
+            }
         };
         if is_sum {
             return self.sum(transcript, blocks);

@@ -48,6 +48,7 @@ mod sessions;
 mod shares;
 mod signals;
 mod stats;
+mod store_names;
 mod streams;
 mod summaries;
 mod systems;

@@ -116,7 +116,7 @@ fn what_only_a_store_could_give_back_stays_in_a_stream() {
         .exits(0);
     assert!(
         kept.text()
-            .contains("Output too large. Saved to: offloaded/")
+            .contains("Output too large. Saved to: store/offloaded/")
     );
     let stored = place.all_files();
     let contents: Vec<_> = stored

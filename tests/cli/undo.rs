@@ -150,8 +150,8 @@ fn demoted_contents_survive_in_the_store() {
         .exits(0);
     let after = place.text("in.compact.jsonl");
     let (_, rest) = after.split_once("Saved to: ").unwrap();
-    let name = &rest[.."offloaded/00112233445566778899aabbccddeeff.txt".len()];
-    assert_eq!(place.text(&format!(".ctxpack/{name}")), big(6));
+    let name = &rest[..".ctxpack/offloaded/00112233445566778899aabbccddeeff.txt".len()];
+    assert_eq!(place.text(name), big(6));
     place.run("undo in.compact.jsonl").exits(0);
     assert_eq!(place.text("in.compact.jsonl"), before);
 }

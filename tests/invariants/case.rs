@@ -11,7 +11,7 @@ use ctxpack::outcome::{ActionKind, Outcome};
 use ctxpack::pipeline::Pipeline;
 use ctxpack::plan::Keeping;
 use ctxpack::policy::{History, Layer, Policy};
-use ctxpack::store::{archive_name, hash};
+use ctxpack::store::{FOLDER, copy_name, hash, offload_name};
 use proptest::prelude::*;
 
 use super::known::Known;
@@ -108,7 +108,7 @@ impl Case {
 
     /// The name that a summary gives to the copy of the whole file.
     pub(super) fn archive(&self) -> String {
-        archive_name(&hash(&self.bytes))
+        copy_path(&self.bytes)
     }
 
     /// The names that summaries give to copies of the file or of its lines.
@@ -116,9 +116,8 @@ impl Case {
         let (mark, lines) = split(&self.bytes);
         // The byte order mark belongs to the first line.
         let marks = [mark].into_iter().chain(std::iter::repeat(&[][..]));
-        let of_line = |(mark, (line, end)): (&[u8], (&[u8], &[u8]))| {
-            archive_name(&hash(&[mark, line, end].concat()))
-        };
+        let of_line =
+            |(mark, (line, end)): (&[u8], (&[u8], &[u8]))| copy_path(&[mark, line, end].concat());
         marks
             .zip(lines)
             .map(of_line)
@@ -390,4 +389,14 @@ pub(super) fn split(bytes: &[u8]) -> (&[u8], Vec<(&[u8], &[u8])>) {
         line.split_at(line.len() - end)
     });
     (mark, lines.collect())
+}
+
+/// The path by which a summary names the copy of a transcript.
+pub(super) fn copy_path(bytes: &[u8]) -> String {
+    format!("{FOLDER}/{}", copy_name(&hash(bytes)))
+}
+
+/// The path by which a text names a content in the store.
+pub(super) fn offload_path(content: &[u8]) -> String {
+    format!("{FOLDER}/{}", offload_name(content))
 }

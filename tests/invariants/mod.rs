@@ -44,7 +44,7 @@ use ctxpack::pipeline::{Input, Part, Pipeline, Stored};
 use ctxpack::plan::Keeping;
 use ctxpack::policy::Layer;
 use ctxpack::scan::{Cursor, unescape};
-use ctxpack::store::{archive_name, hash, offload_name};
+use ctxpack::store::offload_name;
 use ctxpack::verify::{Finding, Rule, Severity, new_findings};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseResult};
@@ -475,7 +475,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
         let mut alone = mark.to_vec();
         for ((bytes, end), first_line) in lines.into_iter().zip(1..) {
             let mark = if first_line == 1 { mark } else { b"" };
-            let archive = archive_name(&hash(&[mark, bytes, end].concat()));
+            let archive = case::copy_path(&[mark, bytes, end].concat());
             let input = Input {
                 format,
                 bytes,

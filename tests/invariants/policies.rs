@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use ctxpack::policy::{
-    Compare, Encoding, Extra, History, Layer, Method, OnFailure, Per, Policy, Role, Rounding,
-    Scope, Shape, Source, SummaryWhen, TargetKind, Template, TooLarge, ToolKind, TriggerOn, Unit,
-    UserWords, presets,
+    Compare, Encoding, Extra, History, Images, Layer, Method, OnFailure, Per, Policy, Role,
+    Rounding, Scope, Shape, Source, SummaryWhen, TargetKind, Template, TooLarge, ToolKind,
+    TriggerOn, Unit, UserWords, presets,
 };
 
 use super::tape::Tape;
@@ -148,10 +148,12 @@ pub(super) fn any(tape: &mut Tape) -> Policy {
         Scope::Content,
         Scope::MessageJson,
         Scope::HistoryJson,
+        Scope::HistoryRepr,
         Scope::Strings,
         Scope::RoleContent,
     ]);
     tokens.chars_per_token = tape.pick(&[4.0, 3.0, 1.0, 3.5]);
+    tokens.images = tape.pick(&[Images::Flat, Images::Flat, Images::Written]);
     tokens.image_tokens = tape.pick(&[1_600, 0, 5]);
     if tape.one_in(4) {
         policy.tools.read = vec!["mcp__db__query".to_owned(), "Bash".to_owned()];

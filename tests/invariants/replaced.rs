@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use ctxpack::format::{Format, Layout};
 use ctxpack::plan::kind_of;
 use ctxpack::policy::Substitutions;
-use ctxpack::store::offload_name;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::case::{Case, Kept, Run, split};
+use super::case::{Case, Kept, Run, offload_path, split};
 use super::json::Node;
 use super::view::{LineView, ResultView, is_all_text, result_text, view};
 
@@ -90,7 +89,7 @@ fn replaced(case: &Case, tool: &str, before: &[u8], after: &[u8]) -> Option<Repl
     let policy = &case.policy;
     let text = String::from_utf8_lossy(before);
     let demoted = Substitutions {
-        name: &offload_name(before),
+        name: &offload_path(before),
         tool,
         preview: &text
             .chars()

@@ -10,7 +10,7 @@ use ctxpack::format::{Format, Layout, Warnings};
 use ctxpack::outcome::{ActionKind, Status};
 use ctxpack::pipeline::{Input, Pipeline, Stored};
 use ctxpack::policy::{Layer, OnFailure, Source};
-use ctxpack::store::{is_offload_name, offload_name};
+use ctxpack::store::{offload_in, offload_name};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 
@@ -177,8 +177,8 @@ fn what_left_for_the_store_can_be_found(case: &Case) -> TestCaseResult {
             let found = found.iter().filter_map(|text_of| text_of.matches(&text));
             named.extend(
                 found
-                    .filter(|values| is_offload_name(values.name))
-                    .map(|values| values.name.to_owned()),
+                    .filter_map(|values| offload_in(values.name))
+                    .map(str::to_owned),
             );
         }
     }

@@ -49,6 +49,32 @@ const EDIT_A: Call<'_> = (
 );
 
 #[test]
+fn a_read_that_shows_no_file_as_its_tool_does_is_unclear() {
+    let read = |said: &'static str| ("Read", r#"{"file_path":"/w/r.rs"}"#, said);
+    let unclear = |calls: &[Call<'_>], most| {
+        let transcript = transcript(calls);
+        let policy = preset("auto").unwrap();
+        let placeholders = Placeholders::of(&policy).unwrap();
+        let conversation = &transcript.conversations[0];
+        recent(&transcript, conversation, &policy, &placeholders).unclear(most)
+    };
+    let bare = read("fn r() {}\n");
+    assert_eq!(unclear(&[bare, A], 5), ["/w/r.rs"]);
+    assert_eq!(unclear(&[bare, A], 1), [""; 0]);
+    assert_eq!(unclear(&[read("     1→fn r() {}")], 5), [""; 0]);
+    // What came after it, or an earlier run, is another matter.
+    let cleared = read("[Output of Read cleared - run it again if needed]");
+    let edit = (
+        "Edit",
+        r#"{"file_path":"/w/r.rs","old_string":"x","new_string":"y"}"#,
+        "done",
+    );
+    for calls in [&[cleared][..], &[bare, edit]] {
+        assert_eq!(unclear(calls, 5), [""; 0]);
+    }
+}
+
+#[test]
 fn the_newest_read_comes_first_and_each_file_once() {
     let again = ("read_file", r#"{"path":"/w//./a.rs"}"#, "fn c() {}\n");
     assert_eq!(

@@ -90,6 +90,7 @@ fn offload_first_holds_its_systems_numbers_and_words() {
             ("tokens.encoding", json!("cl100k_base")),
             ("tokens.unit", json!("utf16")),
             ("tokens.scope", json!("message_json")),
+            ("tokens.images", json!("written")),
             ("tokens.per", json!("message")),
             ("window.context", json!(200_000)),
             ("trigger.on", json!("tokens")),

@@ -18,6 +18,7 @@ fn record(n: u32) -> Record {
         original: Original::Input,
         archive: None,
         offloads: Vec::new(),
+        copies: Vec::new(),
         cleaned: Vec::new(),
         originals: Default::default(),
         policy_hash: "blake3:p".to_owned(),
@@ -51,6 +52,7 @@ fn a_record_is_one_line_of_documented_fields() {
         original: Original::Archive,
         archive: Some("archive/a.zst".to_owned()),
         offloads: vec!["offloaded/b.txt".to_owned()],
+        copies: Vec::new(),
         cleaned: Vec::new(),
         output: "o".to_owned(),
         output_hash: "blake3:1".to_owned(),
@@ -306,6 +308,7 @@ fn a_record_that_no_run_writes_is_damaged() {
             output: "/elsewhere/out.jsonl".to_owned(),
             input: "-".to_owned(),
             offloads: vec![offload.clone()],
+            copies: Vec::new(),
             cleaned: vec![Cleaned {
                 name: offload,
                 archive: archive.clone(),
@@ -355,6 +358,10 @@ fn a_record_that_no_run_writes_is_damaged() {
         },
         Record {
             offloads: vec!["offloaded/../../../x".to_owned()],
+            ..record(1)
+        },
+        Record {
+            copies: vec!["archive/../../x.jsonl".to_owned()],
             ..record(1)
         },
         Record {

@@ -48,6 +48,7 @@ impl Bench {
                 Original::Input | Original::Fork => None,
             },
             offloads: Vec::new(),
+            copies: Vec::new(),
             cleaned: Vec::new(),
             originals: Default::default(),
             policy_hash: hash(b"policy"),

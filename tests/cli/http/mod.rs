@@ -313,13 +313,15 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
         .exits(0);
     let requests = server.requests();
     let [whole, part] = [requests[0].record(), requests[1].record()];
-    assert!(whole.ends_with(part) && !part.contains("alder-0"), "{part}");
+    let (said, rest) = part.split_once("\n\n").unwrap();
+    assert!(said.contains("was left out"), "{said}");
     assert!(
-        part.len() * 10 < whole.len() * 6,
-        "{} of {}",
-        part.len(),
-        whole.len()
+        whole.ends_with(rest) && !rest.contains("alder-0 "),
+        "{part}"
     );
+    // No more rounds than make up the gap: the next older one would have been too much.
+    let (kept, all) = (rest.len(), whole.len());
+    assert!((50..=60).contains(&(kept * 100 / all)), "{kept} of {all}");
     let report = place.json("in.compact.stats.json");
     let warnings = report["files"][0]["warnings"].as_array().unwrap();
     assert!(
@@ -329,27 +331,26 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long_by_nobody_knows_how_much_is_halved_and_put_together() {
-    let server = Server::start(|_, request| {
-        let has = |name| request.record().contains(name);
-        if has("alder-0 ") && has("alder-10 ") {
-            Act::Answer(413, "", String::new())
-        } else if has("alder-0 ") {
-            summary(request, "The older half.")
-        } else {
-            summary(request, "The newer half.")
-        }
+fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_rounds() {
+    let server = Server::start(|n, request| match n {
+        0 | 1 => Act::Answer(413, "", String::new()),
+        _ => summary(request, "So."),
     });
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
         .run(&format!("compact in.jsonl {}", flags(&server)))
         .exits(0);
-    assert_eq!(server.requests().len(), 3);
+    let requests = server.requests();
+    let rounds = |n: usize| requests[n].record().matches("[assistant]").count();
+    let (all, once, twice) = (rounds(0), rounds(1), rounds(2));
+    assert_eq!(requests.len(), 3);
     assert!(
-        place
-            .text("in.compact.jsonl")
-            .contains(r"The older half.\n\nThe newer half.")
+        all > once && once > twice && twice * 2 > all,
+        "{all} {once} {twice}"
     );
+    let said = |n: usize| requests[n].record().contains("was left out");
+    assert_eq!([said(0), said(1), said(2)], [false, true, true]);
+    assert!(place.text("in.compact.jsonl").contains("So."));
 
     let (told, requests) = ran(|_, _| Act::Answer(413, "", String::new()), "");
     assert_eq!((requests, &told["fallback"]), (4, &json!("extractive")));

@@ -3,11 +3,11 @@
 use ctxpack::format::{Format, Layout};
 use ctxpack::outcome::{ConversationOutcome, Status};
 use ctxpack::policy::Policy;
-use ctxpack::store::{is_offload_name, offload_name};
+use ctxpack::store::offload_in;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use super::super::case::{Case, Run, split};
+use super::super::case::{Case, Run, offload_path, split};
 use super::super::policies;
 use super::super::replaced::same_but_for_results;
 use super::super::view::{result_text, view};
@@ -89,9 +89,11 @@ fn contents(format: Format, line: &[u8]) -> Vec<(String, Vec<u8>)> {
 fn is_smaller(policy: &Policy, was: &[u8], is: &[u8]) -> bool {
     let (was, is) = (String::from_utf8_lossy(was), String::from_utf8_lossy(is));
     // A name: that of the earlier text, or the name that the earlier text contained.
-    let name = offload_name(was.as_bytes());
+    let name = offload_path(was.as_bytes());
     let named = policy.demote.text.matches(&was).map(|values| values.name);
-    let name = named.filter(|name| is_offload_name(name)).unwrap_or(&name);
+    let name = named
+        .filter(|name| offload_in(name).is_some())
+        .unwrap_or(&name);
     if is.contains(name) {
         return true;
     }

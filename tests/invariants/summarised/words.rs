@@ -270,7 +270,7 @@ impl Known {
             .split_once('-')
             .is_some_and(|(first, last)| is_number(first) && is_number(last));
         let is_offload = word
-            .strip_prefix("offloaded/")
+            .strip_prefix(".ctxpack/offloaded/")
             .and_then(|name| name.strip_suffix(".txt"))
             .is_some_and(|hash| hash.len() == 32 && hash.bytes().all(|b| b.is_ascii_hexdigit()));
         is_mark

@@ -1,0 +1,173 @@
+//! JSON as Python prints the value that it stands for: the `repr` of what `json.loads` makes of it.
+//!
+//! PURE. Keys that occur twice in an object stay twice, where Python keeps the last; half a pair of surrogates is one
+//! replacement character.
+
+use std::fmt::Write;
+
+use crate::scan::unescape;
+
+/// The text that Python prints for a valid JSON value, or for one of which elements were cut out.
+pub(super) fn of_json(json: &[u8]) -> Vec<u8> {
+    let mut out = String::with_capacity(json.len() + json.len() / 16);
+    let mut at = 0;
+    while let Some(&byte) = json.get(at) {
+        let rest = &json[at..];
+        let (shown, length) = match byte {
+            b'"' => {
+                let end = string_end(json, at + 1);
+                push_string(
+                    &mut out,
+                    &String::from_utf8_lossy(&unescape(&json[at + 1..end])),
+                );
+                at = end + 1;
+                continue;
+            }
+            b',' => (", ", 1),
+            b':' => (": ", 1),
+            b't' => ("True", 4),
+            b'f' => ("False", 5),
+            b'n' => ("None", 4),
+            b'-' | b'0'..=b'9' => {
+                let is_of_number =
+                    |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                let length = rest.iter().take_while(|b| is_of_number(b)).count();
+                push_number(&mut out, &String::from_utf8_lossy(&rest[..length]));
+                at += length;
+                continue;
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => ("", 1),
+            other => {
+                out.push(char::from(other));
+                at += 1;
+                continue;
+            }
+        };
+        out.push_str(shown);
+        at += length;
+    }
+    out.into_bytes()
+}
+
+/// The closing quote of the string whose first byte is at `at`.
+fn string_end(json: &[u8], mut at: usize) -> usize {
+    while let Some(n) = json
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
+        at += n;
+        if json[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    json.len()
+}
+
+fn push_number(out: &mut String, written: &str) {
+    if !written.contains(['.', 'e', 'E']) {
+        // There is no negative zero among whole numbers.
+        out.push_str(if written == "-0" { "0" } else { written });
+        return;
+    }
+    let Ok(number) = written.parse::<f64>() else {
+        return out.push_str(written);
+    };
+    // The shortest digits that give the number back, and an exponent from 1e16 and below 1e-4: both languages agree.
+    let shown = format!("{number:?}");
+    match shown.split_once('e') {
+        Some((digits, exponent)) => {
+            let (sign, exponent) = match exponent.strip_prefix('-') {
+                Some(exponent) => ('-', exponent),
+                None => ('+', exponent),
+            };
+            // A string takes all that is written.
+            let _ = write!(out, "{digits}e{sign}{exponent:0>2}");
+        }
+        None => out.push_str(&shown),
+    }
+}
+
+fn push_string(out: &mut String, text: &str) {
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
+    out.push(quote);
+    for c in text.chars() {
+        let code = u32::from(c);
+        // A string takes all that is written.
+        let _ = match c {
+            '\\' => out.write_str("\\\\"),
+            '\n' => out.write_str("\\n"),
+            '\r' => out.write_str("\\r"),
+            '\t' => out.write_str("\\t"),
+            c if c == quote => write!(out, "\\{c}"),
+            ' '..='~' => out.write_char(c),
+            c if is_printable(c) => out.write_char(c),
+            _ if code < 0x100 => write!(out, "\\x{code:02x}"),
+            _ if code < 0x1_0000 => write!(out, "\\u{code:04x}"),
+            _ => write!(out, "\\U{code:08x}"),
+        };
+    }
+    out.push(quote);
+}
+
+/// Whether Python prints a character beyond ASCII as it is: it is neither a control, a separator, private nor unassigned. Rust
+/// escapes the same ones, and marks at the beginning of a text.
+fn is_printable(c: char) -> bool {
+    if c.is_alphanumeric() {
+        return true;
+    }
+    let mut behind = String::from("x");
+    behind.push(c);
+    behind.escape_debug().nth(1) == Some(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// JSON, and what Python 3 prints for it.
+    #[test]
+    fn values_are_printed_as_python_does() {
+        for (json, python) in [
+            (
+                r#"{"role": "user","content":"hi"}"#,
+                "{'role': 'user', 'content': 'hi'}",
+            ),
+            (
+                "[1,-2, 0,-0,10000000000000000000000]",
+                "[1, -2, 0, 0, 10000000000000000000000]",
+            ),
+            ("[true,false,null,[],{}]", "[True, False, None, [], {}]"),
+            (
+                "[1.0,-0.0,0.1,1.50,1e5,123456789.125]",
+                "[1.0, -0.0, 0.1, 1.5, 100000.0, 123456789.125]",
+            ),
+            (
+                "[1e15,1e16,1.5E+300,0.0001,0.00001,1e400]",
+                "[1000000000000000.0, 1e+16, 1.5e+300, 0.0001, 1e-05, inf]",
+            ),
+            (r#""it's""#, r#""it's""#),
+            (r#""say \"it's\"""#, r#"'say "it\'s"'"#),
+            (
+                r#""a\\b\n\r\t\u0000\u001b\u007f\/""#,
+                r"'a\\b\n\r\t\x00\x1b\x7f/'",
+            ),
+            (r#""hé 世 🎉 \ud83c\udf89""#, "'hé 世 🎉 🎉'"),
+            (
+                r#""\u00a0\u00ad\u200b\u2028\u3000\ufeff\ue000""#,
+                r"'\xa0\xad\u200b\u2028\u3000\ufeff\ue000'",
+            ),
+            (r#""e\u0301 \u20dd""#, "'e\u{301} \u{20dd}'"),
+            (r#""\udb40\udc01""#, r"'\U000e0001'"),
+        ] {
+            let shown = String::from_utf8(of_json(json.as_bytes())).unwrap();
+            assert_eq!(shown, python, "{json}");
+        }
+        // Of which something was cut out.
+        assert_eq!(of_json(br#"[{"a":1},]"#), b"[{'a': 1}, ]");
+    }
+}
