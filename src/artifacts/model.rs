@@ -1,6 +1,7 @@
-//! The interface to a model outside of this program: the request for a summary, and the reply.
+//! The interfaces to what is outside of this program: a model, with the request for a summary and the reply, and whoever is
+//! asked before anything is compacted.
 //!
-//! Data and a trait, which is implemented where requests are sent.
+//! Data and traits, which are implemented where requests are sent and commands are run.
 
 use std::fmt::Debug;
 
@@ -52,3 +53,10 @@ pub trait SummaryModel: Debug + Sync {
     /// Requests a summary and waits for it. Answers are looked up in `store` first, and kept there.
     fn summarize(&self, request: &ModelRequest<'_>, store: Option<&Store>) -> ModelReply;
 }
+/// Whoever is asked before anything is compacted, and may say what a summary must keep.
+pub trait Adviser: Debug {
+    /// What a summary must keep besides what the policy says; "" = nothing. `None`: nothing may be compacted. Asked as often
+    /// as needed, it gives the same answer.
+    fn advice(&self) -> Option<&str>;
+}
+

@@ -1,6 +1,6 @@
 //! The sources of artifacts.
 
-use super::{Replies, Root, SummaryModel};
+use super::{Adviser, Replies, Root, SummaryModel};
 use crate::format::Format;
 use crate::plan::Placeholders;
 use crate::policy::Policy;
@@ -31,4 +31,6 @@ pub struct Context<'s> {
     pub format: Format,
     /// The store with results that earlier runs moved there, and answers to earlier requests, if there is one.
     pub store: Option<&'s Store>,
+    /// Whoever is asked before a summary is written.
+    pub adviser: Option<&'s dyn Adviser>,
 }

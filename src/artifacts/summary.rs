@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::{Context, ModelError, ModelReply, ModelRequest, Sources, UnreadFile, recents};
-use crate::plan::{Recents, Subject, SummaryRequest};
+use crate::plan::{Cut, Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Source};
 use crate::summarizer::gate::invented;
 use crate::summarizer::prompt::prompt;
@@ -26,6 +26,8 @@ pub struct SummaryArtifacts<'t> {
     pub recents: Option<Recents<'t>>,
     /// Recent files that are not restored.
     pub unread: Vec<UnreadFile>,
+    /// What the summary must keep; "" = nothing special.
+    pub instructions: String,
 }
 
 /// The answer to a request for a summary.
@@ -44,9 +46,21 @@ impl Sources<'_> {
         context: Context<'_>,
         next_reply: &mut usize,
         subject: &Subject<'t>,
+        cut: Cut,
         request: Option<SummaryRequest>,
     ) -> SummaryArtifacts<'t> {
-        let answer = request.and_then(|request| self.ask(context, next_reply, subject, request));
+        let mut instructions = subject.instructions.clone();
+        if let Some(adviser) = context.adviser
+            && (request.is_some() || subject.cutter.has_span(cut))
+        {
+            let Some(advice) = adviser.advice() else {
+                // What is made without them is never used.
+                return SummaryArtifacts::default();
+            };
+            instructions = [instructions.trim(), advice].join("\n").trim().to_owned();
+        }
+        let answer = request
+            .and_then(|request| self.ask(context, next_reply, subject, &instructions, request));
         let (recents, unread) = recents(
             subject.transcript,
             subject.conversation,
@@ -58,6 +72,7 @@ impl Sources<'_> {
             answer,
             recents,
             unread,
+            instructions,
         }
     }
 
@@ -67,6 +82,7 @@ impl Sources<'_> {
         context: Context<'_>,
         next_reply: &mut usize,
         subject: &Subject<'_>,
+        instructions: &str,
         request: SummaryRequest,
     ) -> Option<Answer> {
         let summary = &self.policy.summary;
@@ -93,7 +109,7 @@ impl Sources<'_> {
                 let rounds = self.without_secrets(given());
                 let request = ModelRequest {
                     policy: summary,
-                    prompt: &prompt(self.policy, size, &subject.instructions),
+                    prompt: &prompt(self.policy, size, instructions),
                     model: &model,
                     rounds: &rounds,
                     max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
@@ -101,7 +117,7 @@ impl Sources<'_> {
                 (server.summarize(&request, context.store), rounds)
             }
         };
-        Some(self.checked(reply, given, &subject.instructions))
+        Some(self.checked(reply, given, instructions))
     }
 
     /// The rounds to send, with secrets masked unless the policy says never.

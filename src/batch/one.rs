@@ -10,6 +10,8 @@ use std::sync::atomic::Ordering;
 
 use super::budget::Share;
 use super::clean::Releases;
+use super::detected::detect;
+use super::hooks::Before;
 use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
@@ -20,7 +22,7 @@ use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings, may_be_document};
+use crate::format::{Detected, Detector, Layout, LineWarning, Warnings};
 use crate::outcome::{
     Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text,
 };
@@ -109,7 +111,12 @@ impl<'r> Run<'r> {
     ///
     /// # Errors
     /// Whatever keeps the input from being read or the output from being written; nothing is left half done then.
-    pub(super) fn compact(&self, target: &Target, share: Share<'_>) -> Result<Outcome> {
+    pub(super) fn compact(
+        &self,
+        target: &Target,
+        share: Share<'_>,
+        before: &Before<'_>,
+    ) -> Result<Outcome> {
         let path = target.input_path();
         let clock = self.options.clock();
         let mut laps = Laps::start(clock);
@@ -179,11 +186,15 @@ impl<'r> Run<'r> {
                     part: Part::File,
                     stored: target.stored(archive.as_deref(), &originals),
                 };
+                    adviser: Some(before),
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
                 let mut compacted = self.pipeline(target).compact(part, &mut warnings);
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
                 if self.is_in_place() && compacted.is_changed() {
+                if compacted.is_changed() {
+                    before.compacts()?;
+                }
                     sink = self.open_in_place(target, &input)?;
                 }
                 let text = self.put(target, (&compacted, &detected), &input, &mut sink)?;
@@ -215,10 +226,14 @@ impl<'r> Run<'r> {
                         part: Part::Line,
                         stored: target.stored(archive.as_deref(), &originals),
                     };
+                        adviser: Some(before),
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.pipeline(target).compact(part, warnings);
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
                     self.keep_offloads(target, &compacted)?;
+                    if compacted.is_changed() {
+                        before.compacts()?;
+                    }
                     if let (Some(_), Some(kept), true, Effect::Write) = (
                         &archive,
                         &target.store,
@@ -233,13 +248,15 @@ impl<'r> Run<'r> {
                     Ok(())
                 };
                 let mut output = match input.codec {
-                    Codec::Plain => Output::Now(&mut sink),
-                    Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
+                // What was written to a stream cannot be taken back where a hook skips the input.
+                let is_final = before.is_there() && target.output.is_none();
+                    Codec::Plain if !is_final => Output::Now(&mut sink),
+                    Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
                 };
                 each_line(&mut input, &mut output, &mut warnings, each)?;
                 if let Output::Later(text) = output {
-                    text_after = Some(text.len() as u64);
-                    if sum.changed {
+                    text_after = text_after.map(|_| text.len() as u64);
+                    if sum.changed || input.codec == Codec::Plain {
                         pack(std::iter::once(text.as_slice()), input.codec, &mut sink)?;
                     } else {
                         sink.put(&input.raw)?;
@@ -568,31 +585,4 @@ fn archive_file(store: &Store, path: &Path, hash: &str, bytes: u64) -> Result<St
         return Err(changed(path));
     }
     Ok(archive.finish()?.name)
-}
-
-/// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
-pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
-    let mut detector = Detector::default();
-    let mut seen = 0;
-    if may_be_document(&input.buffer) {
-        input.rest()?;
-    }
-    loop {
-        let whole = match memchr::memrchr(b'\n', &input.buffer[seen..]) {
-            _ if input.is_at_end() => input.buffer.len(),
-            Some(n) => seen + n + 1,
-            None => seen,
-        };
-        detector.look(&input.buffer[seen..whole]);
-        seen = whole;
-        if detector.is_settled() {
-            break;
-        }
-        // Nobody knows how far that would go.
-        input.make_room()?;
-        if !input.more()? && seen == input.buffer.len() {
-            break;
-        }
-    }
-    Ok(named.map_or_else(|| detector.decide(), |format| detector.given(format)))
 }

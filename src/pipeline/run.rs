@@ -139,6 +139,7 @@ impl Run<'_, '_, '_> {
         let context = Context {
             format: view.input.format,
             store: view.input.stored.store,
+            adviser: view.input.adviser,
         };
         let (transcript, policy) = (view.transcript, pipeline.policy);
         let (sizes, next_reply) = (&mut work.sizes, &mut work.next_reply);
