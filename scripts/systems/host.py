@@ -33,6 +33,16 @@ class Request:
     focus: str = ""
     tries: int = 1
     span: list | None = None
+    # Whether the prompt is the system's message, and whether the whole history is sent with it.
+    by_system: bool = False
+    whole: bool = False
+
+
+@dataclass
+class Cut:
+    """An answer that ends at `max_tokens`."""
+
+    text: str
 
 
 class Plain:
@@ -64,6 +74,8 @@ class Plain:
         for _ in range(request.tries):
             answer = self.answers.pop(0) if self.answers else 500
             self.tried += 1
+            # No document looks at how an answer ends.
+            answer = answer.text if isinstance(answer, Cut) else answer
             if isinstance(answer, str) and answer.strip():
                 return answer.strip()
         return None

@@ -24,7 +24,7 @@ use crate::transcript::{Block, Transcript};
 
 pub use disk::{NotRead, Root};
 pub use model::{
-    Adviser, ModelError, ModelReply, ModelRequest, SummaryModel,
+    Adviser, CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
 };
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};

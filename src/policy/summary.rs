@@ -84,6 +84,8 @@ table! {
         on_failure: OnFailure = OnFailure::Extractive;
         /// What happens if the result is still too large.
         too_large: TooLarge = TooLarge::Shrink;
+        /// What becomes of an answer that ended at its size limit.
+        cut_off: CutOff = CutOff::Retry;
         /// A result is too large if it has more live tokens than this share of `window.context`; if this and
         /// `summary.too_large_tokens` are 0, the target decides.
         too_large_share: f64 = 0.0, share();
@@ -244,6 +246,18 @@ choice! {
         /// The extractive summary takes its place.
         Extractive = "extractive",
         /// The messages stay, and the report says so.
+choice! {
+    /// `summary.cut_off`: what becomes of an answer that ended at its size limit.
+    CutOff {
+        /// It is the summary as far as it goes, and the report says so.
+        Accept = "accept",
+        /// The provider is asked once more and may write three times as much; an answer that is cut off again is a failure.
+        Retry = "retry",
+        /// It is a failure.
+        Reject = "reject",
+    }
+}
+
         Keep = "keep",
         /// Reasoning, tool calls and empty messages are removed, then everything but the newest `summary.keep_turns`.
         Prune = "prune",

@@ -184,6 +184,7 @@ fn reset_holds_its_systems_numbers_and_words() {
             ("summary.tries", json!(1)),
             ("summary.on_failure", json!("keep")),
             ("env", json!({})),
+            ("summary.cut_off", json!("accept")),
         ],
     );
 }
