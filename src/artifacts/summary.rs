@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::{Context, ModelError, ModelReply, ModelRequest, Sources, UnreadFile, recents};
 use crate::plan::{Cut, Recents, Subject, SummaryRequest};
-use crate::policy::{Layer, Source};
+use crate::policy::{Layer, Reads, Source};
 use crate::summarizer::gate::invented;
 use crate::summarizer::prompt::prompt;
 use crate::summarizer::reading::rounds;
@@ -93,7 +93,11 @@ impl Sources<'_> {
         } else {
             (subject.current, subject.current_conversation())
         };
-        let given = || rounds(self.policy, transcript, conversation, 0..request.first_kept);
+        let end = match summary.reads {
+            Reads::Replaced => request.first_kept,
+            Reads::All => conversation.messages.len(),
+        };
+        let given = || rounds(self.policy, transcript, conversation, 0..end);
         let (reply, given) = match (summary.source, self.server) {
             (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => return None,
             (Source::Scripted, _) => (self.replies.ask(next_reply, summary), given()),

@@ -191,6 +191,7 @@ impl Server {
         let parts = Parts {
             system: &request.policy.system,
             prompt: request.prompt,
+            prompt_role: request.policy.prompt_role,
             model: request.model,
             max_tokens,
             text,
@@ -331,8 +332,8 @@ impl SummaryModel for Server {
             model: (!request.model.is_empty()).then(|| request.model.to_owned()),
             shortened: 0,
             unread: 0,
-        };
             ending: Ending::Whole,
+        };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
                 "the transcript names no model; name one with --model".to_owned(),
@@ -364,8 +365,8 @@ impl SummaryModel for Server {
             model: job.model,
             spent: job.spent,
             unread: job.unread,
-        }
             ending: job.ending,
+        }
     }
 }
 

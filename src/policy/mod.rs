@@ -53,7 +53,7 @@ pub use replacement::Replacement;
 pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use schema::schema;
 pub use summary::{
-    BreakerScope, CutOff, Input, OnFailure, Prompt, Role, Source, Summary, SummaryWhen, TooLarge,
+    BreakerScope, CutOff, Input, OnFailure, Prompt, PromptRole, Reads, Role, Source, Summary, SummaryWhen, TooLarge,
     UserWords, Wait,
 };
 pub use template::{Slot, Substitutions, Template};

@@ -23,12 +23,19 @@ table! {
         model: String = "", found(Empty("would choose the model that transcripts are sent to"));
         /// The provider's address; "" means its own.
         base_url: String = "", found(Empty("would say where transcripts are sent"));
-        /// The prompt that a provider is given.
-        prompt: Prompt = Prompt::Handover;
+        /// The prompt that a provider is given: one of the shipped ones, `"file:PATH"`, or `"text:WORDS"`.
+        ///
+        /// PATH is a file in the folder of the policy file or below it. In both, `{targetTokens}` is the size asked for, and
+        /// `{instructions}` what the summary must keep; without it, that follows the prompt.
+        prompt: Prompt = ShippedPrompt::Handover, found(OneOfItsWords("would choose what a provider is told"));
+        /// Which message the prompt stands in.
+        prompt_role: PromptRole = PromptRole::User;
         /// The system prompt beside it; "" means none.
         system: String = "";
         /// The form in which a provider is given the conversation.
         input: Input = Input::Blocks;
+        /// Which messages a provider is given.
+        reads: Reads = Reads::Replaced;
         /// Only the beginning of that form is sent, up to this length; 0 means all of it.
         input_chars: u64 = 0, unit("characters");
 
@@ -170,23 +177,22 @@ choice! {
 }
 
 choice! {
-    /// `summary.prompt`: which of the shipped prompts a provider is given.
-    ///
-    /// A variant is named for what its prompt asks for. The words are those of the systems that the prompts come from, and
-    /// part of every policy's hash.
-    Prompt {
-        /// Our own: what someone needs to continue the work, by section.
-        Handover = "auto",
-        /// Chronological: goals, actions, decisions, current state.
-        Chronological = "layered",
-        /// Eight sections, from technical context to key decisions.
-        EightSections = "offload-first",
-        /// What was accomplished, the current state, key decisions.
-        Continuity = "reset",
-        /// In Chinese: needs, decisions, file changes, to-dos.
-        Structured = "boundary",
-        /// Requests, decisions, changes and open work, in prose.
-        Brief = "turns",
+    /// `summary.prompt_role`: which message the prompt stands in.
+    PromptRole {
+        /// The user's, before the conversation.
+        User = "user",
+        /// The system's, after `summary.system`.
+        System = "system",
+    }
+}
+
+choice! {
+    /// `summary.reads`: which messages a provider is given.
+    Reads {
+        /// Those that the summary replaces.
+        Replaced = "replaced",
+        /// All of the conversation, so that the summary may tell what the kept messages say, too.
+        All = "all",
     }
 }
 

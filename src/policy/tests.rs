@@ -54,8 +54,8 @@ const PUBLISHED: &str = "
     clear.keep clear.tools clear.min_tokens clear.min_chars clear.shapes clear.placeholder
     offload.tokens offload.share offload.min_chars offload.text offload.restore_before_summary offload.unavailable
     offload.cleanup
-    summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt summary.system
-    summary.input summary.input_chars
+    summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt
+    summary.prompt_role summary.system summary.reads summary.input summary.input_chars
     summary.keep_messages summary.keep_turns summary.keep_tokens
     summary.role summary.text summary.ack
     summary.tokens summary.share summary.min_tokens summary.max_tokens summary.output_factor summary.user_words
