@@ -2,10 +2,12 @@
 //!
 //! Data only: no request is made and no prompt is read here.
 
-use super::choice::choice;
-use super::key::Found::{AtMost, Empty, Except};
-use super::key::table;
+use super::choice::{Choice, choice};
+use super::domain::Domain;
+use super::key::Found::{AtMost, Empty, Except, OneOfItsWords};
+use super::key::{Type, table};
 use super::layer::Layer;
+use super::prompt::{Prompt, ShippedPrompt};
 use super::template::{Slot, Template};
 use super::trigger::{Window, share_of};
 
@@ -32,10 +34,10 @@ table! {
         prompt_role: PromptRole = PromptRole::User;
         /// The system prompt beside it; "" means none.
         system: String = "";
-        /// The form in which a provider is given the conversation.
-        input: Input = Input::Blocks;
         /// Which messages a provider is given.
         reads: Reads = Reads::Replaced;
+        /// The form in which a provider is given the conversation.
+        input: Input = Input::Blocks;
         /// Only the beginning of that form is sent, up to this length; 0 means all of it.
         input_chars: u64 = 0, unit("characters");
 
@@ -82,6 +84,8 @@ table! {
         wait: Wait = Wait::Exponential;
         /// Tries after "prompt too long", each without the oldest rounds.
         drop_rounds: u64 = 3, unit("requests"), found(AtMost(10));
+        /// What becomes of an answer that ended at its size limit.
+        cut_off: CutOff = CutOff::Retry;
         /// After this many failures in a row no more requests are made; 0 means no limit, neither on failures nor on how often
         /// all conversations of a run together try again.
         breaker: u64 = 3, unit("failures");
@@ -91,8 +95,6 @@ table! {
         on_failure: OnFailure = OnFailure::Extractive;
         /// What happens if the result is still too large.
         too_large: TooLarge = TooLarge::Shrink;
-        /// What becomes of an answer that ended at its size limit.
-        cut_off: CutOff = CutOff::Retry;
         /// A result is too large if it has more live tokens than this share of `window.context`; if this and
         /// `summary.too_large_tokens` are 0, the target decides.
         too_large_share: f64 = 0.0, share();
@@ -176,6 +178,14 @@ choice! {
     }
 }
 
+impl Type for Prompt {
+    type Written = ShippedPrompt;
+    const DOMAIN: Domain = Domain::Prompt(ShippedPrompt::WORDS);
+    fn from_written(written: ShippedPrompt) -> Self {
+        Prompt::Shipped(written)
+    }
+}
+
 choice! {
     /// `summary.prompt_role`: which message the prompt stands in.
     PromptRole {
@@ -237,6 +247,18 @@ choice! {
 }
 
 choice! {
+    /// `summary.cut_off`: what becomes of an answer that ended at its size limit.
+    CutOff {
+        /// It is the summary as far as it goes, and the report says so.
+        Accept = "accept",
+        /// The provider is asked once more and may write three times as much; an answer that is cut off again is a failure.
+        Retry = "retry",
+        /// It is a failure.
+        Reject = "reject",
+    }
+}
+
+choice! {
     /// `summary.breaker_scope`: whose failures count for `summary.breaker`.
     BreakerScope {
         /// Those of all conversations of a run; no more requests go to that host for a while.
@@ -252,18 +274,6 @@ choice! {
         /// The extractive summary takes its place.
         Extractive = "extractive",
         /// The messages stay, and the report says so.
-choice! {
-    /// `summary.cut_off`: what becomes of an answer that ended at its size limit.
-    CutOff {
-        /// It is the summary as far as it goes, and the report says so.
-        Accept = "accept",
-        /// The provider is asked once more and may write three times as much; an answer that is cut off again is a failure.
-        Retry = "retry",
-        /// It is a failure.
-        Reject = "reject",
-    }
-}
-
         Keep = "keep",
         /// Reasoning, tool calls and empty messages are removed, then everything but the newest `summary.keep_turns`.
         Prune = "prune",

@@ -96,6 +96,9 @@ fn every_declaration_is_complete() {
         match key.found {
             Found::Any => {}
             Found::Empty(_) => assert_eq!(default, "", "{name}"),
+            Found::OneOfItsWords(_) => {
+                assert!(key.domain.words().any(|word| default == word), "{name}");
+            }
             Found::AtMost(most) => assert!(default.as_u64().unwrap() <= most, "{name}"),
             Found::Except(words, _) => {
                 assert!(
@@ -351,7 +354,7 @@ fn every_key_that_changes_outputs_changes_the_hash() {
             Domain::Template { .. } => {
                 vec!["one {name} {summary}", "one {name}", "one", "one {summary}"]
             }
-            Domain::OneOf(_) | Domain::AnyOf(_) => key.domain.words().collect(),
+            Domain::OneOf(_) | Domain::AnyOf(_) | Domain::Prompt(_) => key.domain.words().collect(),
             Domain::TextTable => vec!["{ A = \"clear.keep\" }"],
         };
         let changes = candidates
