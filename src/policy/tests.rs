@@ -291,7 +291,7 @@ fn the_first_invalid_line_of_a_file_is_reported() {
         ("schema = 2\n", "1: schema takes the number 1, not 2"),
         (
             "\nextends = \"layred\"\n",
-            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, offload-first, reset, boundary, turns, none",
+            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, offload-first, reset, boundary, boundary-production, turns, none",
         ),
         (
             "[env]\nKEEP = 5\n",
@@ -310,11 +310,11 @@ fn the_first_invalid_line_of_a_file_is_reported() {
 fn an_unknown_policy_is_answered_with_the_known_ones() {
     assert_eq!(
         shown(preset("nope")),
-        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, offload-first, reset, boundary, turns, none"
+        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, offload-first, reset, boundary, boundary-production, turns, none"
     );
     assert_eq!(
         shown(preset("something-else")),
-        "unknown policy something-else\nhint: the policies are auto, layered, offload-first, reset, boundary, turns, none; or name a policy file"
+        "unknown policy something-else\nhint: the policies are auto, layered, offload-first, reset, boundary, boundary-production, turns, none; or name a policy file"
     );
 }
 

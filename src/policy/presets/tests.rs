@@ -184,11 +184,9 @@ fn reset_holds_its_systems_numbers_and_words() {
             ("summary.tokens", json!(2_000)),
             ("summary.output_factor", json!(1.0)),
             ("summary.tries", json!(1)),
-            ("summary.on_failure", json!("keep")),
+            ("summary.cut_off", json!("accept")),
             ("summary.on_failure", json!("keep")),
             ("env", json!({"MODEL_ID": "summary.model"})),
-            ("env", json!({})),
-            ("summary.cut_off", json!("accept")),
         ],
     );
 }
@@ -212,13 +210,13 @@ fn boundary_holds_its_systems_numbers_and_words() {
             ("window.output_cap", json!(0)),
             ("window.buffer", json!(13_000)),
             ("trigger.on", json!("window")),
-            ("summary.model", json!("claude-sonnet-4-20250514")),
             ("trigger.compare", json!(">")),
             ("trigger.skip", json!(["compaction", "session_memory"])),
+            ("summary.model", json!("claude-sonnet-4-20250514")),
             ("summary.prompt", json!("boundary")),
-            ("summary.system", json!("你是一个对话摘要助手。")),
             ("summary.reads", json!("all")),
             ("summary.cut_off", json!("accept")),
+            ("summary.system", json!("你是一个对话摘要助手。")),
             ("summary.keep_messages", json!(0)),
             ("summary.keep_turns", json!(1)),
             ("summary.keep_tokens", json!(0)),
@@ -242,6 +240,36 @@ fn boundary_holds_its_systems_numbers_and_words() {
             ),
         ],
     );
+}
+
+#[test]
+fn production_differs_from_boundary_by_what_its_column_says() {
+    let (boundary, production) = (
+        preset("boundary").unwrap(),
+        preset("s24-production").unwrap(),
+    );
+    let differs: Vec<(&str, Value)> = boundary
+        .keys()
+        .unwrap()
+        .into_iter()
+        .zip(production.keys().unwrap())
+        .filter(|((_, before), (_, after))| before != after)
+        .map(|(_, (key, after))| (key, after))
+        .collect();
+    assert_eq!(
+        differs,
+        [
+            ("name", json!("boundary-production")),
+            ("aliases", json!(["s24-production"])),
+            ("layers", json!(["drop", "summarize", "restore"])),
+            ("summary.drop_rounds", json!(3)),
+            ("restore.tokens_per_file", json!(5_000)),
+            ("restore.tokens_total", json!(50_000)),
+            ("restore.skip_visible", json!(false)),
+            ("restore.extras", json!(["plan", "todos", "skills"])),
+        ]
+    );
+    assert_eq!(production.restore.files, 5);
 }
 
 #[test]
