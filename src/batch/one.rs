@@ -84,6 +84,7 @@ impl<'r> Run<'r> {
         let pipeline = |keeping| {
             let pipeline = Pipeline::asking(policy, keeping, server)?;
             let pipeline = pipeline.with_replies(options.replies.clone());
+            let pipeline = pipeline.switched_off_by(effective.origin_of("summary.when"));
             Ok::<_, Error>(pipeline.timed(options.clock()))
         };
         Ok(Run {
@@ -185,16 +186,16 @@ impl<'r> Run<'r> {
                     first_line: 1,
                     part: Part::File,
                     stored: target.stored(archive.as_deref(), &originals),
-                };
                     adviser: Some(before),
+                };
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
                 let mut compacted = self.pipeline(target).compact(part, &mut warnings);
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
-                if self.is_in_place() && compacted.is_changed() {
                 if compacted.is_changed() {
                     before.compacts()?;
                 }
+                if self.is_in_place() && compacted.is_changed() {
                     sink = self.open_in_place(target, &input)?;
                 }
                 let text = self.put(target, (&compacted, &detected), &input, &mut sink)?;
@@ -225,15 +226,15 @@ impl<'r> Run<'r> {
                         first_line,
                         part: Part::Line,
                         stored: target.stored(archive.as_deref(), &originals),
-                    };
                         adviser: Some(before),
+                    };
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.pipeline(target).compact(part, warnings);
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
-                    self.keep_offloads(target, &compacted)?;
                     if compacted.is_changed() {
                         before.compacts()?;
                     }
+                    self.keep_offloads(target, &compacted)?;
                     if let (Some(_), Some(kept), true, Effect::Write) = (
                         &archive,
                         &target.store,
@@ -247,9 +248,9 @@ impl<'r> Run<'r> {
                     laps.lap(clock, Phase::Write);
                     Ok(())
                 };
-                let mut output = match input.codec {
                 // What was written to a stream cannot be taken back where a hook skips the input.
                 let is_final = before.is_there() && target.output.is_none();
+                let mut output = match input.codec {
                     Codec::Plain if !is_final => Output::Now(&mut sink),
                     Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
                 };

@@ -162,6 +162,14 @@ pub struct Effective {
     pub overrides: Vec<Override>,
 }
 
+impl Effective {
+    /// Where a key was set from outside, if it was: the last place counts.
+    pub fn origin_of(&self, key: &str) -> Option<&str> {
+        let set = self.overrides.iter().rev().find(|set| set.key == key);
+        set.map(|set| set.origin.as_str())
+    }
+}
+
 /// A user's policy: `text` is its TOML, `name` what it is called unless it says so itself.
 ///
 /// # Errors
