@@ -43,7 +43,7 @@ def run(messages, host, keys):
     if not host.manual and not counted(messages) > threshold(keys):
         return messages
     summary_at = host.last_turn(messages, keys["summary.keep_turns"])
-    summary = host.ask(messages, summary_at, Request(system=SYSTEM, prompt=None, max_tokens=8_192))
+    summary = host.ask(messages, summary_at, Request(system=SYSTEM, prompt=None, max_tokens=8_192, whole=True))
     if summary is None:
         return messages
     first = {"role": "user", "content": f"[对话摘要]\n{summary}\n[摘要结束]"}

@@ -12,7 +12,8 @@ from .host import FILES, NAME, WORDS
 from .shapes import compact, texts, thinks
 
 ENTRY = re.compile(r"\[File restored: (.*?)(?:, lines \d+-\d+)?\]\n(`{3,})\n(.*?)\n?\2(\n\[Cut here: there is more\])?(?=\n\n\[File|\Z)", re.S)
-BODY = re.compile(r"(.*?)\n\n<(transcript-[0-9a-f]{32})>\n(.*)\n</\2>", re.S)
+BODY = re.compile(r"(?:(.*?)\n\n)?<(transcript-[0-9a-f]{32})>\n(.*)\n</\2>", re.S)
+NOTICE = "\n\nThe text between <transcript-"
 # No part of a file comes back that is smaller, and its header, fence and mark take no more.
 USEFUL, HEADER = 200, 40
 QUOTED = r"(?P<words>\n\n## User requests\n\[L\d+\].*?)?"
@@ -190,6 +191,11 @@ def requests(plain, ours, bodies, tried_by_program):
         return [*found, f"a request of another form: {content[:100]!r}"], reasons
     reasons.add("sent as data")
     head, _, sent = match.groups()
+    if want.by_system:
+        if head is not None:
+            found.append(f"the message begins with {head[:60]!r}")
+        head = body["system"].split(NOTICE)[0]
+    head = head or ""
     if not body["system"].startswith(want.system):
         found.append(f"system prompt {body['system'][:60]!r}")
     focus = want.focus or ours.case.instructions
@@ -204,8 +210,6 @@ def requests(plain, ours, bodies, tried_by_program):
         number = re.compile(r"approximately \d+ tokens")
         if number.sub("", head) != number.sub("", want.prompt):
             found.append(f"prompt {head[:80]!r} ... {head[-60:]!r}")
-        if "approximately" in want.prompt:
-            reasons.add("the prompt is in the message")
     limit = body["max_tokens"]
     if ours.case.preset in ("layered", "turns"):
         reasons.add("a size of our own")

@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 
 from . import boundary, layered, offload_first, reset, turns
-from .host import Ours
+from .host import Cut, Ours
 from .shapes import compact
 
 SYSTEMS = {"layered": layered, "offload-first": offload_first, "reset": reset, "boundary": boundary, "turns": turns}
@@ -187,6 +187,9 @@ def case(preset, seed, number):
         failures = rng.choice([1, 2, 3])
         answers = [500] * failures + answers
         answers = answers[:tries]
+    # The last answer may be cut off, or say nothing at all.
+    if isinstance(answers[-1], str) and (chance := rng.random()) < 0.2:
+        answers = [*answers[:-1], Cut(answers[-1])] if chance < 0.15 else [" "] * tries
     new = Case(f"{preset}-{number}", preset, form, made.messages, made.files, answers=answers)
     new.root = preset == "layered" and rng.random() < 0.5
     if preset == "reset" and rng.random() < 0.2:

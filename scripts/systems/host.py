@@ -33,6 +33,16 @@ class Request:
     focus: str = ""
     tries: int = 1
     span: list | None = None
+    # Whether the prompt is the system's message, and whether the whole history is sent with it.
+    by_system: bool = False
+    whole: bool = False
+
+
+@dataclass
+class Cut:
+    """An answer that ends at `max_tokens`."""
+
+    text: str
 
 
 class Plain:
@@ -58,12 +68,14 @@ class Plain:
     def ask(self, messages, at, request):
         """The summary, or None after the last try has failed; None without a request where there is nothing to ask."""
         if request.sent is None:
-            request.sent = copy.deepcopy(self.asked_about(messages, at))
+            request.sent = copy.deepcopy(self.asked_about(messages, len(messages) if request.whole else at))
         request.span = copy.deepcopy([message for message in messages[:at] if message["role"] != "system"])
         self.requests.append(request)
         for _ in range(request.tries):
             answer = self.answers.pop(0) if self.answers else 500
             self.tried += 1
+            # No document looks at how an answer ends.
+            answer = answer.text if isinstance(answer, Cut) else answer
             if isinstance(answer, str) and answer.strip():
                 return answer.strip()
         return None
@@ -388,8 +400,7 @@ DELIBERATE = {
 SENT = {
     "asked otherwise: see its messages": "another trigger, span or number of tries, for a reason that the messages have",
     "sent as data": "the conversation travels in one message between marks that it cannot close, with a notice in the system prompt",
-    "kept messages are not sent": "the document sends the whole history, ctxpack what the summary replaces",
-    "the prompt is in the message": "the document's system prompt stands at the head of the message",
+    "kept messages are not sent": "the document does not say what is sent, ctxpack sends what the summary replaces",
     "a size of our own": "the document sets no size: 5 % of what is replaced, 2 000 to 10 000 tokens, and a fifth more",
     "a size that fits": "a summary is asked for that leaves the history smaller than it was",
     "a prompt of our own": "the document says what a prompt asks for, and not its words",

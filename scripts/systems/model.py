@@ -8,6 +8,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from .host import Cut
+
 
 class Model:
     def __init__(self):
@@ -35,7 +37,7 @@ class Model:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def expect(self, answers):
-        """The answers to come: a text, or an exception's status."""
+        """The answers to come: a text, one that is cut off, or an exception's status."""
         self.answers, self.requests = list(answers), []
 
     def answer(self, body):
@@ -44,6 +46,7 @@ class Model:
         answer = self.answers[at] if at < len(self.answers) else "Nobody expected this request."
         if isinstance(answer, int):
             return answer, {"type": "error", "error": {"type": "api_error", "message": "scripted failure"}}
-        return 200, {"id": f"msg_{at}", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
-                     "stop_sequence": None, "content": [{"type": "text", "text": answer}],
+        reason, text = ("max_tokens", answer.text) if isinstance(answer, Cut) else ("end_turn", answer)
+        return 200, {"id": f"msg_{at}", "type": "message", "role": "assistant", "model": "m", "stop_reason": reason,
+                     "stop_sequence": None, "content": [{"type": "text", "text": text}],
                      "usage": {"input_tokens": 1, "output_tokens": 1}}

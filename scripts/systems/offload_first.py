@@ -80,7 +80,7 @@ def run(messages, host, keys):
     at = host.last(messages, keys["summary.keep_messages"])
     target = keys["summary.tokens"]
     request = Request(prompt=PROMPT.replace("{targetTokens}", str(target)), max_tokens=math.ceil(target * 1.2),
-                      sent=restored(host.copy(host.counted(messages[:at])), host), tries=keys["summary.tries"])
+                      sent=restored(host.copy(host.counted(messages[:at])), host), tries=keys["summary.tries"], by_system=True)
     summary = host.ask(messages, at, request)
     if summary is None:
         return messages

@@ -23,7 +23,9 @@ use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
 pub use disk::{NotRead, Root};
-pub use model::{ModelError, ModelReply, ModelRequest, SummaryModel};
+pub use model::{
+    Adviser, CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
+};
 pub use offloaded::{offloaded, returned};
 pub use outputs::{Output, OutputContent};
 pub use recents::UnreadFile;
@@ -87,8 +89,11 @@ impl Sources<'_> {
         artifacts.summaries = planned
             .map(|plan| match &plan.decision {
                 Decision::Summarise {
-                    subject, request, ..
-                } => self.summary(context, next_reply, subject, *request),
+                    subject,
+                    cut,
+                    request,
+                    ..
+                } => self.summary(context, next_reply, subject, *cut, *request),
                 Decision::Leave { .. } => SummaryArtifacts::default(),
             })
             .collect();

@@ -1,8 +1,11 @@
-//! The interface to a model outside of this program: the request for a summary, and the reply.
+//! The interfaces to what is outside of this program: a model, with the request for a summary and the reply, and whoever is
+//! asked before anything is compacted.
 //!
-//! Data and a trait, which is implemented where requests are sent.
+//! Data and traits, which are implemented where requests are sent and commands are run.
 
 use std::fmt::Debug;
+
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::Spent;
 use crate::policy::Summary;
@@ -36,7 +39,27 @@ pub struct ModelReply {
     pub spent: Spent,
     /// How many of the oldest rounds were left out because the prompt was too long for the model.
     pub unread: u64,
+    /// How the summary ends.
+    pub ending: Ending,
 }
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// Where the model ended it.
+    #[default]
+    Whole,
+    /// At the limit of its size.
+    CutOff,
+}
+
+/// What is wrong with an answer that the policy does not take because of its ending.
+pub const CUT_OFF: &str = "the answer was cut off at the output limit";
+/// What is wrong with an answer that says nothing.
+pub const EMPTY: &str = "the answer is empty";
+/// How much more a provider may write when it is asked again because its answer was cut off.
+pub const MORE: u64 = 3;
 
 /// Why there is no summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +68,13 @@ pub enum ModelError {
     Pending,
     /// The request failed; the reason, for people.
     Failed(String),
+}
+
+/// Whoever is asked before anything is compacted, and may say what a summary must keep.
+pub trait Adviser: Debug {
+    /// What a summary must keep besides what the policy says; "" = nothing. `None`: nothing may be compacted. Asked as often
+    /// as needed, it gives the same answer.
+    fn advice(&self) -> Option<&str>;
 }
 
 /// A model that writes summaries.

@@ -1,26 +1,28 @@
 //! Scripted summaries: prepared answers and failures of a summariser, one a line.
 //!
-//! `{"text": "…"}` is an answer, `{"error": "…"}` a failure. Each transcript starts with the first line, so that its result does
+//! `{"text": "…"}` is an answer, `{"text": "…", "cut_off": true}` one that ended at its size limit, `{"error": "…"}` a failure. Each transcript starts with the first line, so that its result does
 //! not depend on other transcripts. Reads no file: it is given the text.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{ModelError, ModelReply};
+use super::{CUT_OFF, EMPTY, Ending, ModelError, ModelReply};
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::Spent;
-use crate::policy::Summary;
+use crate::policy::{CutOff, Summary};
 use crate::summarizer::retry::{Backoff, Failed, retry};
 
 /// The answers in order.
 #[derive(Debug, Clone, Default)]
-pub struct Replies(Vec<std::result::Result<String, String>>);
+pub struct Replies(Vec<std::result::Result<(String, Ending), String>>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
     text: Option<String>,
+    #[serde(default)]
+    cut_off: bool,
     error: Option<String>,
 }
 
@@ -36,15 +38,19 @@ impl Replies {
                 continue;
             }
             let wrong = |what: String| {
-                Error::new(ErrorKind::Config, what)
-                    .on_line(number)
-                    .hint(r#"a line is {"text": "…"} or {"error": "…"}"#)
+                Error::new(ErrorKind::Config, what).on_line(number).hint(
+                    r#"a line is {"text": "…"}, {"text": "…", "cut_off": true} or {"error": "…"}"#,
+                )
             };
             let line: Line = serde_json::from_str(line)
                 .map_err(|e| wrong(format!("no scripted answer: {e}")))?;
+            let ending = match line.cut_off {
+                true => Ending::CutOff,
+                false => Ending::Whole,
+            };
             replies.push(match (line.text, line.error) {
-                (Some(text), None) => Ok(text),
-                (None, Some(error)) => Err(error),
+                (Some(text), None) => Ok((text, ending)),
+                (None, Some(error)) if ending == Ending::Whole => Err(error),
                 _ => return Err(wrong("an answer and a failure, or neither".to_owned())),
             });
         }
@@ -55,25 +61,40 @@ impl Replies {
     pub fn ask(&self, next: &mut usize, policy: &Summary) -> ModelReply {
         let mut attempts = 0;
         let mut why = "no answer is left".to_owned();
-        let text = retry(policy, &Immediate, || {
+        let mut may_ask_for_more = policy.cut_off == CutOff::Retry;
+        let mut ended = Ending::Whole;
+        let mut attempt = || loop {
             attempts += 1;
             let Some(reply) = self.0.get(*next) else {
                 return Err(Failed::Permanent(why.clone()));
             };
             *next += 1;
-            why = match reply {
-                Ok(text) if !text.trim().is_empty() => return Ok(text.clone()),
-                Ok(_) => "the answer is empty".to_owned(),
-                Err(error) => error.clone(),
-            };
-            Err(Failed::Transient(why.clone()))
-        });
+            match reply {
+                Err(error) => why.clone_from(error),
+                Ok((_, Ending::CutOff)) if may_ask_for_more => {
+                    may_ask_for_more = false;
+                    CUT_OFF.clone_into(&mut why);
+                    continue;
+                }
+                Ok((_, Ending::CutOff)) if policy.cut_off != CutOff::Accept => {
+                    return Err(Failed::Permanent(CUT_OFF.to_owned()));
+                }
+                Ok((text, ending)) if !text.trim().is_empty() => {
+                    ended = *ending;
+                    return Ok(text.clone());
+                }
+                Ok(_) => EMPTY.clone_into(&mut why),
+            }
+            return Err(Failed::Transient(why.clone()));
+        };
+        let text = retry(policy, &Immediate, &mut attempt);
         ModelReply {
             text: text.map_err(ModelError::Failed),
             attempts,
             model: None,
             spent: Spent::default(),
             unread: 0,
+            ending: ended,
         }
     }
 }
@@ -129,11 +150,33 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_was_cut_off_is_taken_asked_for_again_or_refused() {
+        let cut = "{\"text\":\"so fa\",\"cut_off\":true}\n";
+        let asked = |text: &str, cut_off: CutOff| {
+            let mut policy = crate::policy::preset("").unwrap().summary;
+            policy.cut_off = cut_off;
+            let reply = Replies::parse(text).unwrap().ask(&mut 0, &policy);
+            (reply.text, reply.ending, reply.attempts)
+        };
+        let refused = || Err(ModelError::Failed(CUT_OFF.to_owned()));
+        let text = cut.to_owned() + "{\"text\":\"so far\"}";
+        let taken = (Ok("so fa".to_owned()), Ending::CutOff, 1);
+        assert_eq!(asked(&text, CutOff::Accept), taken);
+        assert_eq!(asked(&text, CutOff::Reject), (refused(), Ending::Whole, 1));
+        let whole = (Ok("so far".to_owned()), Ending::Whole, 2);
+        assert_eq!(asked(&text, CutOff::Retry), whole);
+        let twice = asked(&cut.repeat(3), CutOff::Retry);
+        assert_eq!(twice, (refused(), Ending::Whole, 2));
+        assert_eq!(asked(cut, CutOff::Retry).0, refused());
+    }
+
+    #[test]
     fn what_is_no_answer_is_named_with_its_line() {
         for wrong in [
             "{}",
             "{\"text\":\"a\",\"error\":\"b\"}",
             "{\"txt\":\"a\"}",
+            "{\"error\":\"a\",\"cut_off\":true}",
             "so",
         ] {
             let error = Replies::parse(&format!("{{\"text\":\"a\"}}\n{wrong}\n")).unwrap_err();

@@ -1,6 +1,6 @@
 //! The sources of artifacts.
 
-use super::{Replies, Root, SummaryModel};
+use super::{Adviser, Replies, Root, SummaryModel};
 use crate::format::Format;
 use crate::plan::Placeholders;
 use crate::policy::Policy;
@@ -33,4 +33,6 @@ pub struct Context<'s> {
     pub store: Option<&'s Store>,
     /// How texts name the store's folder.
     pub folder: &'s str,
+    /// Whoever is asked before a summary is written.
+    pub adviser: Option<&'s dyn Adviser>,
 }

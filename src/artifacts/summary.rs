@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use super::{Context, ModelError, ModelReply, ModelRequest, Sources, UnreadFile, recents};
-use crate::plan::{Recents, Subject, SummaryRequest};
-use crate::policy::{Layer, Source};
+use crate::plan::{Cut, Recents, Subject, SummaryRequest};
+use crate::policy::{Layer, Reads, Source};
 use crate::summarizer::gate::invented;
 use crate::summarizer::prompt::prompt;
 use crate::summarizer::reading::rounds;
@@ -26,6 +26,8 @@ pub struct SummaryArtifacts<'t> {
     pub recents: Option<Recents<'t>>,
     /// Recent files that are not restored.
     pub unread: Vec<UnreadFile>,
+    /// What the summary must keep; "" = nothing special.
+    pub instructions: String,
 }
 
 /// The answer to a request for a summary.
@@ -44,9 +46,21 @@ impl Sources<'_> {
         context: Context<'_>,
         next_reply: &mut usize,
         subject: &Subject<'t>,
+        cut: Cut,
         request: Option<SummaryRequest>,
     ) -> SummaryArtifacts<'t> {
-        let answer = request.and_then(|request| self.ask(context, next_reply, subject, request));
+        let mut instructions = subject.instructions.clone();
+        if let Some(adviser) = context.adviser
+            && (request.is_some() || subject.cutter.has_span(cut))
+        {
+            let Some(advice) = adviser.advice() else {
+                // What is made without them is never used.
+                return SummaryArtifacts::default();
+            };
+            instructions = [instructions.trim(), advice].join("\n").trim().to_owned();
+        }
+        let answer = request
+            .and_then(|request| self.ask(context, next_reply, subject, &instructions, request));
         let (recents, unread) = recents(
             subject.transcript,
             subject.conversation,
@@ -58,6 +72,7 @@ impl Sources<'_> {
             answer,
             recents,
             unread,
+            instructions,
         }
     }
 
@@ -67,6 +82,7 @@ impl Sources<'_> {
         context: Context<'_>,
         next_reply: &mut usize,
         subject: &Subject<'_>,
+        instructions: &str,
         request: SummaryRequest,
     ) -> Option<Answer> {
         let summary = &self.policy.summary;
@@ -77,7 +93,11 @@ impl Sources<'_> {
         } else {
             (subject.current, subject.current_conversation())
         };
-        let given = || rounds(self.policy, transcript, conversation, 0..request.first_kept);
+        let end = match summary.reads {
+            Reads::Replaced => request.first_kept,
+            Reads::All => conversation.messages.len(),
+        };
+        let given = || rounds(self.policy, transcript, conversation, 0..end);
         let (reply, given) = match (summary.source, self.server) {
             (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => return None,
             (Source::Scripted, _) => (self.replies.ask(next_reply, summary), given()),
@@ -93,7 +113,7 @@ impl Sources<'_> {
                 let rounds = self.without_secrets(given());
                 let request = ModelRequest {
                     policy: summary,
-                    prompt: &prompt(self.policy, size, &subject.instructions),
+                    prompt: &prompt(self.policy, size, instructions),
                     model: &model,
                     rounds: &rounds,
                     max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
@@ -101,7 +121,7 @@ impl Sources<'_> {
                 (server.summarize(&request, context.store), rounds)
             }
         };
-        Some(self.checked(reply, given, &subject.instructions))
+        Some(self.checked(reply, given, instructions))
     }
 
     /// The rounds to send, with secrets masked unless the policy says never.

@@ -1,42 +1,43 @@
-//! Hooks: the user's own commands, run before and after each input.
+//! Hooks: the user's own commands, run before and after an input is compacted; not where nothing is.
 //!
-//! A hook gets one JSON line on its standard input: `event` (`pre-compact` or `post-compact`), `input`, `output` and `policy`;
-//! after an input also `format`, `status`, `error`, `tokens_before` and `tokens_after`, all as in the report. Exit code 2
-//! before an input skips it. Any other failure is only a warning. A hook can never delay a run for longer than its time limit.
+//! A hook gets one JSON line on its standard input: `event` (`pre-compact` or `post-compact`), `trigger` (`manual` or `auto`),
+//! `input`, `output` and `policy`; after an input also `format`, `status`, `tokens_before` and `tokens_after`, all as in the
+//! report. What it prints before an input joins the instructions for its summaries. Exit code 2 before an input skips it. Any
+//! other failure is only a warning. A hook can never delay a run for longer than its time limit.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Seek, Write};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::io::{self, Seek, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::Target;
+use super::heard::Heard;
+use crate::artifacts::Adviser;
 use crate::error::{Error, ErrorKind, Result};
-use crate::outcome::{Outcome, Warning, WarningKind, path_text};
-use crate::text::printable;
+use crate::outcome::{Outcome, Status, Warning, WarningKind, path_text};
+use crate::policy::{Policy, SummaryWhen};
+use crate::semaphore::Semaphore;
 
 /// The exit code of a hook that skips an input.
 const SKIP: i32 = 2;
 /// How much of a hook's standard error is kept, in bytes: enough for its first line.
 const HEARD: usize = 4096;
-/// How many characters of that line a message shows.
-const SHOWN: usize = 300;
+/// The most that a hook may print before an input, in bytes: instructions are no longer.
+const ADVICE: usize = 32_768;
 /// The time between two checks of a running hook.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long to wait for output after the end of a hook. Its background processes may keep its standard error open for ever.
-const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// The hooks of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks {
-    /// Runs before an input is read.
+    /// Runs before an input is compacted.
     pub pre: Option<String>,
-    /// Runs when an input is done, whatever its status, unless `pre` skipped it.
+    /// Runs when an input was compacted.
     pub post: Option<String>,
     /// The time limit of each.
     pub limit: Duration,
@@ -56,69 +57,223 @@ pub enum Words {
     Shown,
 }
 
+/// What compacts an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trigger {
+    /// The user asks for summaries.
+    Manual,
+    /// The policy decides.
+    Auto,
+}
+
+impl Trigger {
+    pub(super) fn of(policy: &Policy) -> Self {
+        match policy.summary.when {
+            SummaryWhen::Always => Trigger::Manual,
+            SummaryWhen::Auto | SummaryWhen::Never => Trigger::Auto,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Trigger::Manual => "manual",
+            Trigger::Auto => "auto",
+        }
+    }
+}
+
+/// What all inputs of a run tell their hooks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Occasion<'r> {
+    pub(super) hooks: &'r Hooks,
+    pub(super) policy: &'r str,
+    pub(super) trigger: Trigger,
+    pub(super) stop: &'r AtomicUsize,
+}
+
+/// The hook before one input: it runs once, when it is known that something is to be compacted.
+#[derive(Debug)]
+pub(super) struct Before<'r> {
+    occasion: Occasion<'r>,
+    /// What it is told.
+    event: Value,
+    /// A thread that waits for the hook lets another one run.
+    turns: &'r Semaphore,
+    answer: OnceLock<Answer>,
+}
+
 /// The answer of a hook before an input.
-pub(super) enum Verdict {
-    /// Compact it; with a warning if the hook failed.
-    Go(Vec<Warning>),
-    /// Skip it, and why.
-    Skip(Error),
+#[derive(Debug)]
+enum Answer {
+    /// Compact it, with what it has printed.
+    Go(String),
+    /// Compact it; the hook failed.
+    Failed(Warning),
+    /// Do not compact it, and why.
+    Stop(Error),
+}
+
+impl Adviser for Before<'_> {
+    fn advice(&self) -> Option<&str> {
+        match self.answer() {
+            Answer::Go(said) => Some(said),
+            Answer::Failed(_) => Some(""),
+            Answer::Stop(_) => None,
+        }
+    }
+}
+
+impl<'r> Before<'r> {
+    pub(super) fn new(occasion: Occasion<'r>, target: &Target, turns: &'r Semaphore) -> Self {
+        let output = target.output.as_deref().map_or("-".to_owned(), path_text);
+        let event = json!({
+            "event": "pre-compact", "trigger": occasion.trigger.name(), "input": path_text(target.input_path()),
+            "output": output, "policy": occasion.policy,
+        });
+        Before {
+            occasion,
+            event,
+            turns,
+            answer: OnceLock::new(),
+        }
+    }
+
+    /// Whether there is a hook to run.
+    pub(super) fn is_there(&self) -> bool {
+        self.occasion.hooks.pre.is_some()
+    }
+
+    /// The input is to be compacted.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Hook`] if the hook skips it, [`ErrorKind::Interrupted`] if the run was interrupted meanwhile.
+    pub(super) fn compacts(&self) -> Result<()> {
+        match self.answer() {
+            Answer::Go(_) | Answer::Failed(_) => Ok(()),
+            Answer::Stop(why) => Err(Error::new(why.kind, why.message.clone())),
+        }
+    }
+
+    /// The warning about the hook, if it failed.
+    pub(super) fn warning(&self) -> Option<Warning> {
+        match self.answer.get()? {
+            Answer::Failed(warning) => Some(warning.clone()),
+            Answer::Go(_) | Answer::Stop(_) => None,
+        }
+    }
+
+    fn answer(&self) -> &Answer {
+        let Some(command) = &self.occasion.hooks.pre else {
+            return self.answer.get_or_init(|| Answer::Go(String::new()));
+        };
+        self.answer.get_or_init(|| {
+            self.turns
+                .lend(|| self.occasion.before(command, &self.event))
+        })
+    }
 }
 
 /// How a hook ended.
 enum Ended {
-    Done(ExitStatus, String),
+    Done(Done),
     TooLate,
     Interrupted,
 }
 
-impl Hooks {
+/// A hook that ended by itself.
+struct Done {
+    status: ExitStatus,
+    /// The first line of its standard error.
+    said: String,
+    /// Its standard output, if somebody listens.
+    printed: Vec<u8>,
+}
+
+/// Who gets a hook's standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// Whoever runs it, and our standard error as [`Words`] say.
+    Heard,
+    /// Our standard error as [`Words`] say.
+    NotHeard,
+}
+
+impl Occasion<'_> {
     /// Runs the hook before an input.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Interrupted`] if the run was interrupted meanwhile.
-    pub(super) fn before(
-        &self,
-        target: &Target,
-        policy: &str,
-        stop: &AtomicUsize,
-    ) -> Result<Verdict> {
-        let Some(command) = &self.pre else {
-            return Ok(Verdict::Go(Vec::new()));
-        };
-        let input = target.input_path();
-        let output = target.output.as_deref().map_or("-".to_owned(), path_text);
-        let event = json!({
-            "event": "pre-compact", "input": path_text(input), "output": output, "policy": policy,
-        });
-        let ended = self.run(command, &event, stop);
-        match &ended {
-            Ok(Ended::Interrupted) => Err(Error::new(ErrorKind::Interrupted, "interrupted")),
-            Ok(Ended::Done(status, said)) if status.code() == Some(SKIP) => {
-                let message = with("skipped by the pre-hook", said);
-                Ok(Verdict::Skip(Error::new(ErrorKind::Hook, message)))
+    fn before(&self, command: &str, event: &Value) -> Answer {
+        let ended = self.hooks.run(command, event, Printed::Heard, self.stop);
+        match ended {
+            Ok(Ended::Interrupted) => {
+                Answer::Stop(Error::new(ErrorKind::Interrupted, "interrupted"))
             }
-            Ok(Ended::Done(..) | Ended::TooLate) | Err(_) => Ok(Verdict::Go(
-                self.fault("pre-hook", ended).into_iter().collect(),
-            )),
+            Ok(Ended::Done(done)) if done.status.code() == Some(SKIP) => {
+                let message = with("skipped by the pre-hook", &done.said);
+                Answer::Stop(Error::new(ErrorKind::Hook, message))
+            }
+            Ok(Ended::Done(done)) if done.status.success() => match advice(&done.printed) {
+                Ok(said) => Answer::Go(said),
+                Err(why) => {
+                    Answer::Failed(warning(format!("the pre-hook's output is not used: {why}")))
+                }
+            },
+            Ok(Ended::Done(_) | Ended::TooLate) | Err(_) => {
+                match self.hooks.fault("pre-hook", ended) {
+                    Some(warning) => Answer::Failed(warning),
+                    None => Answer::Go(String::new()),
+                }
+            }
         }
     }
 
     /// Runs the hook after an input.
-    pub(super) fn after(&self, outcome: &mut Outcome, policy: &str, stop: &AtomicUsize) {
-        let Some(command) = &self.post else {
+    pub(super) fn after(&self, outcome: &mut Outcome) {
+        let Some(command) = &self.hooks.post else {
             return;
         };
+        if outcome.status != Status::Compacted {
+            return;
+        }
         let event = json!({
-            "event": "post-compact", "input": outcome.file.path, "output": outcome.output, "policy": policy,
-            "format": outcome.file.format, "status": outcome.status,
-            "error": outcome.file.error.as_ref().map(|error| &error.message),
+            "event": "post-compact", "trigger": self.trigger.name(), "input": outcome.file.path, "output": outcome.output,
+            "policy": self.policy, "format": outcome.file.format, "status": outcome.status,
             "tokens_before": outcome.tokens_before(), "tokens_after": outcome.tokens_after(),
         });
-        let ended = self.run(command, &event, stop);
-        outcome.warnings.extend(self.fault("post-hook", ended));
+        let ended = self
+            .hooks
+            .run(command, &event, Printed::NotHeard, self.stop);
+        outcome
+            .warnings
+            .extend(self.hooks.fault("post-hook", ended));
     }
+}
 
-    fn run(&self, command: &str, event: &Value, stop: &AtomicUsize) -> io::Result<Ended> {
+/// What a hook has printed, as instructions.
+fn advice(printed: &[u8]) -> std::result::Result<String, String> {
+    if printed.len() > ADVICE {
+        return Err(format!("it is longer than {ADVICE} bytes"));
+    }
+    match std::str::from_utf8(printed) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(_) => Err("it is not UTF-8".to_owned()),
+    }
+}
+
+fn warning(message: String) -> Warning {
+    Warning {
+        kind: WarningKind::Hook,
+        line: None,
+        message,
+    }
+}
+
+impl Hooks {
+    fn run(
+        &self,
+        command: &str,
+        event: &Value,
+        printed: Printed,
+        stop: &AtomicUsize,
+    ) -> io::Result<Ended> {
         if stop.load(Ordering::Relaxed) != 0 {
             return Ok(Ended::Interrupted);
         }
@@ -128,9 +283,11 @@ impl Hooks {
         input.rewind()?;
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).stdin(input);
-        shell.stderr(Stdio::piped()).stdout(match self.words {
-            Words::Dropped => Stdio::null(),
-            Words::Shown => Stdio::from(io::stderr()),
+        shell.stderr(Stdio::piped());
+        shell.stdout(match (printed, self.words) {
+            (Printed::Heard, _) => Stdio::piped(),
+            (Printed::NotHeard, Words::Dropped) => Stdio::null(),
+            (Printed::NotHeard, Words::Shown) => Stdio::from(io::stderr()),
         });
         for name in &self.hidden {
             shell.env_remove(name);
@@ -139,13 +296,24 @@ impl Hooks {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut shell, 0);
         let mut child = shell.spawn()?;
-        let heard = child.stderr.take().map(Heard::listen);
+        let said = child.stderr.take().map(|from| Heard::listen(from, HEARD));
+        // One byte more, to know whether it is too much.
+        let out = child.stdout.take();
+        let out = out.map(|from| Heard::listen(from, ADVICE + 1));
         let end = Instant::now() + self.limit;
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(status) = child.try_wait()? {
-                let said = heard.map(Heard::first_line).unwrap_or_default();
-                return Ok(Ended::Done(status, said));
+                let printed = out.map(Heard::bytes).unwrap_or_default();
+                if self.words == Words::Shown {
+                    // Nobody is told that this failed.
+                    let _ = io::stderr().write_all(&printed);
+                }
+                return Ok(Ended::Done(Done {
+                    status,
+                    said: said.map(Heard::first_line).unwrap_or_default(),
+                    printed,
+                }));
             }
             let ended = if stop.load(Ordering::Relaxed) != 0 {
                 Ended::Interrupted
@@ -164,9 +332,11 @@ impl Hooks {
     /// The warning about a hook that failed.
     fn fault(&self, hook: &str, ended: io::Result<Ended>) -> Option<Warning> {
         let message = match ended {
-            Ok(Ended::Done(status, _)) if status.success() => return None,
+            Ok(Ended::Done(done)) if done.status.success() => return None,
             // "exit status: 3", "signal: 9 (SIGKILL)"
-            Ok(Ended::Done(status, said)) => with(&format!("the {hook} failed, {status}"), &said),
+            Ok(Ended::Done(done)) => {
+                with(&format!("the {hook} failed, {}", done.status), &done.said)
+            }
             Ok(Ended::TooLate) => {
                 let seconds = self.limit.as_secs();
                 format!("the {hook} took longer than {seconds} s and was killed")
@@ -176,11 +346,7 @@ impl Hooks {
             }
             Err(error) => format!("the {hook} could not be run: {error}"),
         };
-        Some(Warning {
-            kind: WarningKind::Hook,
-            line: None,
-            message,
-        })
+        Some(warning(message))
     }
 }
 
@@ -190,44 +356,6 @@ fn with(what: &str, said: &str) -> String {
         what.to_owned()
     } else {
         format!("{what}: {said}")
-    }
-}
-
-/// The beginning of a hook's standard error.
-struct Heard {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    end: Receiver<()>,
-}
-
-impl Heard {
-    /// Reads to the end, so that no hook waits for us, however much it writes.
-    fn listen(mut stderr: ChildStderr) -> Self {
-        let bytes = Arc::new(Mutex::new(Vec::new()));
-        let (at_end, end): (Sender<()>, _) = channel();
-        let heard = Arc::clone(&bytes);
-        let listen = move || {
-            let mut buffer = [0; HEARD];
-            while let Ok(n @ 1..) = stderr.read(&mut buffer) {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = HEARD - heard.len();
-                heard.extend_from_slice(&buffer[..n.min(room)]);
-            }
-            drop(at_end);
-        };
-        // If no thread can be started, only the hook's message is lost.
-        let _ = thread::Builder::new().spawn(listen);
-        Heard { bytes, end }
-    }
-
-    fn first_line(self) -> String {
-        let _ = self.end.recv_timeout(LAST_WORDS);
-        let bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&bytes);
-        let line = text.lines().map(str::trim).find(|line| !line.is_empty());
-        printable(line.unwrap_or_default())
-            .chars()
-            .take(SHOWN)
-            .collect()
     }
 }
 

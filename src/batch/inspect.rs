@@ -53,6 +53,7 @@ pub fn compact_detected(
                     archive: Some(&archive),
                     ..Stored::default()
                 },
+                adviser: None,
             };
             let compacted = pipeline.compact(input, &mut warnings);
             compacted

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
 use super::budget::{Budget, Share};
+use super::detected::detect;
 use super::input::Input;
 use super::limits::{Job, Limits};
-use super::one::detect;
 use super::strict::BadLines;
 use super::{FileSource, Origin, Source};
 use crate::error::Result;

@@ -6,12 +6,14 @@
 mod budget;
 mod clean;
 mod clock;
+mod detected;
 mod examine;
 mod exclude;
 mod filter;
 mod find;
 mod fork;
 mod globs;
+mod heard;
 mod hooks;
 mod input;
 mod inspect;
@@ -42,13 +44,13 @@ use rayon::prelude::*;
 use crate::artifacts::{ModelReply, ModelRequest, Replies, SummaryModel};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::Format;
-use crate::outcome::{Outcome, Warning};
+use crate::outcome::Outcome;
 use crate::policy::Effective;
 use crate::semaphore::Semaphore;
 use crate::store::Store;
 
 use budget::{Budget, Share};
-use hooks::Verdict;
+use hooks::{Before, Occasion, Trigger};
 
 pub use clock::WallClock;
 pub use examine::{eval, eval_bytes, replay, replay_bytes, stats, stats_bytes, verify};
@@ -178,57 +180,54 @@ pub fn run(
         Effect::Write => &options.hooks,
         Effect::DryRun => &no_hooks,
     };
-    let (policy, stop) = (effective.policy.name.as_str(), options.stop.as_ref());
-    let after = |target: &Target, warnings: Vec<Warning>, tried: Result<Outcome>| {
+    let occasion = Occasion {
+        hooks,
+        policy: &effective.policy.name,
+        trigger: Trigger::of(&effective.policy),
+        stop: &options.stop,
+    };
+    let after = |before: &Before<'_>, target: &Target, tried: Result<Outcome>| {
         let mut outcome = outcome_of(tried, target, &options.destination)?;
-        outcome.warnings.extend(warnings);
-        hooks.after(&mut outcome, policy, stop);
+        outcome.warnings.extend(before.warning());
+        occasion.after(&mut outcome);
         Ok(outcome)
     };
     let is_alone = order.len() == 1;
     let one = |target: &&Target| {
-        // Not while others hold the memory that this input needs.
-        let warnings = match hooks.before(target, policy, stop) {
-            Ok(Verdict::Go(warnings)) => warnings,
-            Ok(Verdict::Skip(why)) => {
-                progress.done(target.bytes);
-                let outcome = Outcome::left_alone(target.input_path(), &why);
-                return Tried::Finished(Box::new(Ok(outcome)));
-            }
-            Err(error) => return Tried::Finished(Box::new(Err(error))),
-        };
+        let before = Before::new(occasion, target, &turns);
         let is_stream = target.source == Source::Stdin;
         if is_stream && !is_alone {
             // It cannot be read twice, and its size is unknown.
-            return Tried::Again(warnings);
+            return Tried::Again(Box::new(before));
         }
         let tried = {
             let share = budget.take(target.bytes);
             let _turn = turns.acquire();
-            attempt(&run, target, share)
+            attempt(&run, target, share, &before)
         };
         match tried {
             // Together the threads had too many open files or too much memory; one input at a time fits.
             Err(error) if !is_stream && (lacks_handles(&error) || is_crowded(&error)) => {
-                Tried::Again(warnings)
+                Tried::Again(Box::new(before))
             }
             tried => {
                 progress.done(target.bytes);
-                Tried::Finished(Box::new(after(target, warnings, tried)))
+                Tried::Finished(Box::new(after(&before, target, tried)))
             }
         }
     };
-    let tried: Vec<Tried> = pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
+    let tried: Vec<Tried<'_>> =
+        pool.install(|| order.par_iter().with_max_len(1).map(one).collect());
     let mut outcomes = Vec::with_capacity(tried.len());
     let mut closed = None;
     for (target, tried) in order.into_iter().zip(tried) {
         let finished = match tried {
             Tried::Finished(result) => *result,
-            Tried::Again(warnings) => {
+            Tried::Again(before) => {
                 let _turn = turns.acquire();
-                let tried = attempt(&run, target, budget.take(target.bytes));
+                let tried = attempt(&run, target, budget.take(target.bytes), &before);
                 progress.done(target.bytes);
-                after(target, warnings, tried)
+                after(&before, target, tried)
             }
         };
         match finished {
@@ -294,10 +293,10 @@ impl SummaryModel for Waiting<'_> {
 }
 
 /// The result of an input in a worker.
-enum Tried {
+enum Tried<'r> {
     Finished(Box<Result<Outcome>>),
-    /// It must be tried once more; with the warning of its hook.
-    Again(Vec<Warning>),
+    /// It must be tried once more; its hook has run or not.
+    Again(Box<Before<'r>>),
 }
 
 /// The outcome of an input; a remaining error concerns the run.
@@ -314,14 +313,21 @@ fn outcome_of(
         Err(error) if error.kind == ErrorKind::Changed && *destination == Destination::InPlace => {
             Ok(Outcome::left_alone(input, &error))
         }
+        Err(error) if error.kind == ErrorKind::Hook => Ok(Outcome::left_alone(input, &error)),
         Err(error) => Ok(Outcome::failed(input, &error)),
         Ok(outcome) => Ok(outcome),
     }
 }
 
 /// Processes one input; a panic becomes its outcome. [`ErrorKind::Interrupted`]: the run ended before the output got its name.
-fn attempt(run: &one::Run<'_>, target: &Target, share: Share<'_>) -> Result<Outcome> {
-    catch_unwind(AssertUnwindSafe(|| run.compact(target, share))).unwrap_or_else(|_| {
+fn attempt(
+    run: &one::Run<'_>,
+    target: &Target,
+    share: Share<'_>,
+    before: &Before<'_>,
+) -> Result<Outcome> {
+    let compact = || run.compact(target, share, before);
+    catch_unwind(AssertUnwindSafe(compact)).unwrap_or_else(|_| {
         let path = target.input_path();
         let error = Error::new(
             ErrorKind::Internal,

@@ -12,6 +12,8 @@ use std::sync::atomic::Ordering;
 
 use super::budget::Share;
 use super::clean::Releases;
+use super::detected::detect;
+use super::hooks::Before;
 use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
 use super::pour::{Output, copy, each_line, pack};
@@ -22,7 +24,7 @@ use super::target::followed;
 use super::{Destination, Effect, Options, Overwrite, Source, Target};
 use crate::artifacts::SummaryModel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::format::{Detected, Detector, Format, Layout, LineWarning, Warnings, may_be_document};
+use crate::format::{Detected, Detector, Layout, LineWarning, Warnings};
 use crate::outcome::{
     Laps, Original, OriginalKind, Outcome, Phase, Warning, WarningKind, path_text,
 };
@@ -88,6 +90,7 @@ impl<'r> Run<'r> {
         let pipeline = |keeping| {
             let pipeline = Pipeline::asking(policy, keeping, server)?;
             let pipeline = pipeline.with_replies(options.replies.clone());
+            let pipeline = pipeline.switched_off_by(effective.origin_of("summary.when"));
             Ok::<_, Error>(pipeline.timed(options.clock()))
         };
         Ok(Run {
@@ -124,7 +127,12 @@ impl<'r> Run<'r> {
     ///
     /// # Errors
     /// Whatever keeps the input from being read or the output from being written; nothing is left half done then.
-    pub(super) fn compact(&self, target: &Target, share: Share<'_>) -> Result<Outcome> {
+    pub(super) fn compact(
+        &self,
+        target: &Target,
+        share: Share<'_>,
+        before: &Before<'_>,
+    ) -> Result<Outcome> {
         let path = target.input_path();
         let clock = self.options.clock();
         let mut laps = Laps::start(clock);
@@ -200,11 +208,15 @@ impl<'r> Run<'r> {
                         archive: archive.as_deref(),
                         ..target.stored(&originals)
                     },
+                    adviser: Some(before),
                 };
                 origin = SessionOrigin::of(path, &detected, &input.buffer);
                 laps.lap(clock, Phase::Read);
                 let mut compacted = self.pipeline(target).compact(part, &mut warnings);
                 laps.skip(clock, compacted.timings.take().unwrap_or_default());
+                if compacted.is_changed() {
+                    before.compacts()?;
+                }
                 if self.is_in_place() && compacted.is_changed() {
                     sink = self.open_in_place(target, &input)?;
                 }
@@ -241,10 +253,14 @@ impl<'r> Run<'r> {
                             archive: archive.as_deref(),
                             ..target.stored(&originals)
                         },
+                        adviser: Some(before),
                     };
                     laps.lap(clock, Phase::Read);
                     let mut compacted = self.pipeline(target).compact(part, warnings);
                     laps.skip(clock, compacted.timings.take().unwrap_or_default());
+                    if compacted.is_changed() {
+                        before.compacts()?;
+                    }
                     let kept = self.keep(target, &compacted, folder, copy)?;
                     sum.copies.extend(kept);
                     compacted.pieces().try_for_each(|piece| output.put(piece))?;
@@ -252,14 +268,16 @@ impl<'r> Run<'r> {
                     laps.lap(clock, Phase::Write);
                     Ok(())
                 };
+                // What was written to a stream cannot be taken back where a hook skips the input.
+                let is_final = before.is_there() && target.output.is_none();
                 let mut output = match input.codec {
-                    Codec::Plain => Output::Now(&mut sink),
-                    Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
+                    Codec::Plain if !is_final => Output::Now(&mut sink),
+                    Codec::Plain | Codec::Gzip | Codec::Zstd => Output::Later(Vec::new()),
                 };
                 each_line(&mut input, &mut output, &mut warnings, each)?;
                 if let Output::Later(text) = output {
-                    text_after = Some(text.len() as u64);
-                    if sum.changed {
+                    text_after = text_after.map(|_| text.len() as u64);
+                    if sum.changed || input.codec == Codec::Plain {
                         pack(std::iter::once(text.as_slice()), input.codec, &mut sink)?;
                     } else {
                         sink.put(&input.raw)?;
@@ -546,31 +564,4 @@ impl<'r> Run<'r> {
         })?;
         Ok(original)
     }
-}
-
-/// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
-pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
-    let mut detector = Detector::default();
-    let mut seen = 0;
-    if may_be_document(&input.buffer) {
-        input.rest()?;
-    }
-    loop {
-        let whole = match memchr::memrchr(b'\n', &input.buffer[seen..]) {
-            _ if input.is_at_end() => input.buffer.len(),
-            Some(n) => seen + n + 1,
-            None => seen,
-        };
-        detector.look(&input.buffer[seen..whole]);
-        seen = whole;
-        if detector.is_settled() {
-            break;
-        }
-        // Nobody knows how far that would go.
-        input.make_room()?;
-        if !input.more()? && seen == input.buffer.len() {
-            break;
-        }
-    }
-    Ok(named.map_or_else(|| detector.decide(), |format| detector.given(format)))
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicUsize;
 use rayon::prelude::*;
 
 use super::budget::{Budget, Share};
+use super::detected::detect;
 use super::input::Input;
 use super::limits::{Job, Limits};
-use super::one::detect;
 use super::strict::BadLines;
 use super::{Found, Progress, Source, pool};
 use crate::error::{Error, ErrorKind, Result};

@@ -12,6 +12,7 @@ use super::config::{Chosen, PolicyArgs};
 use super::gates::CompactGates;
 use super::hooks::HookArgs;
 use super::limits::{INPUT, LimitArgs, threads};
+use super::models;
 use super::named::{AgentArgs, surroundings};
 use super::next::{Went, next};
 use super::progress::Bar;
@@ -24,7 +25,9 @@ use super::timings::{TimingArgs, wall};
 use super::walking::{ExcludeArgs, FilterArgs};
 use super::{Context, Fault, Voice, all_paths, format_named, input_format_help, scripted_answers};
 use crate::artifacts::Replies;
-use crate::batch::{self, Destination, Effect, Fork, Found, Options, Overwrite, Ran};
+use crate::batch::{
+    self, BadLines, Destination, Effect, Fork, Found, Loading, Options, Overwrite, Ran,
+};
 use crate::diff::Diff;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::{Exit, NoticeLevel, Notices, Outcome, path_text};
@@ -139,6 +142,13 @@ impl Compact {
         let mut notices = Notices::default();
         FilterArgs::apply(&filter, &mut found, (&mut notices, options.jobs))?;
         context.notices(notices);
+        let loading = Loading {
+            format: options.format,
+            limits: options.limits,
+            bad_lines: BadLines::Pass,
+            stop: &context.stop,
+        };
+        models::check(&effective.policy, &found, &loading)?;
         let bar = Bar::new(&found.sources, context.voice);
         let Ran { outcomes, faults } = batch::run(&found, &effective, &options, &bar)?;
         bar.finish();

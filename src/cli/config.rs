@@ -5,14 +5,14 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 
 use super::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::outcome::path_text;
-use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Setting};
+use crate::policy::{self, Effective, Override, POLICY_NAME, Policy, Prompt, Setting};
 use crate::store::read_regular;
 
 /// The policy file of a folder and all folders below it.
@@ -121,6 +121,8 @@ impl PolicyArgs {
             settings.push(flag?);
         }
         settings.extend(environment.firm);
+        let settings = settings.into_iter().map(with_words);
+        let settings = settings.collect::<Result<Vec<Setting>>>()?;
         let mut effective = policy::resolve(loaded.policy, &settings)?;
         effective.overrides.splice(0..0, loaded.overrides);
         Ok(Chosen {
@@ -220,7 +222,8 @@ impl File {
         }
         let mut overrides = Vec::new();
         let mut extends = None;
-        let policy = parse(path, text, |name| {
+        let words = |name: &str| read_prompt(&path.with_file_name(""), Path::new(name));
+        let base = |name: &str| {
             if !is_path(name) {
                 return policy::preset(name);
             }
@@ -241,7 +244,8 @@ impl File {
             overrides = base.overrides;
             extends = Some(base.policy.extends.clone());
             Ok(base.policy)
-        })?;
+        };
+        let policy = parse(path, text, base, words)?;
         let origin = format!("file {}", path_text(path));
         let given = policy::given(text).map_err(|error| error.at(path))?;
         let mut values = policy.keys()?;
@@ -295,13 +299,61 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(|e| Error::io(path, "read the policy", e))
 }
 
+/// The words of a prompt in the folder of a policy file or below it.
+fn read_prompt(folder: &Path, name: &Path) -> Result<String> {
+    let outside = || {
+        let message = format!(
+            "summary.prompt names a file that is not below the policy file's folder: {}",
+            path_text(name)
+        );
+        Error::new(ErrorKind::Config, message).hint("put it beside the policy file, or below it")
+    };
+    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !name.components().all(is_below) {
+        return Err(outside());
+    }
+    let path = folder.join(name);
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let real =
+        |path: &Path| fs::canonicalize(path).map_err(|e| Error::io(path, "read the prompt", e));
+    if !real(&path)?.starts_with(real(folder)?) {
+        return Err(outside());
+    }
+    let bytes = read_regular(&path, MOST_FOUND)?;
+    let text = String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));
+    text.map_err(|e| Error::io(&path, "read the prompt", e))
+}
+
+/// A setting with the words of the file that it names, if it names a prompt's. A flag and a variable are the user's own: their
+/// path is any, from the current folder.
+fn with_words(setting: Setting) -> Result<Setting> {
+    let named = Prompt::path_in(&setting.value).filter(|_| setting.key == policy::PROMPT);
+    let Some(path) = named.map(Path::new) else {
+        return Ok(setting);
+    };
+    let bytes = fs::read(path).map_err(|e| Error::io(path, "read the prompt", e))?;
+    let words = String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e));
+    let words = words.map_err(|e| Error::io(path, "read the prompt", e))?;
+    let value = policy::prompt_of(&words).map_err(|error| error.at(path))?;
+    Ok(Setting { value, ..setting })
+}
+
 /// A policy is called after its file unless it has a name.
-fn parse(path: &Path, text: &str, base: impl FnOnce(&str) -> Result<Policy>) -> Result<Policy> {
+fn parse(
+    path: &Path,
+    text: &str,
+    base: impl FnOnce(&str) -> Result<Policy>,
+    words: impl FnOnce(&str) -> Result<String>,
+) -> Result<Policy> {
     let name = path
         .file_stem()
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
-    policy::parse_over(&name, text, base).map_err(|error| match error.path {
+    policy::parse_over(&name, text, base, words).map_err(|error| match error.path {
         Some(_) => error,
         None => error.at(path),
     })

@@ -11,13 +11,14 @@ use crate::batch::{Hooks, Words};
 /// The heading of these flags.
 const HOOKS: &str = "Hooks";
 
-/// Commands before and after each input.
+/// Commands before and after an input is compacted.
 #[derive(Debug, Args)]
 pub(super) struct HookArgs {
-    /// Run CMD (with sh -c) before each input, with a line of JSON about it on standard input; exit code 2 skips the input
+    /// Run CMD (with sh -c) before an input is compacted, with a line of JSON about it on standard input; its output joins the
+    /// instructions, exit code 2 skips the input
     #[arg(long, value_name = "CMD", help_heading = HOOKS)]
     pre_hook: Option<String>,
-    /// Run CMD after each input, with a line of JSON about the result on standard input
+    /// Run CMD after an input was compacted, with a line of JSON about the result on standard input
     #[arg(long, value_name = "CMD", help_heading = HOOKS)]
     post_hook: Option<String>,
     /// Kill a hook after this time

@@ -18,6 +18,7 @@ mod help;
 mod hooks;
 mod limits;
 mod manual;
+mod models;
 mod named;
 mod next;
 mod notices;

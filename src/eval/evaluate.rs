@@ -294,6 +294,7 @@ impl<'p> Evaluator<'p> {
             first_line: 1,
             part: Part::File,
             stored: pipeline::Stored::default(),
+            adviser: None,
         };
         let compacted = candidate.pipelines[budget].compact(input, &mut Warnings::default());
         let tokens = compacted.conversations.first().map(|c| c.tokens_after);

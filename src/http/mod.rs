@@ -23,8 +23,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::artifacts::{ModelError, ModelReply, ModelRequest, SummaryModel};
+use crate::artifacts::{
+    CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
+};
 use crate::outcome::Spent;
+use crate::policy::CutOff;
 use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
 use crate::summarizer::retry::{Backoff, Failed, delay, retry};
@@ -34,7 +37,7 @@ use client::Client;
 use host::{Admission, Host};
 use in_flight::InFlight;
 use queue::Queue;
-use response::{Answer, Failure};
+use response::{Answer, Failure, Usage};
 use shorten::{text_of, without_oldest};
 
 pub use endpoint::{Endpoint, Key, PlainHttp, Provider};
@@ -103,6 +106,8 @@ pub struct Server {
 struct CachedAnswer {
     text: String,
     model: Option<String>,
+    #[serde(default)]
+    ending: Ending,
 }
 
 /// The progress of one [`ModelRequest`].
@@ -113,6 +118,7 @@ struct Job<'q> {
     spent: Spent,
     model: Option<String>,
     unread: u64,
+    ending: Ending,
 }
 
 impl Server {
@@ -159,14 +165,43 @@ impl Server {
         }
     }
 
-    /// One answer: from the store, or from the server after as many attempts as the policy allows.
+    /// One answer that the policy takes, however it ends.
     fn answer(&self, job: &mut Job<'_>, text: &str) -> Result<String, Failure> {
+        let (most, cut_off) = (job.request.max_tokens, job.request.policy.cut_off);
+        let mut answer = self.any_answer(job, text, most)?;
+        if answer.ending == Ending::CutOff && cut_off == CutOff::Retry {
+            // Where a model reasons first, that counts as well.
+            answer = self.any_answer(job, text, most.saturating_mul(MORE))?;
+        }
+        match (answer.ending, cut_off) {
+            (Ending::Whole, _) => Ok(answer.text),
+            (Ending::CutOff, CutOff::Accept) if answer.text.is_empty() => {
+                Err(Failure::Rejected(format!("{EMPTY}: {CUT_OFF}")))
+            }
+            (Ending::CutOff, CutOff::Accept) => {
+                job.ending = Ending::CutOff;
+                Ok(answer.text)
+            }
+            (Ending::CutOff, CutOff::Retry | CutOff::Reject) => {
+                Err(Failure::Rejected(CUT_OFF.to_owned()))
+            }
+        }
+    }
+
+    /// One answer of at most so many tokens: from the store, or from the server after as many attempts as the policy allows.
+    fn any_answer(
+        &self,
+        job: &mut Job<'_>,
+        text: &str,
+        max_tokens: u64,
+    ) -> Result<CachedAnswer, Failure> {
         let request = job.request;
         let parts = Parts {
             system: &request.policy.system,
             prompt: request.prompt,
+            prompt_role: request.policy.prompt_role,
             model: request.model,
-            max_tokens: request.max_tokens,
+            max_tokens,
             text,
         };
         let endpoint = self.client.endpoint();
@@ -177,10 +212,15 @@ impl Server {
             Some(None) => return Err(Failure::Interrupted),
             claim => claim,
         };
-        if let Some(cached) = job.store.and_then(|store| cached(store, &name)) {
+        // An answer that was not good enough is asked for anew, so that a better one has a chance.
+        let is_taken = |cached: &CachedAnswer| {
+            cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject
+        };
+        let cached = job.store.and_then(|store| cached(store, &name));
+        if let Some(cached) = cached.filter(is_taken) {
             job.spent.cached += 1;
-            job.model = cached.model.or(job.model.take());
-            return Ok(cached.text);
+            job.model = cached.model.clone().or(job.model.take());
+            return Ok(cached);
         }
         if self.network == Network::Offline {
             return Err(Failure::Offline);
@@ -191,12 +231,21 @@ impl Server {
             Some(queue) => self.send_patiently(queue, job, &body),
             None => self.send_impatiently(job, &body),
         };
-        let answer = result?;
+        let Answer {
+            text,
+            model,
+            ending,
+        } = result?;
+        let answer = CachedAnswer {
+            text,
+            model,
+            ending,
+        };
         if let Some(store) = job.store {
             cache(store, &name, &answer);
         }
-        job.model = answer.model.or(job.model.take());
-        Ok(answer.text)
+        job.model = answer.model.clone().or(job.model.take());
+        Ok(answer)
     }
 
     /// As many attempts as the policy allows.
@@ -273,17 +322,18 @@ impl Server {
         job.spent.requests += 1;
         let response = self.client.send(body, &self.stop);
         let provider = self.client.endpoint().provider;
-        let result = response.and_then(|response| response::read(provider, &response));
+        let (result, usage) = match response {
+            Ok(response) => response::read(provider, &response),
+            Err(failure) => (Err(failure), Usage::default()),
+        };
         match &self.queue {
             Some(queue) => queue.record(Instant::now(), &result),
             None => self.host.record(Instant::now(), &result),
         }
-        if let Ok(answer) = &result {
-            job.spent.input_tokens += answer.input_tokens;
-            job.spent.output_tokens += answer.output_tokens;
-            let more = answer.input_tokens.saturating_sub(estimate);
-            self.sent_tokens.fetch_add(more, Ordering::Relaxed);
-        }
+        job.spent.input_tokens += usage.input;
+        job.spent.output_tokens += usage.output;
+        let more = usage.input.saturating_sub(estimate);
+        self.sent_tokens.fetch_add(more, Ordering::Relaxed);
         result
     }
 
@@ -341,6 +391,7 @@ impl SummaryModel for Server {
             spent: Spent::default(),
             model: (!request.model.is_empty()).then(|| request.model.to_owned()),
             unread: 0,
+            ending: Ending::Whole,
         };
         let result = if request.model.is_empty() {
             Err(Failure::RunLimit(
@@ -373,6 +424,7 @@ impl SummaryModel for Server {
             model: job.model,
             spent: job.spent,
             unread: job.unread,
+            ending: job.ending,
         }
     }
 }
@@ -382,12 +434,8 @@ fn cached(store: &Store, name: &str) -> Option<CachedAnswer> {
 }
 
 /// Keeps an answer for later runs. If the store cannot, this run still uses it.
-fn cache(store: &Store, name: &str, answer: &Answer) {
-    let cached = CachedAnswer {
-        text: answer.text.clone(),
-        model: answer.model.clone(),
-    };
-    if let Ok(bytes) = serde_json::to_vec(&cached) {
+fn cache(store: &Store, name: &str, answer: &CachedAnswer) {
+    if let Ok(bytes) = serde_json::to_vec(answer) {
         let _ = store.put_answer(name, &bytes);
     }
 }

@@ -1,7 +1,7 @@
 //! Turns a server's response into a summary or into a kind of failure.
 //!
-//! PURE. Anything but a complete summary is a failure, whatever the status: an empty, cut-off or refused answer, a tool
-//! call, an HTML page.
+//! PURE. Anything but a summary is a failure, whatever the status: an empty or refused answer, a tool call, an HTML page. One
+//! that was cut off is a summary that says so. What an answer has cost is read whatever it is.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::endpoint::Provider;
 use super::too_long::{Excess, too_long};
+use crate::artifacts::{EMPTY, Ending};
 use crate::text::printable;
 
 /// How much of a server's error message is shown, in characters.
@@ -31,13 +32,19 @@ pub(super) struct Response {
     pub(super) body: Vec<u8>,
 }
 
-/// A summary.
+/// A summary; empty only if it was cut off before its first word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) model: Option<String>,
-    pub(super) input_tokens: u64,
-    pub(super) output_tokens: u64,
+    pub(super) ending: Ending,
+}
+
+/// The tokens that a server has counted, and that are paid.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) input: u64,
+    pub(super) output: u64,
 }
 
 /// Why there is no summary. The text of a variant is the reason, for people.
@@ -79,26 +86,47 @@ impl Failure {
     }
 }
 
-/// Reads a response.
-pub(super) fn read(provider: Provider, response: &Response) -> Result<Answer, Failure> {
-    match response.status {
+/// Reads a response, and what it has cost.
+pub(super) fn read(provider: Provider, response: &Response) -> (Result<Answer, Failure>, Usage) {
+    let result = match response.status {
         200..=299 => {
             let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
-                return Err(Failure::Transient(format!(
-                    "the answer is not JSON: {}",
-                    shown(&response.body)
-                )));
+                let shown = shown(&response.body);
+                let failure = Failure::Transient(format!("the answer is not JSON: {shown}"));
+                return (Err(failure), Usage::default());
             };
-            match provider {
-                Provider::Anthropic => anthropic(&body),
-                Provider::Openai => openai(&body),
-            }
+            return match provider {
+                Provider::Anthropic => (
+                    anthropic(&body),
+                    usage(&body, &ANTHROPIC_INPUT, "output_tokens"),
+                ),
+                Provider::Openai => (
+                    openai(&body),
+                    usage(&body, &["prompt_tokens"], "completion_tokens"),
+                ),
+            };
         }
         300..=399 => Err(Failure::Fatal(format!(
             "the server redirects requests (status {}), and redirects are not followed: the key is meant for this server only",
             response.status
         ))),
         _ => Err(failure(response)),
+    };
+    (result, Usage::default())
+}
+
+/// Tokens read from the cache or written to it are input, too.
+const ANTHROPIC_INPUT: [&str; 3] = [
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+];
+
+fn usage(body: &Value, input: &[&str], output: &str) -> Usage {
+    let counted = |name: &str| body["usage"][name].as_u64().unwrap_or(0);
+    Usage {
+        input: input.iter().map(|name| counted(name)).sum(),
+        output: counted(output),
     }
 }
 
@@ -106,7 +134,7 @@ fn anthropic(body: &Value) -> Result<Answer, Failure> {
     let Some(blocks) = body["content"].as_array() else {
         return Err(Failure::Transient("the answer has no content".to_owned()));
     };
-    check_complete(body["stop_reason"].as_str())?;
+    let ending = ending(body["stop_reason"].as_str())?;
     let mut text = String::new();
     for block in blocks {
         match block["type"].as_str() {
@@ -120,16 +148,7 @@ fn anthropic(body: &Value) -> Result<Answer, Failure> {
             }
         }
     }
-    answer(&text, body, "input_tokens", "output_tokens").map(|answer| {
-        // Tokens read from the cache or written to it are input, too.
-        let usage = &body["usage"];
-        let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"];
-        let cached = cached.iter().filter_map(|name| usage[*name].as_u64());
-        Answer {
-            input_tokens: answer.input_tokens + cached.sum::<u64>(),
-            ..answer
-        }
-    })
+    answer(&text, body, ending)
 }
 
 fn openai(body: &Value) -> Result<Answer, Failure> {
@@ -138,7 +157,7 @@ fn openai(body: &Value) -> Result<Answer, Failure> {
     if !message.is_object() {
         return Err(Failure::Transient("the answer has no message".to_owned()));
     }
-    check_complete(choice["finish_reason"].as_str())?;
+    let ending = ending(choice["finish_reason"].as_str())?;
     let calls = message["tool_calls"].as_array();
     if calls.is_some_and(|calls| !calls.is_empty()) || message["function_call"].is_object() {
         return Err(tool_call());
@@ -150,16 +169,14 @@ fn openai(body: &Value) -> Result<Answer, Failure> {
         return Err(Failure::Rejected("the model refused".to_owned()));
     }
     let text = message["content"].as_str().unwrap_or_default();
-    answer(text, body, "prompt_tokens", "completion_tokens")
+    answer(text, body, ending)
 }
 
-/// Checks that the model ended its answer itself.
-fn check_complete(reason: Option<&str>) -> Result<(), Failure> {
+/// How an answer ends, if it is one.
+fn ending(reason: Option<&str>) -> Result<Ending, Failure> {
     match reason {
-        None | Some("end_turn" | "stop_sequence" | "stop" | "eos") => Ok(()),
-        Some("max_tokens" | "length" | "model_context_window_exceeded") => Err(Failure::Rejected(
-            "the answer was cut off at the output limit".to_owned(),
-        )),
+        None | Some("end_turn" | "stop_sequence" | "stop" | "eos") => Ok(Ending::Whole),
+        Some("max_tokens" | "length" | "model_context_window_exceeded") => Ok(Ending::CutOff),
         Some("refusal" | "content_filter") => {
             Err(Failure::Rejected("the model refused".to_owned()))
         }
@@ -175,7 +192,7 @@ fn tool_call() -> Failure {
     Failure::Rejected("the model called a tool instead of answering".to_owned())
 }
 
-fn answer(text: &str, body: &Value, input: &str, output: &str) -> Result<Answer, Failure> {
+fn answer(text: &str, body: &Value, ending: Ending) -> Result<Answer, Failure> {
     // Some servers leave the model's reasoning in the text.
     let text = match text.trim_start().strip_prefix("<think>") {
         Some(reasoning) => reasoning
@@ -183,14 +200,14 @@ fn answer(text: &str, body: &Value, input: &str, output: &str) -> Result<Answer,
             .map_or("", |(_, rest)| rest),
         None => text,
     };
-    if text.trim().is_empty() {
-        return Err(Failure::Transient("the answer is empty".to_owned()));
+    let text = text.trim();
+    if text.is_empty() && ending == Ending::Whole {
+        return Err(Failure::Transient(EMPTY.to_owned()));
     }
     Ok(Answer {
-        text: text.trim().to_owned(),
+        text: text.to_owned(),
         model: body["model"].as_str().map(clipped),
-        input_tokens: body["usage"][input].as_u64().unwrap_or(0),
-        output_tokens: body["usage"][output].as_u64().unwrap_or(0),
+        ending,
     })
 }
 

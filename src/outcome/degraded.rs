@@ -76,6 +76,10 @@ pub enum WarningKind {
     Pictures,
     /// The model was not sent everything that its summary replaces.
     NotSummarised,
+    /// The model's summary ended at its size limit.
+    CutOff,
+    /// A summary was due and would have been empty.
+    EmptySummary,
     /// A file could not be read from the files' folder.
     FileNotRead,
     /// A file was not restored, because files of that name contain secrets.
@@ -106,6 +110,8 @@ impl WarningKind {
             WarningKind::UserWords => "user_words",
             WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
+            WarningKind::CutOff => "cut_off",
+            WarningKind::EmptySummary => "empty_summary",
             WarningKind::FileNotRead => "file_not_read",
             WarningKind::FileWithheld => "file_withheld",
             WarningKind::Redacted => "redacted",
@@ -128,6 +134,8 @@ impl WarningKind {
             WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
+            | WarningKind::CutOff
+            | WarningKind::EmptySummary
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld
             | WarningKind::Hook
@@ -141,6 +149,9 @@ impl WarningKind {
     pub fn hint(self) -> Option<&'static str> {
         match self {
             WarningKind::NotDemoted => DegradedKind::NoStore.hint(),
+            WarningKind::CutOff => {
+                Some("to ask again with more room instead: --set summary.cut_off=retry")
+            }
             WarningKind::Coverage => Some(
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",
             ),
@@ -149,6 +160,7 @@ impl WarningKind {
             | WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
+            | WarningKind::EmptySummary
             | WarningKind::FileNotRead
             | WarningKind::FileWithheld
             | WarningKind::Redacted

@@ -8,7 +8,8 @@ use super::run::Step;
 use super::summaries::ConversationResult;
 use super::{Input, Part, Pipeline, Round, Work};
 use crate::outcome::{Action, ActionKind, ConversationOutcome};
-use crate::plan::{Plan, tool_named_by};
+use crate::plan::{Plan, is_over, tool_named_by};
+use crate::policy::{Layer, SummaryWhen};
 use crate::settle::Change;
 use crate::text::count;
 use crate::tokens::usage;
@@ -39,6 +40,19 @@ impl Pipeline<'_> {
             outcome
         };
         reported(transcript, part).map(outcome).collect()
+    }
+
+    /// Why a conversation of so many tokens is not summarised, if only a switch keeps it from that.
+    fn switched_off(&self, tokens: u64) -> Option<String> {
+        let policy = self.policy;
+        let is_off = policy.has(Layer::Summarize) && policy.summary.when == SummaryWhen::Never;
+        (is_off && is_over(policy, tokens)).then(|| {
+            let by = self
+                .off_by
+                .map(|by| format!(" (by {by})"))
+                .unwrap_or_default();
+            format!("not summarised: summaries are off{by}")
+        })
     }
 
     /// The actions of a step, each with the number of its conversation.
@@ -154,6 +168,7 @@ impl Pipeline<'_> {
                 why.get(&outcome.id).copied()
             };
             let why = result.map(ConversationResult::in_words);
+            let why = why.or_else(|| self.switched_off(outcome.tokens_after));
             let parts: Vec<String> = [Some(what).filter(|what| !what.is_empty()), why]
                 .into_iter()
                 .flatten()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::artifacts::Adviser;
 use crate::format::Format;
 use crate::store::{FOLDER, Store};
 use crate::transcript::{Conversation, ConversationId};
@@ -19,6 +20,8 @@ pub struct Input<'a, 's> {
     pub part: Part,
     /// What the store has of it.
     pub stored: Stored<'s>,
+    /// Whoever is asked before a summary is written.
+    pub adviser: Option<&'s dyn Adviser>,
 }
 
 /// What the store has of a transcript.

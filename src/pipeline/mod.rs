@@ -49,6 +49,8 @@ pub struct Pipeline<'p> {
     sources: Sources<'p>,
     /// What measures the phases, if somebody asked.
     clock: Option<&'p dyn Clock>,
+    /// Who has switched summaries off, if that is known: a flag, a variable or a file.
+    off_by: Option<&'p str>,
 }
 
 impl<'p> Pipeline<'p> {
@@ -108,7 +110,17 @@ impl<'p> Pipeline<'p> {
                 placeholders: Placeholders::of(policy)?,
             },
             clock: None,
+            off_by: None,
         })
+    }
+
+    /// The same pipeline, which knows who has set `summary.when`, for the reason why nothing is summarised.
+    #[must_use]
+    pub fn switched_off_by(self, origin: Option<&'p str>) -> Self {
+        Pipeline {
+            off_by: origin,
+            ..self
+        }
     }
 
     /// The same pipeline with the answers of a scripted summariser.

@@ -140,6 +140,7 @@ impl Run<'_, '_, '_> {
             format: view.input.format,
             store: view.input.stored.store,
             folder: view.input.stored.folder,
+            adviser: view.input.adviser,
         };
         let (transcript, policy) = (view.transcript, pipeline.policy);
         let (sizes, next_reply) = (&mut work.sizes, &mut work.next_reply);

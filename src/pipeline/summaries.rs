@@ -5,7 +5,9 @@ use crate::outcome::{
     Action, ActionKind, ConversationOutcome, Degraded, Rejection, TargetOutcome, Warning,
 };
 use crate::plan::SummaryPlan;
-use crate::settle::{ConversationSettlement, KeptMessages, Placement, Summarised, SummaryResult};
+use crate::settle::{
+    ConversationSettlement, KeptMessages, Placement, Summarised, SummaryResult, Tried,
+};
 use crate::text::count;
 use crate::transcript::{Conversation, ConversationId};
 
@@ -90,12 +92,10 @@ impl ConversationResult {
     pub(super) fn target(&mut self) -> Option<&mut TargetOutcome> {
         match &mut self.summary {
             SummaryResult::Summarised(summarised) => summarised.target.as_mut(),
-            SummaryResult::Unchanged {
-                tried: None,
-                target,
-                ..
-            } => target.as_mut(),
-            SummaryResult::Unchanged { tried: Some(_), .. } => None,
+            SummaryResult::Unchanged { tried, target, .. } => match tried {
+                Tried::No | Tried::Empty(_) => target.as_mut(),
+                Tried::Failed(_) => None,
+            },
         }
     }
 
@@ -103,7 +103,7 @@ impl ConversationResult {
     pub(super) fn report(&self, first_line: u64, outcome: &mut ConversationOutcome) {
         let summarised = match &self.summary {
             SummaryResult::Unchanged { tried, target, .. } => {
-                outcome.summary = tried.as_deref().cloned();
+                outcome.summary = tried.outcome().cloned();
                 outcome.target = *target;
                 return;
             }

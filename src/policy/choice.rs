@@ -39,6 +39,9 @@ macro_rules! choice {
         }
 
         impl $name {
+            /// Every choice.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
             /// The word that a policy writes for this.
             pub fn name(self) -> &'static str {
                 match self {

@@ -12,6 +12,9 @@ use toml::de::{DeValue, ValueDeserializer};
 use crate::text::thousands;
 
 use super::choice::Word;
+use super::prompt::{
+    INSTRUCTIONS_PLACEHOLDER, PATH_FOLLOWS, Prompt, SIZE_PLACEHOLDER, WORDS_FOLLOW,
+};
 use super::template::{Slot, Template};
 
 /// The largest number that a key accepts: beyond any transcript, and small enough that sums of such numbers never
@@ -40,6 +43,8 @@ pub(super) enum Domain {
     },
     /// One of these words.
     OneOf(&'static [Word]),
+    /// One of these words, words of the user's own, or a file of them.
+    Prompt(&'static [Word]),
     /// A list of these words. Neither order nor repetition means anything: the list is kept in the order given here.
     AnyOf(&'static [Word]),
     /// A list of strings.
@@ -75,6 +80,15 @@ impl Domain {
                 self.words()
                     .any(|word| word == given)
                     .then(|| value.clone())
+            }
+            Domain::Prompt(_) => {
+                let given = value.as_str()?;
+                let fits = match (Prompt::path_in(given), given.strip_prefix(WORDS_FOLLOW)) {
+                    (Some(path), _) => !path.trim().is_empty(),
+                    (None, Some(words)) => Prompt::written(words).is_ok(),
+                    (None, None) => self.words().any(|word| word == given),
+                };
+                fits.then(|| value.clone())
             }
             Domain::AnyOf(_) => {
                 let given = strings(value)?;
@@ -118,7 +132,7 @@ impl Domain {
     /// Whether it accepts any text, in a list or alone.
     pub(super) fn is_text(self) -> bool {
         match self {
-            Domain::Text | Domain::TextList | Domain::Template { .. } => true,
+            Domain::Text | Domain::TextList | Domain::Template { .. } | Domain::Prompt(_) => true,
             Domain::Integer { .. }
             | Domain::UpTo { .. }
             | Domain::Positive
@@ -137,7 +151,7 @@ impl Domain {
     /// The same with their meanings.
     pub(super) fn choices(self) -> &'static [Word] {
         match self {
-            Domain::OneOf(words) | Domain::AnyOf(words) => words,
+            Domain::OneOf(words) | Domain::AnyOf(words) | Domain::Prompt(words) => words,
             Domain::Integer { .. }
             | Domain::UpTo { .. }
             | Domain::Positive
@@ -197,6 +211,12 @@ impl fmt::Display for Domain {
                 Ok(())
             }
             Domain::OneOf(_) => write!(f, "one of {}", self.quoted_words()),
+            Domain::Prompt(_) => write!(
+                f,
+                "one of {}, \"{PATH_FOLLOWS}PATH\", or \"{WORDS_FOLLOW}WORDS\" with no other placeholders than \
+                 {SIZE_PLACEHOLDER} and {INSTRUCTIONS_PLACEHOLDER}",
+                self.quoted_words()
+            ),
             Domain::AnyOf(_) => write!(f, "a list of any of {}", self.quoted_words()),
             Domain::TextList => f.write_str("a list of strings"),
             Domain::TextTable => f.write_str("a table of strings"),

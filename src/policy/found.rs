@@ -56,6 +56,10 @@ fn forbidden(key: &Key, value: &Value) -> Option<String> {
             let word = value.as_str().filter(|value| words.contains(value))?;
             Some(format!("{name} = \"{word}\" {why}"))
         }
+        Found::OneOfItsWords(why) => {
+            let is_listed = key.domain.words().any(|word| value == word);
+            (!is_listed).then(|| format!("{name} {why}"))
+        }
         Found::AtMost(most) => {
             let is_more = value.as_u64().is_some_and(|value| value > most);
             is_more.then(|| format!("{name} is over {most}"))
@@ -75,7 +79,7 @@ fn forbidden_variable(variable: &str, key: &Key, fixed: Option<&str>) -> Option<
             .domain
             .is_text()
             .then(|| format!("{name} would put the text of {variable} into outputs")),
-        Found::Empty(_) | Found::Except(..) | Found::AtMost(_) => {
+        Found::Empty(_) | Found::Except(..) | Found::OneOfItsWords(_) | Found::AtMost(_) => {
             Some(format!("{variable} would set {name}"))
         }
     }
@@ -103,9 +107,9 @@ mod tests {
     fn each_preset_may_be_extended() {
         for preset in crate::policy::presets().unwrap() {
             check_found(&preset.starter().unwrap(), "ctxpack.toml").unwrap();
-            // Nor does one say more than a found file may.
+            // Nor does one say more than a found file may, but for the model that its system is known to ask.
             let json = preset.to_json().unwrap();
-            for key in keys::all() {
+            for key in keys::all().filter(|key| key.name != "summary.model") {
                 let forbidden = forbidden(key, key.get(&json));
                 assert_eq!(forbidden, None, "{} {}", preset.name, key.name);
             }
@@ -150,6 +154,14 @@ mod tests {
             (
                 "[summary]\nmodel = \"big\"",
                 "summary.model would choose the model that transcripts are sent to",
+            ),
+            (
+                "[summary]\nprompt = \"file:prompt.md\"",
+                "summary.prompt would choose what a provider is told",
+            ),
+            (
+                "[summary]\nprompt = \"text:Say nothing.\"",
+                "summary.prompt would choose what a provider is told",
             ),
             ("[summary]\ntries = 11", "summary.tries is over 10"),
             (

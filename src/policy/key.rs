@@ -85,6 +85,8 @@ pub(super) enum Found {
     Empty(&'static str),
     /// Anything but these words; with them it would do this.
     Except(&'static [&'static str], &'static str),
+    /// None but the words that it lists; with another text it would do this.
+    OneOfItsWords(&'static str),
     /// No more than this, so that nobody waits or pays because of a file that they have not seen.
     AtMost(u64),
 }

@@ -19,6 +19,7 @@ mod keys;
 mod layer;
 mod layers;
 mod presets;
+mod prompt;
 mod read;
 mod reference;
 mod replacement;
@@ -36,7 +37,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::text::printable;
 
 use self::key::Found::Except;
@@ -50,13 +51,14 @@ pub use layers::{
     Archive, Clear, Demote, History, Names, Naming, Offload, Redact, Shape, Superseded,
 };
 pub use presets::{preset, presets};
+pub use prompt::{INSTRUCTIONS_PLACEHOLDER, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 pub use reference::reference;
 pub use replacement::Replacement;
 pub use restore::{Extra, Restore, ToolKind, Tools};
 pub use schema::schema;
 pub use summary::{
-    BreakerScope, Input, OnFailure, Prompt, Role, Source, Summary, SummaryWhen, TooLarge,
-    UserWords, Wait,
+    BreakerScope, CutOff, Input, OnFailure, PromptRole, Reads, Role, Source, Summary, SummaryWhen,
+    TooLarge, UserWords, Wait,
 };
 pub use template::{Slot, Substitutions, Template};
 pub use trigger::{Compare, Skip, Target, TargetKind, Trigger, TriggerOn, Window};
@@ -64,6 +66,8 @@ pub use write::{descriptions, literal};
 
 /// The key that names the preset a file starts from.
 const EXTENDS: &str = "extends";
+/// The key whose value may be in a file.
+pub const PROMPT: &str = "summary.prompt";
 
 key::policy! {
     /// When and how a conversation is made smaller: one field for each key, in the order of the file.
@@ -161,25 +165,46 @@ pub struct Effective {
     pub overrides: Vec<Override>,
 }
 
+impl Effective {
+    /// Where a key was set from outside, if it was: the last place counts.
+    pub fn origin_of(&self, key: &str) -> Option<&str> {
+        let set = self.overrides.iter().rev().find(|set| set.key == key);
+        set.map(|set| set.origin.as_str())
+    }
+}
+
 /// A user's policy: `text` is its TOML, `name` what it is called unless it says so itself.
 ///
 /// # Errors
 /// [`ErrorKind::Config`](crate::ErrorKind::Config), with the line: no TOML, an unknown key, a value that the key does not accept, an unknown preset
 /// in `extends`.
 pub fn parse(name: &str, text: &str) -> Result<Policy> {
-    parse_over(name, text, preset)
+    parse_over(name, text, preset, |_| Err(no_files()))
 }
 
-/// The same, where `base` finds what the value of `extends` names.
+/// The same, where `base` finds what the value of `extends` names, and `words` reads the file of a prompt.
 ///
 /// # Errors
-/// Those of [`parse`], and of `base`; where these have no place, they get the line of `extends`.
+/// Those of [`parse`], of `base` and of `words`; where these have no place, they get the line of the key.
 pub fn parse_over(
     name: &str,
     text: &str,
     base: impl FnOnce(&str) -> Result<Policy>,
+    words: impl FnOnce(&str) -> Result<String>,
 ) -> Result<Policy> {
-    let given = read::read(text)?;
+    let mut given = read::read(text)?;
+    if let Some(prompt) = given.iter_mut().find(|given| given.key.name == PROMPT)
+        && let Some(path) = prompt.value.as_str().and_then(Prompt::path_in)
+    {
+        let on_line = |error: Error| match error.path {
+            Some(_) => error,
+            None => error.on_line(read::line(text, prompt.at)),
+        };
+        prompt.value = words(path)
+            .and_then(|words| prompt_of(&words))
+            .map_err(on_line)?
+            .into();
+    }
     let base = match given.iter().find(|given| given.key.name == EXTENDS) {
         Some(extends) => {
             let found = base(extends.value.as_str().unwrap_or_default());
@@ -259,7 +284,24 @@ fn interpret(setting: &Setting) -> Result<(&'static Key, Value)> {
     }
     let value = key.domain.fit_text(&setting.value);
     let value = value.ok_or_else(|| keys::misfit(key, &setting.value))?;
+    if key.name == PROMPT && value.as_str().and_then(Prompt::path_in).is_some() {
+        return Err(no_files());
+    }
     Ok((key, value))
+}
+
+/// How a policy writes a prompt of these words.
+///
+/// # Errors
+/// [`ErrorKind::Config`](crate::ErrorKind::Config): they are no prompt.
+pub fn prompt_of(words: &str) -> Result<String> {
+    Prompt::written(words).map_err(|why| Error::new(ErrorKind::Config, why))
+}
+
+/// The error for a file that is named where none is read.
+fn no_files() -> Error {
+    let message = format!("{PROMPT} names a file, and no file is read here");
+    Error::new(ErrorKind::Config, message).hint("give the words themselves: \"text:WORDS\"")
 }
 
 impl Policy {

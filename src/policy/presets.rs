@@ -17,6 +17,7 @@ pub(super) const PRESETS: &[&str] = &[
     include_str!("presets/offload-first.toml"),
     include_str!("presets/reset.toml"),
     include_str!("presets/boundary.toml"),
+    include_str!("presets/boundary-production.toml"),
     include_str!("presets/turns.toml"),
     include_str!("presets/none.toml"),
 ];

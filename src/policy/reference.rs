@@ -73,6 +73,7 @@ fn accepted(domain: Domain) -> String {
         Domain::Boolean => "true or false".to_owned(),
         Domain::Text | Domain::Template { .. } => "text".to_owned(),
         Domain::OneOf(_) => "one of the words below".to_owned(),
+        Domain::Prompt(_) => "one of the words below, a file or a text".to_owned(),
         Domain::AnyOf(_) => "list of the words below".to_owned(),
         Domain::TextList => "list of texts".to_owned(),
         Domain::TextTable => "table of texts".to_owned(),

@@ -71,6 +71,9 @@ fn accepted(domain: Domain) -> Value {
         Domain::Text => json!({"type": "string"}),
         Domain::Template { required, optional } => template(required, optional),
         Domain::OneOf(words) => one_of(words),
+        Domain::Prompt(words) => {
+            json!({"anyOf": [one_of(words), {"type": "string", "pattern": "^(file|text):[\\s\\S]*\\S"}]})
+        }
         Domain::AnyOf(words) => json!({"type": "array", "items": one_of(words)}),
         Domain::TextList => json!({"type": "array", "items": {"type": "string"}}),
         Domain::TextTable => {

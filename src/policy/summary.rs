@@ -2,10 +2,12 @@
 //!
 //! Data only: no request is made and no prompt is read here.
 
-use super::choice::choice;
-use super::key::Found::{AtMost, Empty, Except};
-use super::key::table;
+use super::choice::{Choice, choice};
+use super::domain::Domain;
+use super::key::Found::{AtMost, Empty, Except, OneOfItsWords};
+use super::key::{Type, table};
 use super::layer::Layer;
+use super::prompt::{Prompt, ShippedPrompt};
 use super::template::{Slot, Template};
 use super::trigger::{Window, share_of};
 
@@ -23,10 +25,17 @@ table! {
         model: String = "", found(Empty("would choose the model that transcripts are sent to"));
         /// The provider's address; "" means its own.
         base_url: String = "", found(Empty("would say where transcripts are sent"));
-        /// The prompt that a provider is given.
-        prompt: Prompt = Prompt::Handover;
+        /// The prompt that a provider is given: one of the shipped ones, `"file:PATH"`, or `"text:WORDS"`.
+        ///
+        /// PATH is a file in the folder of the policy file or below it. In both, `{targetTokens}` is the size asked for, and
+        /// `{instructions}` what the summary must keep; without it, that follows the prompt.
+        prompt: Prompt = ShippedPrompt::Handover, found(OneOfItsWords("would choose what a provider is told"));
+        /// Which message the prompt stands in.
+        prompt_role: PromptRole = PromptRole::User;
         /// The system prompt beside it; "" means none.
         system: String = "";
+        /// Which messages a provider is given.
+        reads: Reads = Reads::Replaced;
         /// The form in which a provider is given the conversation.
         input: Input = Input::Blocks;
         /// Only the beginning of that form is sent, up to this length; 0 means all of it.
@@ -75,6 +84,8 @@ table! {
         wait: Wait = Wait::Exponential;
         /// Tries after "prompt too long", each without the oldest rounds.
         drop_rounds: u64 = 3, unit("requests"), found(AtMost(10));
+        /// What becomes of an answer that ended at its size limit.
+        cut_off: CutOff = CutOff::Retry;
         /// After this many failures in a row no more requests are made; 0 means no limit, neither on failures nor on how often
         /// all conversations of a run together try again.
         breaker: u64 = 3, unit("failures");
@@ -167,24 +178,31 @@ choice! {
     }
 }
 
+impl Type for Prompt {
+    type Written = ShippedPrompt;
+    const DOMAIN: Domain = Domain::Prompt(ShippedPrompt::WORDS);
+    fn from_written(written: ShippedPrompt) -> Self {
+        Prompt::Shipped(written)
+    }
+}
+
 choice! {
-    /// `summary.prompt`: which of the shipped prompts a provider is given.
-    ///
-    /// A variant is named for what its prompt asks for. The words are those of the systems that the prompts come from, and
-    /// part of every policy's hash.
-    Prompt {
-        /// Our own: what someone needs to continue the work, by section.
-        Handover = "auto",
-        /// Chronological: goals, actions, decisions, current state.
-        Chronological = "layered",
-        /// Eight sections, from technical context to key decisions.
-        EightSections = "offload-first",
-        /// What was accomplished, the current state, key decisions.
-        Continuity = "reset",
-        /// In Chinese: needs, decisions, file changes, to-dos.
-        Structured = "boundary",
-        /// Requests, decisions, changes and open work, in prose.
-        Brief = "turns",
+    /// `summary.prompt_role`: which message the prompt stands in.
+    PromptRole {
+        /// The user's, before the conversation.
+        User = "user",
+        /// The system's, after `summary.system`.
+        System = "system",
+    }
+}
+
+choice! {
+    /// `summary.reads`: which messages a provider is given.
+    Reads {
+        /// Those that the summary replaces.
+        Replaced = "replaced",
+        /// All of the conversation, so that the summary may tell what the kept messages say, too.
+        All = "all",
     }
 }
 
@@ -225,6 +243,18 @@ choice! {
         Exponential = "exponential",
         /// `summary.wait_ms` times the number of tries.
         Linear = "linear",
+    }
+}
+
+choice! {
+    /// `summary.cut_off`: what becomes of an answer that ended at its size limit.
+    CutOff {
+        /// It is the summary as far as it goes, and the report says so.
+        Accept = "accept",
+        /// The provider is asked once more and may write three times as much; an answer that is cut off again is a failure.
+        Retry = "retry",
+        /// It is a failure.
+        Reject = "reject",
     }
 }
 

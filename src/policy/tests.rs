@@ -55,13 +55,14 @@ const PUBLISHED: &str = "
     offload.tokens offload.share offload.min_chars offload.text offload.restore_before_summary offload.unavailable
     offload.cleanup
     store.names
-    summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt summary.system
-    summary.input summary.input_chars
+    summary.when summary.instructions summary.source summary.model summary.base_url summary.prompt
+    summary.prompt_role summary.system summary.reads summary.input summary.input_chars
     summary.keep_messages summary.keep_turns summary.keep_tokens
     summary.role summary.text summary.ack
     summary.tokens summary.share summary.min_tokens summary.max_tokens summary.output_factor summary.user_words
     summary.user_message_max
-    summary.tries summary.wait_ms summary.wait summary.drop_rounds summary.breaker summary.breaker_scope summary.on_failure
+    summary.tries summary.wait_ms summary.wait summary.drop_rounds summary.cut_off summary.breaker summary.breaker_scope
+    summary.on_failure
     summary.too_large summary.too_large_share summary.too_large_tokens summary.max_invented summary.must_keep
     restore.files restore.tokens_per_file restore.tokens_total restore.skip_visible restore.root restore.extras
     tools.shell tools.read tools.write tools.edit tools.search tools.web
@@ -96,6 +97,9 @@ fn every_declaration_is_complete() {
         match key.found {
             Found::Any => {}
             Found::Empty(_) => assert_eq!(default, "", "{name}"),
+            Found::OneOfItsWords(_) => {
+                assert!(key.domain.words().any(|word| default == word), "{name}");
+            }
             Found::AtMost(most) => assert!(default.as_u64().unwrap() <= most, "{name}"),
             Found::Except(words, _) => {
                 assert!(
@@ -288,7 +292,7 @@ fn the_first_invalid_line_of_a_file_is_reported() {
         ("schema = 2\n", "1: schema takes the number 1, not 2"),
         (
             "\nextends = \"layred\"\n",
-            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, offload-first, reset, boundary, turns, none",
+            "2: unknown policy layred\nhint: did you mean layered? the policies are auto, layered, offload-first, reset, boundary, boundary-production, turns, none",
         ),
         (
             "[env]\nKEEP = 5\n",
@@ -307,11 +311,11 @@ fn the_first_invalid_line_of_a_file_is_reported() {
 fn an_unknown_policy_is_answered_with_the_known_ones() {
     assert_eq!(
         shown(preset("nope")),
-        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, offload-first, reset, boundary, turns, none"
+        "unknown policy nope\nhint: did you mean none? the policies are auto, layered, offload-first, reset, boundary, boundary-production, turns, none"
     );
     assert_eq!(
         shown(preset("something-else")),
-        "unknown policy something-else\nhint: the policies are auto, layered, offload-first, reset, boundary, turns, none; or name a policy file"
+        "unknown policy something-else\nhint: the policies are auto, layered, offload-first, reset, boundary, boundary-production, turns, none; or name a policy file"
     );
 }
 
@@ -351,7 +355,7 @@ fn every_key_that_changes_outputs_changes_the_hash() {
             Domain::Template { .. } => {
                 vec!["one {name} {summary}", "one {name}", "one", "one {summary}"]
             }
-            Domain::OneOf(_) | Domain::AnyOf(_) => key.domain.words().collect(),
+            Domain::OneOf(_) | Domain::AnyOf(_) | Domain::Prompt(_) => key.domain.words().collect(),
             Domain::TextTable => vec!["{ A = \"clear.keep\" }"],
         };
         let changes = candidates

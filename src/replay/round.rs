@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Event, Verdict};
 use crate::pipeline::Round;
 use crate::policy::Layer;
-use crate::settle::{Change, KeptMessages, Summarised, SummaryResult};
+use crate::settle::{Change, KeptMessages, Summarised, SummaryResult, Tried};
 
 /// The outcome of a request for a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,10 +51,12 @@ pub(super) fn outcome(round: &Round) -> (Vec<Event>, Asked) {
                 };
                 events.extend(summary(summarised, why));
             }
-            SummaryResult::Unchanged { tried: None, .. } => {}
+            SummaryResult::Unchanged {
+                tried: Tried::No, ..
+            } => {}
             SummaryResult::Unchanged {
                 why,
-                tried: Some(_),
+                tried: Tried::Failed(_) | Tried::Empty(_),
                 ..
             } => {
                 asked = Asked::Failed;

@@ -83,6 +83,7 @@ impl<'r> Window<'r> {
             first_line: 1,
             part: Part::File,
             stored: Stored::default(),
+            adviser: None,
         };
         Window {
             recording,

@@ -20,6 +20,8 @@ pub(super) struct Composer<'s> {
     pub(super) request: Option<SummaryRequest>,
     /// The files that may be restored, if any.
     pub(super) recents: Option<&'s Recents<'s>>,
+    /// What the summary must keep; "" = nothing special.
+    pub(super) instructions: &'s str,
 }
 
 impl<'s> Composer<'s> {
@@ -31,6 +33,7 @@ impl<'s> Composer<'s> {
             answer: None,
             request: None,
             recents: None,
+            instructions: &subject.instructions,
         }
     }
 
@@ -45,6 +48,7 @@ impl<'s> Composer<'s> {
             answer: artifacts.answer.as_ref(),
             request,
             recents: artifacts.recents.as_ref(),
+            instructions: &artifacts.instructions,
             ..self
         }
     }

@@ -278,7 +278,7 @@ impl Composer<'_> {
             origins: self.subject.cutter.origins(),
             earlier: self.subject.earlier,
             first_line: self.subject.first_line,
-            instructions: &self.subject.instructions,
+            instructions: self.instructions,
             policy: self.subject.policy,
         }
     }

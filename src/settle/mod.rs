@@ -28,7 +28,7 @@ use composer::Composer;
 pub use change::Change;
 pub use clip::marker_of;
 pub use draft::summary_request;
-pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult};
+pub use summary::{KeptMessages, LossReason, Summarised, SummaryMessage, SummaryResult, Tried};
 pub use words::TypedMessages;
 
 /// What one step of a round changes.
@@ -91,7 +91,7 @@ pub fn settle(
                 why: why.clone(),
                 result: SummaryResult::Unchanged {
                     why: why.clone(),
-                    tried: None,
+                    tried: Tried::No,
                     target: *target,
                 },
                 placement: None,
@@ -146,6 +146,8 @@ impl Planned<'_> {
             warnings: notices::of_answer(subject.first_line, artifacts),
             degraded: notices::failed(artifacts),
         };
+        let empty = notices::empty(subject.first_line, artifacts, &settlement.result);
+        settlement.warnings.extend(empty);
         let summarised = match &settlement.result {
             SummaryResult::Unchanged { why, .. } => {
                 settlement.why.clone_from(why);
@@ -186,7 +188,7 @@ impl Planned<'_> {
                     "the first kept message is not linked to the messages before it".to_owned();
                 settlement.result = SummaryResult::Unchanged {
                     why: settlement.why.clone(),
-                    tried: None,
+                    tried: Tried::No,
                     target: target.map(|target| target.because(Missed::KeptMessages)),
                 };
             }

@@ -1,7 +1,7 @@
 //! Notices about a summary: that there is none, or what it does not contain.
 
-use super::{LossReason, Summarised};
-use crate::artifacts::{ModelError, NotRead, SummaryArtifacts, UnreadFile};
+use super::{KeptMessages, LossReason, Summarised, SummaryResult, Tried};
+use crate::artifacts::{Ending, ModelError, NotRead, SummaryArtifacts, UnreadFile};
 use crate::outcome::{Degraded, DegradedKind, Warning, WarningKind};
 use crate::text::count;
 
@@ -16,19 +16,55 @@ pub(super) fn failed(artifacts: &SummaryArtifacts<'_>) -> Option<Degraded> {
     }
 }
 
-/// A warning about the rounds that were left out because the prompt was too long for the model.
-pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Vec<Warning> {
-    let reply = artifacts.answer.as_ref().map(|answer| &answer.reply);
-    let unread = reply.map_or(0, |reply| reply.unread);
-    let warning = (unread > 0).then(|| Warning {
-        kind: WarningKind::NotSummarised,
+/// A warning that the built-in summary would say nothing, so that there is none.
+pub(super) fn empty(
+    first_line: u64,
+    artifacts: &SummaryArtifacts<'_>,
+    result: &SummaryResult,
+) -> Option<Warning> {
+    let what = match result {
+        SummaryResult::Unchanged {
+            tried: Tried::Empty(_),
+            ..
+        } => "the messages stay",
+        SummaryResult::Summarised(summarised)
+            if summarised.kept == KeptMessages::Pruned && artifacts.answer.is_none() =>
+        {
+            "the last turns alone stay"
+        }
+        SummaryResult::Summarised(_) | SummaryResult::Unchanged { .. } => return None,
+    };
+    Some(Warning {
+        kind: WarningKind::EmptySummary,
         line: Some(first_line),
-        message: format!(
-            "the prompt was too long for the model: its summary does not cover the oldest {}",
-            count(unread, "round")
-        ),
+        message: format!("a summary is due and would be empty: {what}"),
+    })
+}
+
+/// Warnings about what a model's summary lacks: rounds that were left out because the prompt was too long, and its end.
+pub(super) fn of_answer(first_line: u64, artifacts: &SummaryArtifacts<'_>) -> Vec<Warning> {
+    let Some(answer) = &artifacts.answer else {
+        return Vec::new();
+    };
+    let warning = |kind, message| Warning {
+        kind,
+        line: Some(first_line),
+        message,
+    };
+    let unread = answer.reply.unread;
+    let not_read = (unread > 0).then(|| {
+        let rounds = count(unread, "round");
+        let message = format!(
+            "the prompt was too long for the model: its summary does not cover the oldest {rounds}"
+        );
+        warning(WarningKind::NotSummarised, message)
     });
-    warning.into_iter().collect()
+    let cut_off = answer.reply.text.is_ok() && answer.reply.ending == Ending::CutOff;
+    let cut_off = cut_off.then(|| {
+        let message = "the model's summary was cut off at the output limit; the policy takes it";
+        warning(WarningKind::CutOff, message.to_owned())
+    });
+    not_read.into_iter().chain(cut_off).collect()
 }
 
 /// Warnings about files that are not restored, typed messages that are incomplete, and pictures that are removed.

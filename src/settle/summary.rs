@@ -29,11 +29,32 @@ pub enum SummaryResult {
     Unchanged {
         /// Why.
         why: String,
-        /// The attempt that failed, if there was one.
-        tried: Option<Box<SummaryOutcome>>,
+        /// The attempt, if there was one.
+        tried: Tried,
         /// Whether the target is reached, if there is one.
         target: Option<TargetOutcome>,
     },
+}
+
+/// An attempt at a summary that led to none.
+#[derive(Debug)]
+pub enum Tried {
+    /// There was none.
+    No,
+    /// A model or a scripted summariser was asked and failed.
+    Failed(Box<SummaryOutcome>),
+    /// The built-in summary would say nothing.
+    Empty(Box<SummaryOutcome>),
+}
+
+impl Tried {
+    /// For the report.
+    pub fn outcome(&self) -> Option<&SummaryOutcome> {
+        match self {
+            Tried::No => None,
+            Tried::Failed(outcome) | Tried::Empty(outcome) => Some(outcome),
+        }
+    }
 }
 
 /// What replaces old messages: a summary, or nothing.
@@ -132,10 +153,18 @@ impl Composer<'_> {
     fn compose_once(&self, policy_cut: Cut) -> SummaryResult {
         let cap = self.cap();
         let now = self.subject.total();
-        let stays = |why: &str| SummaryResult::Unchanged {
+        let stays_after = |tried: Tried, why: &str| SummaryResult::Unchanged {
             why: why.to_owned(),
-            tried: self.failed_outcome(),
+            tried,
             target: self.target_outcome(now),
+        };
+        let stays = |why: &str| stays_after(self.failed(), why);
+        let or_pruned = |stays: SummaryResult| {
+            let last = match self.subject.policy.summary.on_failure {
+                OnFailure::Extractive | OnFailure::Keep => None,
+                OnFailure::Prune => self.last_turns(policy_cut, KeptMessages::Pruned),
+            };
+            last.unwrap_or(stays)
         };
         let other = match self.answer.map(|answer| &answer.reply.text) {
             Some(Ok(text)) => Some(text.as_str()),
@@ -148,17 +177,21 @@ impl Composer<'_> {
                 let why = format!("no summary could be written: {why}");
                 match self.subject.policy.summary.on_failure {
                     OnFailure::Extractive => None,
-                    OnFailure::Keep => return stays(&why),
-                    OnFailure::Prune => {
-                        let last = self.last_turns(policy_cut, KeptMessages::Pruned);
-                        return last.unwrap_or_else(|| stays(&why));
-                    }
+                    OnFailure::Keep | OnFailure::Prune => return or_pruned(stays(&why)),
                 }
             }
             None => None,
         };
         let Some(draft) = self.draft(policy_cut, other) else {
-            return stays(self.why_nothing(policy_cut));
+            let has_messages =
+                self.subject.cutter.has_span(policy_cut) && !self.candidates(policy_cut).is_empty();
+            return match has_messages {
+                true => {
+                    let tried = Tried::Empty(Box::new(self.base_outcome()));
+                    or_pruned(stays_after(tried, "a summary would be empty"))
+                }
+                false => stays(self.why_nothing()),
+            };
         };
         if self.is_too_large(draft.total)
             && let Some(last) = self.last_turns(policy_cut, KeptMessages::Whole)
@@ -256,11 +289,8 @@ impl Composer<'_> {
         })))
     }
 
-    /// Why there is no draft.
-    fn why_nothing(&self, policy_cut: Cut) -> &'static str {
-        if self.subject.cutter.has_span(policy_cut) && !self.candidates(policy_cut).is_empty() {
-            return "a summary would be empty";
-        }
+    /// Why there is nothing to summarise.
+    fn why_nothing(&self) -> &'static str {
         let is_earlier = |origin: &MessageOrigin| *origin != MessageOrigin::Session;
         if self.subject.cutter.origins().iter().any(is_earlier) {
             "nothing to compact: only an earlier summary comes before the kept messages"
@@ -438,9 +468,12 @@ impl Composer<'_> {
             .sum()
     }
 
-    /// The outcome of a request that led to no summary, if there was one.
-    fn failed_outcome(&self) -> Option<Box<SummaryOutcome>> {
-        self.answer.map(|_| Box::new(self.base_outcome()))
+    /// The request that led to no summary, if there was one.
+    fn failed(&self) -> Tried {
+        match self.answer {
+            Some(_) => Tried::Failed(Box::new(self.base_outcome())),
+            None => Tried::No,
+        }
     }
 
     /// The outcome of a failed attempt, for others to fill in.

@@ -2,29 +2,34 @@
 //!
 //! Never contains text of a transcript: this is data, and is sent to a model separately.
 
-use crate::policy::{Policy, Prompt};
-
-/// The placeholder in a prompt for how long the summary should be.
-const SIZE: &str = "{targetTokens}";
+use crate::policy::{INSTRUCTIONS_PLACEHOLDER, Policy, Prompt, SIZE_PLACEHOLDER, ShippedPrompt};
 
 /// The text of a prompt's file.
-fn file(prompt: Prompt) -> &'static str {
+fn file(prompt: ShippedPrompt) -> &'static str {
     match prompt {
-        Prompt::Handover => include_str!("prompts/handover.md"),
-        Prompt::Chronological => include_str!("prompts/chronological.md"),
-        Prompt::EightSections => include_str!("prompts/eight-sections.md"),
-        Prompt::Continuity => include_str!("prompts/continuity.md"),
-        Prompt::Structured => include_str!("prompts/structured.md"),
-        Prompt::Brief => include_str!("prompts/brief.md"),
+        ShippedPrompt::Handover => include_str!("prompts/handover.md"),
+        ShippedPrompt::Chronological => include_str!("prompts/chronological.md"),
+        ShippedPrompt::EightSections => include_str!("prompts/eight-sections.md"),
+        ShippedPrompt::Continuity => include_str!("prompts/continuity.md"),
+        ShippedPrompt::Structured => include_str!("prompts/structured.md"),
+        ShippedPrompt::Brief => include_str!("prompts/brief.md"),
     }
 }
 
 /// The policy's prompt for a summary of about `tokens` tokens, with what it must keep in particular; "" = nothing.
 pub fn prompt(policy: &Policy, tokens: u64, instructions: &str) -> String {
-    let mut text = file(policy.summary.prompt)
+    let words = match &policy.summary.prompt {
+        Prompt::Shipped(shipped) => file(*shipped),
+        Prompt::Own(words) => words,
+    };
+    let is_placed = words.contains(INSTRUCTIONS_PLACEHOLDER);
+    // The size first: what the user wants kept may hold braces itself.
+    let mut text = words
         .trim_end()
-        .replace(SIZE, &tokens.to_string());
-    if !instructions.trim().is_empty() {
+        .replace(SIZE_PLACEHOLDER, &tokens.to_string());
+    if is_placed {
+        text = text.replace(INSTRUCTIONS_PLACEHOLDER, instructions.trim());
+    } else if !instructions.trim().is_empty() {
         text.push_str("\n\nKeep in particular: ");
         text.push_str(instructions.trim());
     }
@@ -74,6 +79,19 @@ mod tests {
         let reset = of("reset", " the parser\n");
         let end = "details.\n\nKeep in particular: the parser";
         assert!(reset.ends_with(end), "{reset}");
+    }
+
+    #[test]
+    fn a_prompt_of_ones_own_has_its_placeholders_replaced() {
+        let mut policy = preset("auto").unwrap();
+        policy.summary.prompt = Prompt::Own("In {targetTokens}, {\"a\": 1}.\n".to_owned());
+        let of = |policy: &Policy, keep: &str| prompt(policy, 900, keep);
+        assert_eq!(of(&policy, ""), "In 900, {\"a\": 1}.");
+        let appended = "In 900, {\"a\": 1}.\n\nKeep in particular: {targetTokens}";
+        assert_eq!(of(&policy, "{targetTokens}"), appended);
+        policy.summary.prompt = Prompt::Own("Keep {instructions}; {targetTokens}.".to_owned());
+        assert_eq!(of(&policy, " a, b\n"), "Keep a, b; 900.");
+        assert_eq!(of(&policy, ""), "Keep ; 900.");
     }
 
     #[test]

@@ -150,11 +150,11 @@ fn labelled(
 
 fn lossy(transcript: &Transcript<'_>, block: &Block, span: crate::scan::Span) -> String {
     let bytes = transcript.bytes(block.line, span);
-    // A call's input is a JSON object and is kept as it is; other values are the inside of a JSON string.
-    let bytes = if bytes.starts_with(b"{") {
-        bytes.into()
-    } else {
-        unescape(bytes)
+    // A call's input is a JSON object and is kept as it is, or a JSON string with its quotes; other values are the inside of one.
+    let bytes = match bytes {
+        [b'{', ..] => bytes.into(),
+        [b'"', inside @ .., b'"'] => unescape(inside),
+        inside => unescape(inside),
     };
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -204,6 +204,15 @@ mod tests {
             "[assistant]\ndone é\n\n",
         ];
         assert_eq!(read(&preset("auto").unwrap()), expected);
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_are_given_as_the_model_wrote_them() {
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"read","arguments":"{\"path\": \"a \\\"b\\\".rs\"}"}}]}"#;
+        let transcript = Format::OpenAi.read(call.as_bytes(), 1, &mut Warnings::default());
+        let policy = preset("auto").unwrap();
+        let told = rounds(&policy, &transcript, &transcript.conversations[0], 0..1);
+        assert_eq!(told, ["[call read]\n{\"path\": \"a \\\"b\\\".rs\"}\n\n"]);
     }
 
     #[test]

@@ -400,3 +400,116 @@ fn what_only_replay_reads_is_said_where_it_is_set_for_compact() {
         .exits(0);
     assert!(!ran.err.contains("has no effect"), "{}", ran.err);
 }
+
+/// A session whose first request has this many characters on one line, and nine turns after it.
+fn one_long_line(characters: usize) -> (String, String) {
+    let words = format!("Mend the gauge {}", "x".repeat(characters));
+    let mut values = vec![
+        json!({"role": "user", "content": words}),
+        json!({"role": "assistant", "content": "It is mended."}),
+    ];
+    for n in 0..9 {
+        values
+            .push(json!({"role": "user", "content": format!("Request {n}. {}", "y".repeat(300))}));
+        values.push(json!({"role": "assistant", "content": format!("Done. {}", "z".repeat(300))}));
+    }
+    (lines(&values), words)
+}
+
+#[test]
+fn no_preset_writes_an_empty_summary_nor_loses_the_users_words() {
+    for preset in [
+        "auto",
+        "layered",
+        "offload-first",
+        "reset",
+        "boundary",
+        "turns",
+    ] {
+        for characters in [3_000, 30_000] {
+            let (text, words) = one_long_line(characters);
+            let place = Place::with(&[("in.jsonl", text)]);
+            let more = "--summarize always --set summary.keep_turns=0 --set summary.keep_tokens=0";
+            place
+                .run(&format!("compact in.jsonl --policy {preset} {more}"))
+                .exits(0);
+            let after = place.text("in.compact.jsonl");
+            let file = place.json("in.compact.stats.json")["files"][0].clone();
+            assert_eq!(file["status"], "compacted", "{preset}");
+            assert_eq!(
+                file["conversations"][0]["summary"]["success"], true,
+                "{preset}"
+            );
+            assert!(after.contains("Request 8. yyy"), "{preset}: {after}");
+            // Of the first words at least the beginning is there, or that they are not is said.
+            let warnings = file["warnings"].as_array().unwrap();
+            let mut lost = warnings.iter().filter(|w| w["kind"] == "user_words");
+            let is_said = lost.any(|w| w["line"] == 1);
+            assert!(is_said || after.contains(&words), "{preset}: {file}");
+            assert!(preset != "auto" || after.contains(&words[..40]), "{after}");
+        }
+    }
+}
+
+#[test]
+fn a_summary_that_would_say_nothing_is_not_written_and_that_is_said() {
+    let thinking = json!({"type": "thinking", "thinking": "hm ".repeat(900), "signature": "s"});
+    let mut values = vec![json!({"role": "assistant", "content": [thinking]})];
+    for n in 0..5 {
+        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        values.push(json!({"role": role, "content": format!("gauge {n}")}));
+    }
+    for preset in ["layered", "offload-first"] {
+        let place = Place::with(&[("in.jsonl", lines(&values))]);
+        place
+            .run(&format!(
+                "compact in.jsonl --policy {preset} --summarize always"
+            ))
+            .exits(0)
+            .says(&["in.jsonl:1: warning: a summary is due and would be empty: the messages stay"]);
+        assert_eq!(place.text("in.compact.jsonl"), lines(&values), "{preset}");
+        let file = place.json("in.compact.stats.json")["files"][0].clone();
+        assert_eq!(file["warnings"][0]["kind"], "empty_summary", "{preset}");
+        assert_eq!(
+            file["conversations"][0]["summary"]["success"], false,
+            "{preset}"
+        );
+    }
+}
+
+#[test]
+fn who_has_switched_summaries_off_is_the_reason() {
+    let place = Place::with(&[("in.jsonl", session())]);
+    let reason = |env: &[(&str, &str)], more: &str| {
+        let line = format!(
+            "compact in.jsonl --overwrite --policy boundary --set window.context=29001 {more}"
+        );
+        place.run_with(env, &line).exits(0);
+        let file = place.json("in.compact.stats.json")["files"][0].clone();
+        file["conversations"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let off = |by: &str| format!("not summarised: summaries are off (by {by})");
+    let disabled = [("DISABLE_COMPACT", "1")];
+    assert_eq!(
+        reason(&disabled, "--summarize always"),
+        off("env DISABLE_COMPACT")
+    );
+    let automatic = [("DISABLE_AUTO_COMPACT", "1")];
+    assert_eq!(reason(&automatic, ""), off("env DISABLE_AUTO_COMPACT"));
+    assert!(!reason(&automatic, "--summarize always").contains("off"));
+    assert_eq!(reason(&[], "--summarize never"), off("flag"));
+    // Where nothing would be summarised anyway, that is not the reason.
+    let far = "--set window.context=200000";
+    assert_eq!(reason(&disabled, far), "nothing to gain");
+}
+
+#[test]
+fn what_was_done_is_shown_without_being_asked_for() {
+    let (place, _) = offloaded();
+    let ran = place.run(SUMMARIZE).exits(0);
+    // The figures before and after stand above it.
+    let _ = ran.says(&["in.jsonl  compacted", " → ", "messages summarised −"]);
+}

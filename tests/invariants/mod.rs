@@ -218,6 +218,7 @@ fn demoted_content_can_be_found(case: &Case) -> TestCaseResult {
             first_line,
             part,
             stored: Stored::default(),
+            adviser: None,
         };
         let compacted = pipeline.compact(input, &mut Warnings::default());
         kept.extend(compacted.offloads().map(|(name, content)| {
@@ -486,6 +487,7 @@ fn the_same_bytes_every_time(case: &Case) -> TestCaseResult {
                     archive: Some(&archive),
                     ..Stored::default()
                 },
+                adviser: None,
             };
             let compacted = pipeline.compact(input, &mut Warnings::default());
             compacted

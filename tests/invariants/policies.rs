@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use ctxpack::policy::{
-    Compare, Encoding, Extra, History, Images, Layer, Method, OnFailure, Per, Policy, Role,
+    Compare, CutOff, Encoding, Extra, History, Images, Layer, Method, OnFailure, Per, Policy, Role,
     Rounding, Scope, Shape, Source, SummaryWhen, TargetKind, Template, TooLarge, ToolKind,
     TriggerOn, Unit, UserWords, presets,
 };
@@ -210,6 +210,7 @@ pub(super) fn summarising(tape: &mut Tape) -> Policy {
         Source::Scripted,
     ]);
     summary.tries = tape.between(1, 3) as u64;
+    summary.cut_off = tape.pick(CutOff::ALL);
     summary.on_failure = tape.pick(&[OnFailure::Extractive, OnFailure::Keep]);
     summary.too_large = tape.pick(&[TooLarge::Shrink, TooLarge::Accept]);
     summary.instructions = tape
@@ -253,11 +254,12 @@ pub(super) fn system(tape: &mut Tape) -> Policy {
 
 /// The script of a scripted summariser: answers and failures.
 pub(super) fn replies(tape: &mut Tape) -> String {
-    const LINES: [&str; 6] = [
+    const LINES: [&str; 7] = [
         "{\"text\":\"All of it was about tabs.\"}",
         "{\"error\":\"overloaded\"}",
         "{\"text\":\"## Files\\n[L1] read: /w/a.rs\"}",
         "{\"text\":\" \"}",
+        "{\"text\":\"All of it was\",\"cut_off\":true}",
         "{\"text\":\"so far: \\\"世\\\" [Conversation compressed]\\n\"}",
         "{\"text\":\"words words words words words words words words words words words words words words words\"}",
     ];

@@ -11,11 +11,17 @@ fn response(status: u16, body: &str) -> Response {
 }
 
 fn anthropic(status: u16, body: &str) -> Result<Answer, Failure> {
-    read(Provider::Anthropic, &response(status, body))
+    read(Provider::Anthropic, &response(status, body)).0
 }
 
 fn openai(status: u16, body: &str) -> Result<Answer, Failure> {
-    read(Provider::Openai, &response(status, body))
+    read(Provider::Openai, &response(status, body)).0
+}
+
+/// What an answer of this body has cost.
+fn cost(provider: Provider, body: &str) -> (u64, u64) {
+    let Usage { input, output } = read(provider, &response(200, body)).1;
+    (input, output)
 }
 
 fn why(result: Result<Answer, Failure>) -> String {
@@ -31,30 +37,55 @@ fn why(result: Result<Answer, Failure>) -> String {
 
 #[test]
 fn a_summary_is_read_with_its_usage() {
-    let answer = anthropic(
-        200,
-        r#"{"type":"message","model":"m","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":" a"},{"type":"text","text":"b\n"}],
-            "stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":7,"output_tokens":3}}"#,
-    );
+    let body = r#"{"type":"message","model":"m","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":" a"},{"type":"text","text":"b\n"}],
+            "stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":7,"output_tokens":3}}"#;
     let expected = Answer {
         text: "ab".to_owned(),
         model: Some("m".to_owned()),
-        input_tokens: 12,
-        output_tokens: 3,
+        ending: Ending::Whole,
     };
-    assert_eq!(answer, Ok(expected));
-    let answer = openai(
-        200,
-        r#"{"choices":[{"message":{"role":"assistant","content":"<think>no</think>\nyes","tool_calls":[]},"finish_reason":"stop"}],
-            "usage":{"prompt_tokens":5,"completion_tokens":3}}"#,
-    );
+    assert_eq!(anthropic(200, body), Ok(expected));
+    assert_eq!(cost(Provider::Anthropic, body), (12, 3));
+    let body = r#"{"choices":[{"message":{"role":"assistant","content":"<think>no</think>\nyes","tool_calls":[]},"finish_reason":"stop"}],
+            "usage":{"prompt_tokens":5,"completion_tokens":3}}"#;
     let expected = Answer {
         text: "yes".to_owned(),
         model: None,
-        input_tokens: 5,
-        output_tokens: 3,
+        ending: Ending::Whole,
     };
-    assert_eq!(answer, Ok(expected));
+    assert_eq!(openai(200, body), Ok(expected));
+    assert_eq!(cost(Provider::Openai, body), (5, 3));
+}
+
+#[test]
+fn an_answer_that_was_cut_off_says_so_and_may_be_empty() {
+    let cut = |text: &str| Answer {
+        text: text.to_owned(),
+        model: None,
+        ending: Ending::CutOff,
+    };
+    for reason in ["max_tokens", "model_context_window_exceeded"] {
+        let body = |content| format!(r#"{{"content":[{content}],"stop_reason":"{reason}"}}"#);
+        let text = r#"{"type":"text","text":"half a"}"#;
+        assert_eq!(anthropic(200, &body(text)), Ok(cut("half a")));
+        assert_eq!(anthropic(200, &body("")), Ok(cut("")));
+    }
+    let body = r#"{"choices":[{"message":{"content":"half a"},"finish_reason":"length"}]}"#;
+    assert_eq!(openai(200, body), Ok(cut("half a")));
+}
+
+#[test]
+fn what_is_no_summary_has_its_cost_all_the_same() {
+    let usage = r#""usage":{"input_tokens":5,"output_tokens":3}"#;
+    for (content, reason) in [
+        ("", "end_turn"),
+        (r#"{"type":"text","text":"a"}"#, "refusal"),
+        (r#"{"type":"tool_use"}"#, "tool_use"),
+    ] {
+        let body = format!(r#"{{"content":[{content}],"stop_reason":"{reason}",{usage}}}"#);
+        assert!(anthropic(200, &body).is_err());
+        assert_eq!(cost(Provider::Anthropic, &body), (5, 3), "{reason}");
+    }
 }
 
 #[test]
@@ -70,10 +101,6 @@ fn a_success_without_a_summary_is_a_failure() {
     assert_eq!(
         of(r#"{"type":"text","text":" \n"}"#, "end_turn"),
         "transient: the answer is empty"
-    );
-    assert_eq!(
-        of(text, "max_tokens"),
-        "rejected: the answer was cut off at the output limit"
     );
     assert_eq!(of(text, "refusal"), "rejected: the model refused");
     assert_eq!(
@@ -121,10 +148,6 @@ fn a_chat_completion_without_a_summary_is_a_failure() {
     assert_eq!(
         of(r#"{"content":null}"#, "stop"),
         "transient: the answer is empty"
-    );
-    assert_eq!(
-        of(r#"{"content":"a"}"#, "length"),
-        "rejected: the answer was cut off at the output limit"
     );
     assert_eq!(
         of(r#"{"content":"a"}"#, "content_filter"),
@@ -228,7 +251,9 @@ fn statuses_are_transient_or_not() {
             should_retry: should_retry.map(str::to_owned),
             ..response(status, "x")
         };
-        why(read(Provider::Anthropic, &response).map(|_| unreachable!()))
+        why(read(Provider::Anthropic, &response)
+            .0
+            .map(|_| unreachable!()))
     };
     for status in [408, 409, 500, 502, 503, 504, 529] {
         assert_eq!(kind(status, None), format!("transient: status {status}: x"));
@@ -239,7 +264,7 @@ fn statuses_are_transient_or_not() {
         retry_after: Some("2".to_owned()),
         ..response(503, "x")
     };
-    let waits = read(Provider::Anthropic, &waits);
+    let (waits, _) = read(Provider::Anthropic, &waits);
     assert!(matches!(
         waits,
         Err(Failure::Busy {

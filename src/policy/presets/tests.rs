@@ -110,6 +110,8 @@ fn offload_first_holds_its_systems_numbers_and_words() {
             ("offload.cleanup", json!(true)),
             ("summary.model", json!("")),
             ("summary.prompt", json!("offload-first")),
+            ("summary.prompt_role", json!("system")),
+            ("summary.cut_off", json!("accept")),
             ("summary.keep_messages", json!(5)),
             ("summary.keep_turns", json!(0)),
             ("summary.keep_tokens", json!(0)),
@@ -183,8 +185,9 @@ fn reset_holds_its_systems_numbers_and_words() {
             ("summary.tokens", json!(2_000)),
             ("summary.output_factor", json!(1.0)),
             ("summary.tries", json!(1)),
+            ("summary.cut_off", json!("accept")),
             ("summary.on_failure", json!("keep")),
-            ("env", json!({})),
+            ("env", json!({"MODEL_ID": "summary.model"})),
         ],
     );
 }
@@ -210,7 +213,10 @@ fn boundary_holds_its_systems_numbers_and_words() {
             ("trigger.on", json!("window")),
             ("trigger.compare", json!(">")),
             ("trigger.skip", json!(["compaction", "session_memory"])),
+            ("summary.model", json!("claude-sonnet-4-20250514")),
             ("summary.prompt", json!("boundary")),
+            ("summary.reads", json!("all")),
+            ("summary.cut_off", json!("accept")),
             ("summary.system", json!("你是一个对话摘要助手。")),
             ("summary.keep_messages", json!(0)),
             ("summary.keep_turns", json!(1)),
@@ -235,6 +241,36 @@ fn boundary_holds_its_systems_numbers_and_words() {
             ),
         ],
     );
+}
+
+#[test]
+fn production_differs_from_boundary_by_what_its_column_says() {
+    let (boundary, production) = (
+        preset("boundary").unwrap(),
+        preset("s24-production").unwrap(),
+    );
+    let differs: Vec<(&str, Value)> = boundary
+        .keys()
+        .unwrap()
+        .into_iter()
+        .zip(production.keys().unwrap())
+        .filter(|((_, before), (_, after))| before != after)
+        .map(|(_, (key, after))| (key, after))
+        .collect();
+    assert_eq!(
+        differs,
+        [
+            ("name", json!("boundary-production")),
+            ("aliases", json!(["s24-production"])),
+            ("layers", json!(["drop", "summarize", "restore"])),
+            ("summary.drop_rounds", json!(3)),
+            ("restore.tokens_per_file", json!(5_000)),
+            ("restore.tokens_total", json!(50_000)),
+            ("restore.skip_visible", json!(false)),
+            ("restore.extras", json!(["plan", "todos", "skills"])),
+        ]
+    );
+    assert_eq!(production.restore.files, 5);
 }
 
 #[test]

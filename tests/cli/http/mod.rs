@@ -1,5 +1,7 @@
 //! Summaries from a server: what is sent, what is taken for an answer, and what a run does when there is none.
 
+mod endings;
+mod requests;
 mod safety;
 pub(super) mod server;
 mod waiting;
@@ -158,24 +160,11 @@ fn a_summary_from_either_provider_takes_the_place_of_what_it_tells() {
 #[test]
 fn the_model_is_the_transcripts_own_where_none_is_named() {
     let server = Server::of_summaries("So.");
-    let place = Place::with(&[
-        ("in.jsonl", session("")),
-        ("none.jsonl", session("").replace("model", "m")),
-    ]);
+    let place = Place::with(&[("in.jsonl", session(""))]);
     place
         .run(&format!("compact in.jsonl {}", flags(&server)))
         .exits(0);
     assert_eq!(server.requests()[0].body["model"], "claude-recorded");
-    place
-        .run(&format!("compact none.jsonl {}", flags(&server)))
-        .exits(3)
-        .says(&["none.jsonl: no summary could be written: "]);
-    assert_eq!(server.requests().len(), 1);
-    let told = of_summary(&place, "none.compact.stats.json");
-    assert_eq!(
-        (&told["fallback"], &told["attempts"]),
-        (&json!("extractive"), &json!(0))
-    );
 }
 
 #[test]

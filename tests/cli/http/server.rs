@@ -123,6 +123,22 @@ pub(in crate::cli) fn summary(request: &Request, text: &str) -> Act {
     Act::Answer(200, "", body.to_string())
 }
 
+/// The same, cut off at the limit of its size.
+pub(in crate::cli) fn cut(request: &Request, text: &str) -> Act {
+    let whole = summary(request, text);
+    let Act::Answer(status, headers, body) = whole else {
+        return whole;
+    };
+    let ends = [
+        ("\"end_turn\"", "\"max_tokens\""),
+        ("\"stop\"", "\"length\""),
+    ];
+    let body = ends
+        .iter()
+        .fold(body, |body, (whole, cut)| body.replace(whole, cut));
+    Act::Answer(status, headers, body)
+}
+
 fn read(stream: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];

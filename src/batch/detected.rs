@@ -1,0 +1,34 @@
+//! What an input is, found out while it is read.
+//!
+//! Reads no more of it than settles the question; decides nothing about what becomes of it.
+
+use super::input::Input;
+use crate::error::Result;
+use crate::format::{Detected, Detector, Format, may_be_document};
+
+/// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
+pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
+    let mut detector = Detector::default();
+    let mut seen = 0;
+    if may_be_document(&input.buffer) {
+        input.rest()?;
+    }
+    loop {
+        let whole = match memchr::memrchr(b'\n', &input.buffer[seen..]) {
+            _ if input.is_at_end() => input.buffer.len(),
+            Some(n) => seen + n + 1,
+            None => seen,
+        };
+        detector.look(&input.buffer[seen..whole]);
+        seen = whole;
+        if detector.is_settled() {
+            break;
+        }
+        // Nobody knows how far that would go.
+        input.make_room()?;
+        if !input.more()? && seen == input.buffer.len() {
+            break;
+        }
+    }
+    Ok(named.map_or_else(|| detector.decide(), |format| detector.given(format)))
+}

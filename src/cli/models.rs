@@ -1,0 +1,49 @@
+//! Whether anybody says which model is asked for summaries: better said before the first input than after each of them.
+//!
+//! Reads the first inputs and nothing else; sends nothing.
+
+use crate::batch::{Found, Loading, Source, each_transcript};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::{Detected, Warnings};
+use crate::pipeline::asks_a_server;
+use crate::policy::Policy;
+
+/// How many inputs are looked at: one archive is mostly of one kind.
+const LOOKED_AT: usize = 20;
+
+/// Refuses a policy that asks a model, and names none, for inputs that name none either.
+pub(super) fn check(policy: &Policy, found: &Found, loading: &Loading<'_>) -> Result<()> {
+    if !asks_a_server(policy) || !policy.summary.model.is_empty() {
+        return Ok(());
+    }
+    let mut nameless = None;
+    for source in found.sources.iter().take(LOOKED_AT) {
+        // What cannot be read is said when it is its turn; a stream can be read once.
+        let Source::File(file) = source else {
+            return Ok(());
+        };
+        let Ok(loaded) = loading.file(&file.path) else {
+            return Ok(());
+        };
+        let Detected::Known(format, layout) = loaded.detected else {
+            continue;
+        };
+        let mut names_one = false;
+        each_transcript(&loaded.bytes, layout, |bytes, first_line, _| {
+            let transcript = format.read(bytes, first_line, &mut Warnings::default());
+            let mut conversations = transcript.conversations.iter();
+            names_one |= conversations.any(|c| format.model(&transcript, c).is_some());
+        });
+        if names_one {
+            return Ok(());
+        }
+        nameless = nameless.or(Some(&file.path));
+    }
+    let Some(path) = nameless else {
+        return Ok(());
+    };
+    let message = "neither the policy nor the transcript names a model to ask for a summary";
+    Err(Error::new(ErrorKind::Config, message)
+        .at(path)
+        .hint("name one: --model NAME"))
+}
