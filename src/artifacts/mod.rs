@@ -3,6 +3,7 @@
 //! Only reads; nothing is written until the result is verified. Here: the contents of results that may go to the store, and
 //! the names that they would have there. `disk` reads files to restore, `summary` asks for summaries.
 
+mod answer;
 mod disk;
 mod model;
 mod offloaded;
@@ -22,6 +23,7 @@ use crate::store::{OffloadHash, offload_in};
 use crate::tokens::Sizes;
 use crate::transcript::{Block, Transcript};
 
+pub use answer::Answer;
 pub use disk::{NotRead, Root};
 pub use model::{
     Adviser, CUT_OFF, EMPTY, Ending, MORE, ModelError, ModelReply, ModelRequest, SummaryModel,
@@ -31,7 +33,7 @@ pub use outputs::{Output, OutputContent};
 pub use recents::UnreadFile;
 pub use replies::Replies;
 pub use sources::{Context, Sources};
-pub use summary::{Answer, SummaryArtifacts};
+pub use summary::SummaryArtifacts;
 
 use outputs::outputs;
 use recents::recents;

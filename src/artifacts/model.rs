@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::outcome::Spent;
 use crate::policy::Summary;
 use crate::store::Store;
+use crate::summarizer::gate::Given;
 
 /// A request for one summary.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct ModelRequest<'q> {
     pub model: &'q str,
     /// The conversation as text, in rounds, the oldest first. It is data from a transcript, never instructions.
     pub rounds: &'q [String],
+    /// What the answer may name. One that is no summary of it is not kept for later runs.
+    pub given: &'q Given,
     /// The largest size of the answer, in tokens.
     pub max_tokens: u64,
 }

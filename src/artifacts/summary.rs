@@ -1,21 +1,18 @@
 //! The artifacts of a planned summary: a model's answer, and the files to restore after it.
 //!
 //! A provider is sent the conversation as the free layers have left it, with offloaded results restored and secrets masked.
-//! An answer with too many invented names is rejected.
+//! `answer` judges what it answers.
 
-use std::borrow::Cow;
-
-use super::{Context, ModelError, ModelReply, ModelRequest, Sources, UnreadFile, recents};
+use super::answer::{Answer, judged};
+use super::{Context, ModelRequest, Sources, UnreadFile, recents};
 use crate::plan::{Cut, Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Reads, Source};
-use crate::summarizer::gate::invented;
+use crate::summarizer::gate::Given;
 use crate::summarizer::prompt::prompt;
 use crate::summarizer::reading::rounds;
 
 /// The smallest summary that is requested, in tokens: fewer are no use.
-const LEAST: u64 = 64;
-/// How many invented names an error shows.
-const SHOWN: usize = 3;
+const SMALLEST: u64 = 64;
 
 /// The artifacts of one summary.
 #[derive(Debug, Default)]
@@ -28,15 +25,6 @@ pub struct SummaryArtifacts<'t> {
     pub unread: Vec<UnreadFile>,
     /// What the summary must keep; "" = nothing special.
     pub instructions: String,
-}
-
-/// The answer to a request for a summary.
-#[derive(Debug)]
-pub struct Answer {
-    /// The reply.
-    pub reply: ModelReply,
-    /// The number of names and figures in it that are invented.
-    pub invented: u64,
 }
 
 impl Sources<'_> {
@@ -97,12 +85,21 @@ impl Sources<'_> {
             Reads::Replaced => request.first_kept,
             Reads::All => conversation.messages.len(),
         };
-        let given = || rounds(self.policy, transcript, conversation, 0..end);
-        let (reply, given) = match (summary.source, self.server) {
-            (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => return None,
-            (Source::Scripted, _) => (self.replies.ask(next_reply, summary), given()),
+        let rounds = || rounds(self.policy, transcript, conversation, 0..end);
+        let given = |rounds: &[String]| {
+            let rounds = rounds.iter().map(String::as_str);
+            Given::new(rounds.chain([instructions]))
+        };
+        let size = request.tokens.max(SMALLEST);
+        let prompt = prompt(self.policy, size, instructions);
+        match (summary.source, self.server) {
+            (Source::Extractive, _) | (Source::Anthropic | Source::Openai, None) => None,
+            (Source::Scripted, _) => {
+                let first = self.replies.ask(next_reply, summary);
+                let again = |_: &str| self.replies.ask(next_reply, summary);
+                Some(judged(summary, &prompt, &given(&rounds()), first, again))
+            }
             (Source::Anthropic | Source::Openai, Some(server)) => {
-                let size = request.tokens.max(LEAST);
                 let model = match summary.model.as_str() {
                     "" => context
                         .format
@@ -110,18 +107,23 @@ impl Sources<'_> {
                         .unwrap_or_default(),
                     named => named.to_owned(),
                 };
-                let rounds = self.without_secrets(given());
-                let request = ModelRequest {
-                    policy: summary,
-                    prompt: &prompt(self.policy, size, instructions),
-                    model: &model,
-                    rounds: &rounds,
-                    max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
+                let rounds = self.without_secrets(rounds());
+                let given = given(&rounds);
+                let ask = |prompt: &str| {
+                    let request = ModelRequest {
+                        policy: summary,
+                        prompt,
+                        model: &model,
+                        rounds: &rounds,
+                        given: &given,
+                        max_tokens: (size as f64 * summary.output_factor).ceil() as u64,
+                    };
+                    server.summarize(&request, context.store)
                 };
-                (server.summarize(&request, context.store), rounds)
+                let again = |more: &str| ask(&format!("{prompt}{more}"));
+                Some(judged(summary, &prompt, &given, ask(&prompt), again))
             }
-        };
-        Some(self.checked(reply, given, instructions))
+        }
     }
 
     /// The rounds to send, with secrets masked unless the policy says never.
@@ -132,33 +134,6 @@ impl Sources<'_> {
                 rounds.into_iter().map(mask).collect()
             }
             None => rounds,
-        }
-    }
-
-    /// The answer, or a failure if it has more invented names than the policy allows.
-    fn checked(&self, reply: ModelReply, given: Vec<String>, instructions: &str) -> Answer {
-        let Ok(text) = &reply.text else {
-            return Answer { reply, invented: 0 };
-        };
-        let mut given: Vec<Cow<'_, str>> = given.into_iter().map(Cow::Owned).collect();
-        given.push(Cow::Borrowed(instructions));
-        let invented = invented(text, &given);
-        let count = invented.len() as u64;
-        let most = self.policy.summary.max_invented;
-        if u64::try_from(most).is_ok_and(|most| count > most) {
-            let shown = invented[..invented.len().min(SHOWN)].join(", ");
-            let why = format!("the answer names what it was not given: {shown}");
-            let text = Err(ModelError::Failed(
-                crate::text::printable(&why).into_owned(),
-            ));
-            return Answer {
-                reply: ModelReply { text, ..reply },
-                invented: count,
-            };
-        }
-        Answer {
-            reply,
-            invented: count,
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::outcome::Spent;
 use crate::policy::CutOff;
 use crate::semaphore::{POLL, Semaphore};
 use crate::store::Store;
+use crate::summarizer::gate::floor;
 use crate::summarizer::retry::{Backoff, Failed, delay, retry};
 
 use body::{Delimiter, Parts, body};
@@ -213,8 +214,13 @@ impl Server {
             claim => claim,
         };
         // An answer that was not good enough is asked for anew, so that a better one has a chance.
+        let is_summary = |text: &str| {
+            let is_judged = request.policy.max_invented >= 0;
+            !is_judged || floor(text, request.prompt, request.given).is_ok()
+        };
         let is_taken = |cached: &CachedAnswer| {
-            cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject
+            is_summary(&cached.text)
+                && (cached.ending == Ending::Whole || request.policy.cut_off != CutOff::Reject)
         };
         let cached = job.store.and_then(|store| cached(store, &name));
         if let Some(cached) = cached.filter(is_taken) {
@@ -241,7 +247,7 @@ impl Server {
             model,
             ending,
         };
-        if let Some(store) = job.store {
+        if let Some(store) = job.store.filter(|_| is_summary(&answer.text)) {
             cache(store, &name, &answer);
         }
         job.model = answer.model.clone().or(job.model.take());

@@ -282,8 +282,11 @@ pub struct SummaryOutcome {
     pub attempts: u64,
     /// What was done instead, if it failed.
     pub fallback: Option<String>,
-    /// Names and figures in it that the transcript does not have.
+    /// Names in it that the transcript does not have.
     pub invented: u64,
+    /// Sentences of a model's answer that were left out because they hold such names.
+    #[serde(default)]
+    pub sentences_dropped: u64,
     /// Messages by which the cut moved so that no pair is split.
     pub cut_moved: u64,
     /// Typed messages kept verbatim in it.

@@ -100,9 +100,14 @@ table! {
         too_large_share: f64 = 0.0, share();
         /// A result is too large if it has more live tokens than this; if above 0, `summary.too_large_share` is ignored.
         too_large_tokens: u64 = 0, unit("tokens");
-        /// A provider's summary fails if it contains more names, paths and numbers than this that the transcript does not
-        /// contain; -1 means no limit.
+        /// A provider's summary with more names than this that the transcript does not contain, and with a larger share of them than
+        /// `summary.max_invented_share`, is asked for once more; then the sentences that hold them are left out. -1 means that nothing is
+        /// checked.
+        ///
+        /// Names are paths, addresses, ids, flags, and identifiers with a dot, an underscore or a call.
         max_invented: i64 = 0, at_least(-1), unit("names");
+        /// See `summary.max_invented`.
+        max_invented_share: f64 = 0.05, share();
         /// Whether facts that a provider's summary left out are appended.
         must_keep: bool = true;
     }

@@ -93,6 +93,7 @@ fn main_conversation() -> ConversationOutcome {
             attempts: 1,
             fallback: None,
             invented: 0,
+            sentences_dropped: 0,
             cut_moved: 1,
             user_verbatim: 3,
             spent: None,

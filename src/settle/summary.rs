@@ -489,6 +489,7 @@ impl Composer<'_> {
             attempts: reply.map_or(1, |reply| reply.attempts),
             fallback: None,
             invented: self.answer.map_or(0, |answer| answer.invented),
+            sentences_dropped: self.answer.map_or(0, |answer| answer.dropped),
             cut_moved: 0,
             user_verbatim: 0,
             user_clipped: 0,

@@ -244,6 +244,7 @@ fn summary() -> Result<Value> {
     ));
     keys.extend(counts([
         ("invented", ""),
+        ("sentences_dropped", ""),
         ("cut_moved", ""),
         ("user_verbatim", ""),
         ("user_clipped", ""),

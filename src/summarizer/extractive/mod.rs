@@ -26,7 +26,6 @@ mod span;
 mod state;
 mod units;
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::facts::{Earlier, MessageOrigin};
@@ -165,18 +164,6 @@ impl Extract {
 /// Calls `found` with each name in a text and what it refers to, in order, repeated ones included.
 pub(super) fn named<'t>(text: &'t str, found: impl FnMut(Class, &'t str)) {
     entities::scan(text, found);
-}
-
-/// The paths, symbols, addresses, ids and figures in a text, each once, in order.
-pub fn names(text: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    let mut seen = BTreeSet::new();
-    entities::scan(text, |_, name| {
-        if seen.insert(name) {
-            names.push(name);
-        }
-    });
-    names
 }
 
 #[cfg(test)]

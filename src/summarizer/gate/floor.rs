@@ -5,7 +5,7 @@
 use super::{Given, checked_names};
 
 /// The fewest letters and digits of a summary.
-const FEWEST: usize = 40;
+const FEWEST: usize = 24;
 /// For a long record as many bytes of it may stand behind each letter of the summary, up to [`MOST_ASKED`] letters.
 const BYTES_A_LETTER: usize = 400;
 /// No summary needs more letters than these.

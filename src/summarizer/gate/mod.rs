@@ -7,12 +7,9 @@ mod floor;
 mod given;
 mod sentences;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use memchr::memmem;
-
-use super::extractive::{Class, named, names};
+use super::extractive::{Class, named};
 
 pub use floor::{NoSummary, floor};
 pub use given::Given;
@@ -63,19 +60,6 @@ pub fn check(summary: &str, given: &Given) -> Checked {
         invented: invented.into_iter().map(str::to_owned).collect(),
         dropped,
     }
-}
-
-/// The names and figures in `summary` that occur in none of the texts its writer was given.
-pub fn invented<'s>(summary: &'s str, given: &[Cow<'_, str>]) -> Vec<&'s str> {
-    let is_given = |name: &str| {
-        let finder = memmem::Finder::new(name.as_bytes());
-        given
-            .iter()
-            .any(|text| finder.find(text.as_bytes()).is_some())
-    };
-    let mut names = names(summary);
-    names.retain(|name| !is_given(name));
-    names
 }
 
 /// The names in a text whose invention would mislead: paths, addresses, ids, flags, and identifiers with a dot, a colon, an

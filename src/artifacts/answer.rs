@@ -1,0 +1,184 @@
+//! What becomes of a model's answer: it is taken, taken without some sentences, asked for once more, or no summary at all.
+//!
+//! Looks only at the answer and at what its writer was given. Where the policy sets no limit on invented names (the published
+//! systems take what comes), an answer is counted and left as it is.
+
+use super::{ModelError, ModelReply};
+use crate::policy::Summary;
+use crate::summarizer::gate::{Checked, Given, check, floor};
+use crate::text::printable;
+
+/// How many invented names an error shows.
+const SHOWN: usize = 3;
+/// How many of them a model is told when it is asked once more.
+const TOLD: usize = 20;
+/// An answer with more than this share of names from elsewhere, and more than [`SHOWN`] of them, is not about this conversation.
+const FOREIGN: f64 = 0.2;
+
+/// The answer to a request for a summary.
+#[derive(Debug)]
+pub struct Answer {
+    /// The reply.
+    pub reply: ModelReply,
+    /// The number of names in its text that are invented.
+    pub invented: u64,
+    /// The number of sentences that were left out because they hold such names.
+    pub dropped: u64,
+}
+
+/// Judges an answer to `prompt`; `again` asks once more, with these words in addition.
+pub(super) fn judged(
+    policy: &Summary,
+    prompt: &str,
+    given: &Given,
+    mut reply: ModelReply,
+    again: impl FnOnce(&str) -> ModelReply,
+) -> Answer {
+    let Ok(text) = &reply.text else {
+        return Answer {
+            reply,
+            invented: 0,
+            dropped: 0,
+        };
+    };
+    let mut checked = check(text, given);
+    let Ok(most) = u64::try_from(policy.max_invented) else {
+        let invented = checked.invented.len() as u64;
+        return Answer {
+            reply,
+            invented,
+            dropped: 0,
+        };
+    };
+    if checked.invented.len() as u64 > most && checked.share() > policy.max_invented_share {
+        let second = again(&reproach(&checked));
+        reply.attempts += second.attempts;
+        reply.spent += second.spent;
+        if let Ok(text) = &second.text {
+            let better = check(text, given);
+            if better.share() < checked.share() {
+                checked = better;
+                reply.text = second.text;
+                reply.ending = second.ending;
+                reply.model = second.model;
+            }
+        }
+    }
+    if let Some(why) = unusable(&checked, prompt, given) {
+        let why = printable(&why).into_owned();
+        reply.text = Err(ModelError::Failed(why));
+    } else if checked.dropped > 0 {
+        reply.text = Ok(checked.text);
+    }
+    Answer {
+        dropped: match reply.text {
+            Ok(_) => checked.dropped,
+            Err(_) => 0,
+        },
+        invented: 0,
+        reply,
+    }
+}
+
+/// Why what is left of an answer is no summary of this conversation.
+fn unusable(checked: &Checked, prompt: &str, given: &Given) -> Option<String> {
+    if checked.share() > FOREIGN && checked.invented.len() > SHOWN {
+        let shown = checked.invented[..SHOWN].join(", ");
+        return Some(format!("the answer names what it was not given: {shown}"));
+    }
+    let no_summary = floor(&checked.text, prompt, given).err()?;
+    Some(format!("the answer {}", no_summary.why()))
+}
+
+/// What a model is told of its first answer.
+fn reproach(checked: &Checked) -> String {
+    let names = checked.invented.iter().take(TOLD);
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    format!(
+        "\n\nAn earlier answer named what the record does not contain: {}. Write the summary anew, and name only what stands in \
+         the record.",
+        names.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::artifacts::Ending;
+    use crate::outcome::Spent;
+    use crate::policy::preset;
+
+    fn reply(text: &str) -> ModelReply {
+        ModelReply {
+            text: Ok(text.to_owned()),
+            attempts: 1,
+            model: None,
+            spent: Spent::default(),
+            unread: 0,
+            ending: Ending::Whole,
+        }
+    }
+
+    /// What becomes of a first answer, and of a second one if it is asked for.
+    fn of(preset_name: &str, first: &str, second: Option<&str>) -> (Result<String, String>, u64) {
+        let given =
+            Given::new(["Fixed parse_line in src/parse.rs; next is src/lex.rs, then run --tests."]);
+        let policy = preset(preset_name).unwrap().summary;
+        let mut asked = 0;
+        let answer = judged(&policy, "Summarise.", &given, reply(first), |words| {
+            assert!(words.contains("`src/gone.rs`"), "{words}");
+            asked += 1;
+            reply(second.expect("only one answer was to be asked for"))
+        });
+        let text = answer.reply.text.map_err(|error| match error {
+            ModelError::Failed(why) => why,
+            ModelError::Pending => "pending".to_owned(),
+        });
+        assert_eq!(answer.reply.attempts, 1 + asked);
+        (text, answer.dropped)
+    }
+
+    #[test]
+    fn a_true_answer_is_taken_as_it_is() {
+        let text = "The user had parse_line in src/parse.rs fixed.\n\nNext is src/lex.rs.  ";
+        assert_eq!(of("auto", text, None), (Ok(text.to_owned()), 0));
+    }
+
+    #[test]
+    fn one_that_invents_is_asked_for_once_more_and_then_loses_its_sentences() {
+        let first = "The user had parse_line in src/parse.rs fixed. Then src/gone.rs was removed.";
+        let better = "The user had parse_line in src/parse.rs fixed; src/lex.rs is next.";
+        assert_eq!(of("auto", first, Some(better)), (Ok(better.to_owned()), 0));
+        let kept = "The user had parse_line in src/parse.rs fixed.".to_owned();
+        assert_eq!(of("auto", first, Some(first)), (Ok(kept.clone()), 1));
+        assert_eq!(of("auto", first, Some("See src/gone.rs.")), (Ok(kept), 1));
+    }
+
+    #[test]
+    fn what_is_about_something_else_is_no_summary() {
+        let other = "The user had src/gone.rs, src/a.rs, src/b.rs and src/c.rs removed from the whole project.";
+        let (text, _) = of("auto", other, Some(other));
+        assert_eq!(
+            text,
+            Err(
+                "the answer names what it was not given: src/gone.rs, src/a.rs, src/b.rs"
+                    .to_owned()
+            )
+        );
+        let (text, _) = of("auto", "Ok.", None);
+        assert_eq!(
+            text,
+            Err("the answer is too short to be a summary".to_owned())
+        );
+    }
+
+    #[test]
+    fn the_published_systems_take_what_comes() {
+        for name in ["layered", "reset", "boundary", "turns", "offload-first"] {
+            assert_eq!(
+                of(name, "Ok. See src/gone.rs.", None).0,
+                Ok("Ok. See src/gone.rs.".to_owned())
+            );
+        }
+    }
+}
