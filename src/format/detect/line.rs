@@ -37,6 +37,7 @@ keys! {
     MESSAGE = b"message";
     MESSAGES = b"messages";
     INFO = b"info";
+    ORIGIN = b"origin";
     FROM_VALUE = b"conversations";
     HISTORY = b"history";
     TRAJECTORY = b"trajectory";
