@@ -1,7 +1,8 @@
 """Lets Gemini CLI resume a session file, and judges what it sends: the same questions as for Claude Code.
 
 What it sends is rewritten as messages with blocks, so that the judge is the same. Its own context at the beginning is left out, and of
-results that it sends twice for the original, the second.
+results that it sends twice for the original, the second. A session that is one document stays as it is: the agent goes on in a file
+of lines beside it.
 """
 
 import json
@@ -18,9 +19,18 @@ SUMMARY = "ctxpack-summary-"
 
 
 def is_session(data):
-    """Whether the bytes are those of a session: the header comes first."""
-    first = next(sessions.records(data), {})
+    """Whether the bytes are those of a session: the header comes first, or is around the messages of a document."""
+    first = document(data) or next(sessions.records(data), {})
     return "sessionId" in first and "projectHash" in first
+
+
+def document(data):
+    """The session, if it is one document, as older versions of the agent wrote it."""
+    try:
+        whole = json.loads(data)
+    except ValueError:
+        return None
+    return whole if isinstance(whole, dict) and whole.get("messages") else None
 
 
 def install(name, cache):
@@ -49,7 +59,8 @@ def resume(job, data, endpoint, name):
     settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"enableAutoUpdate": False},
                 "privacy": {"usageStatisticsEnabled": False}}
     (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
-    file = project / "chats" / "session-2026-01-01T00-00-00000000.jsonl"
+    suffix = "json" if document(data) else "jsonl"
+    file = project / "chats" / f"session-2026-01-01T00-00-00000000.{suffix}"
     file.write_bytes(data)
     endpoint.take()
     command = [*job.command, "--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "--resume", "latest", "-p", agents.PROMPT]
@@ -138,6 +149,8 @@ def before_kept(data):
 
 def live(data):
     """The messages that the agent has when it has read the file."""
+    if whole := document(data):
+        return whole["messages"]
     found = {}
     for record in sessions.records(data):
         back = record.get("$rewindTo")

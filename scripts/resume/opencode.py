@@ -96,7 +96,13 @@ def judged(before, after, original, data):
         now = now[2:]
         was = was[len(was) - len(now):]
         note += " after a summary"
-    cleared = 0
+    differ, cleared = differences(was, now)
+    return found + differ, f"{note}, {cleared} cleared" if cleared else note
+
+
+def differences(was, now):
+    """How blocks differ other than in results that became shorter, and how many of these there are."""
+    found, cleared = [], 0
     if len(was) != len(now):
         found.append(f"{len(now)} blocks instead of {len(was)}")
     for old, new in zip(was, now):
@@ -107,7 +113,7 @@ def judged(before, after, original, data):
             cleared += 1
         else:
             found.append(f"another block: {json.dumps(new)[:150]}")
-    return found, f"{note}, {cleared} cleared" if cleared else note
+    return found, cleared
 
 
 def flat(request):

@@ -29,10 +29,16 @@ pub(super) enum Stale {
     OfAnother,
 }
 
-/// `in.compact.jsonl` → `in.compact.stats.json`; `output` is named as in a report.
+/// `in.compact.jsonl` → `in.compact.stats.json`; `output` is named as in a report. That of a document keeps the ending:
+/// `in.json` may be beside `in.jsonl`.
 pub(super) fn stats_beside(output: &str) -> PathBuf {
-    let (stem, _) = split_ending(output);
-    PathBuf::from(format!("{stem}.stats.json"))
+    let (stem, ending) = split_ending(output);
+    let ending = ending.to_ascii_lowercase();
+    let kept = match ending.strip_prefix(".json") {
+        Some("" | ".gz" | ".zst") => ".json",
+        Some(_) | None => "",
+    };
+    PathBuf::from(format!("{stem}{kept}.stats.json"))
 }
 
 /// Deletes the report beside an output that was undone, if it is about that output alone, which had this hash. Below `folder`, no
@@ -80,4 +86,23 @@ pub(super) fn take_back((output, folder): (&Path, Option<&Path>), hash: &str) ->
 fn is_no_report(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::NotFound | ErrorKind::Exists)
         || error.kind == ErrorKind::Io && error.source.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_beside_each_other_have_reports_of_their_own() {
+        for (output, report) in [
+            ("a/in.compact.jsonl", "a/in.compact.stats.json"),
+            ("in.compact.jsonl.gz", "in.compact.stats.json"),
+            ("in.compact.json", "in.compact.json.stats.json"),
+            ("in.compact.JSON", "in.compact.json.stats.json"),
+            ("in.compact.json.zst", "in.compact.json.stats.json"),
+            ("other", "other.stats.json"),
+        ] {
+            assert_eq!(stats_beside(output), Path::new(report));
+        }
+    }
 }

@@ -58,11 +58,14 @@ pub fn commands(transcript: &Transcript<'_>, exchanges: &[Exchange]) -> Vec<Comm
     shell.filter_map(command).collect()
 }
 
-/// The command: a string, or a list of arguments.
+/// The command: a string, or a list of arguments; or several commands, each a string, on lines of their own.
 pub(super) fn text(input: &Input<'_>) -> Option<String> {
     const KEYS: [&str; 2] = ["command", "cmd"];
     if let Some(text) = input.text(&KEYS) {
         return Some(text.into_owned());
+    }
+    if let Some(several) = input.texts(&["commands"]) {
+        return (!several.is_empty()).then(|| several.join("\n"));
     }
     let arguments = input.texts(&KEYS)?;
     match &arguments[..] {

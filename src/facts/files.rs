@@ -217,6 +217,16 @@ fn operations(
         ];
     }
     let Some(written) = written else {
+        if exchange.kind == ToolKind::Read {
+            // Which part of the result shows which of several files, it does not say.
+            let files = input.files();
+            let read = |file: &Input<'_>| {
+                let (_, path) = path::of(file)?;
+                let lines = Reading::of(file, &exchange.tool(transcript)).lines();
+                Some(operation(&path, FileAction::Read(lines), Done::Unclear))
+            };
+            return files.iter().filter_map(read).collect();
+        }
         let patch = patch::of(&input);
         let parts = patch.as_deref().map(patch::parts).unwrap_or_default();
         return parts

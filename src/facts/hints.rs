@@ -26,6 +26,8 @@ pub(super) enum Cut {
 
 /// How agents mark a line that they have cut.
 pub(super) const CUT_LINE: &str = "... [truncated]";
+/// The same of Cline.
+pub(super) const CUT_BY_CLINE: &str = " [line truncated]";
 
 /// What Claude Code writes in its hint.
 pub(super) const PARTIAL: &str = "PARTIAL view";

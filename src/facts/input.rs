@@ -18,9 +18,18 @@ pub(super) struct Input<'t> {
 }
 
 impl<'t> Input<'t> {
-    /// The input of a call.
+    /// The input of a call. Where it is a list of one file (`{"files": [{"path": …}]}`), that of the file.
     pub(super) fn of(transcript: &'t Transcript<'_>, call: &Block) -> Input<'t> {
-        Input::in_json(transcript.bytes(call.line, call.content))
+        let input = Input::in_json(transcript.bytes(call.line, call.content));
+        match (input.files().as_mut_slice(), input.keys.len()) {
+            ([one], 1) => std::mem::replace(one, Input::in_value(b"")),
+            (_, _) => input,
+        }
+    }
+
+    /// The files that it lists, each with what is asked of it.
+    pub(super) fn files(&self) -> Vec<Input<'static>> {
+        self.objects("files").unwrap_or_default()
     }
 
     /// The keys of a JSON object, or of a JSON string that contains one.

@@ -11,7 +11,7 @@ use super::block_text;
 use super::evidence::{says_it_has_changed, says_that_user_changed_it};
 use super::exchanges::{FactLocation, input_of, name, text_of};
 use super::files::File;
-use super::hints::{Bare, CUT_LINE, Cut, PARTIAL};
+use super::hints::{Bare, CUT_BY_CLINE, CUT_LINE, Cut, PARTIAL};
 use super::input::Input;
 use super::lines::Lines;
 use super::numbered::{Numbered, Numbering, Style};
@@ -113,6 +113,10 @@ impl Operation {
             Some(file) => {
                 // A table may begin with its own numbers.
                 let is_sure = file.style != Style::Bare || tool == "Read";
+                let mut lines = file.lines.iter();
+                if file.style == Style::Barred && lines.any(|line| line.ends_with(CUT_BY_CLINE)) {
+                    return None;
+                }
                 let is_whole = file.lines.iter().all(|line| !line.ends_with(CUT_LINE));
                 if is_sure && !is_whole {
                     return attached::repeated(transcript, self.result?, &self.written);
@@ -121,6 +125,7 @@ impl Operation {
             }
             // This tool always numbers lines; text without numbers is not from the file.
             None if tool == "Read" || said.starts_with("<file") => return None,
+            None if numbering == Numbering::Barred => return None,
             // Line numbers, or a list.
             None if numbering == Numbering::Dotted && Numbered::dotted(bare.text).is_some() => {
                 return None;
@@ -139,7 +144,8 @@ impl Operation {
 }
 
 fn replacement(input: &Input<'_>) -> Option<Replacement> {
-    if input.is_true(&["regex", "use_regex", "is_regex"]) {
+    // Where a line is named, the old text is passed over.
+    if input.is_true(&["regex", "use_regex", "is_regex"]) || input.has(&["insert_line"]) {
         return None;
     }
     let old = input.text(&OLD)?;

@@ -26,6 +26,8 @@ pub(super) enum Style {
     Bare,
     /// `12. text`, which may also be an item of a list
     Dotted,
+    /// `  12 | text`, as wide as the last number
+    Barred,
 }
 
 /// Which line numbers a tool may write.
@@ -35,6 +37,8 @@ pub(super) enum Numbering {
     Plain,
     /// Those of Copilot CLI, too, which has not written them in every version.
     Dotted,
+    /// Only those of Cline.
+    Barred,
 }
 
 impl Numbering {
@@ -42,6 +46,7 @@ impl Numbering {
     pub(super) fn of(tool: &str) -> Numbering {
         match tool {
             "view" | "str_replace_editor" => Numbering::Dotted,
+            "read_files" => Numbering::Barred,
             _ => Numbering::Plain,
         }
     }
@@ -54,6 +59,10 @@ impl<'t> Numbered<'t> {
             && let Some(file) = Numbered::dotted(text)
         {
             return file.is_no_list().then_some(file);
+        }
+        if numbering == Numbering::Barred {
+            let (first, _) = barred(line_of(text).0)?;
+            return Some(Numbered::lines(text, first, Style::Barred));
         }
         let (first, style) = match number(line_of(text).0) {
             Some((number, _, style)) => (number, style),
@@ -86,6 +95,7 @@ impl<'t> Numbered<'t> {
             let (line, next) = line_of(text);
             let numbered = match style {
                 Style::Dotted => dotted(line).map(|(number, line)| (number, line, style)),
+                Style::Barred => barred(line).map(|(number, line)| (number, line, style)),
                 Style::Arrow | Style::Padded | Style::Bare => number(line),
             };
             match numbered {
@@ -136,6 +146,14 @@ fn dotted(line: &str) -> Option<(u64, &str)> {
     let (number, line) = line.split_once(". ")?;
     let is_one = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
     Some((number.parse().ok().filter(|_| is_one)?, line))
+}
+
+/// The number and the bar before a line, and the line.
+fn barred(line: &str) -> Option<(u64, &str)> {
+    let (number, line) = line.split_once(" | ")?;
+    let digits = number.trim_start_matches(' ');
+    let is_one = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    Some((digits.parse().ok().filter(|_| is_one)?, line))
 }
 
 /// The width of a number as `cat -n` writes it, in characters.
@@ -208,6 +226,20 @@ mod tests {
         ] {
             assert_eq!(Numbered::read(text, Numbering::Plain), None, "{text}");
         }
+    }
+
+    #[test]
+    fn bars_are_numbers_where_the_tool_writes_them() {
+        let read = |text| Numbered::read(text, Numbering::Barred);
+        let lines = |text| read(text).map(|file| (file.first, file.lines, file.after));
+        let text = "  9 | use a;\n 10 | \n 11 | a | b\n\n[Showing lines 9-11 of 80.]";
+        let after = "\n[Showing lines 9-11 of 80.]";
+        assert_eq!(lines(text), Some((9, vec!["use a;", "", "a | b"], after)));
+        assert_eq!(lines("9 | a\n11 | b"), Some((9, vec!["a"], "11 | b")));
+        for text in ["", "a | b", " | a", "1|a", "1: a", "     1\ta"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(Numbered::read("1 | a", Numbering::Plain), None);
     }
 
     #[test]

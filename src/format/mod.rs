@@ -52,6 +52,8 @@ pub enum Format {
     Droid,
     /// Sessions that opencode exported, one document each.
     OpenCode,
+    /// Sessions of Cline, one document each.
+    Cline,
 }
 
 /// How a format writes a summary.
@@ -74,7 +76,7 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 12] = [
+    pub const ALL: [Format; 13] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
@@ -87,6 +89,7 @@ impl Format {
         Format::Qwen,
         Format::Droid,
         Format::OpenCode,
+        Format::Cline,
     ];
 
     /// The format's dialect: the only place where formats are distinguished.
@@ -104,6 +107,7 @@ impl Format {
             Format::Qwen => &dialect::qwen::Qwen,
             Format::Droid => &dialect::droid::Droid,
             Format::OpenCode => &dialect::opencode::OpenCode,
+            Format::Cline => &dialect::cline::Cline,
         }
     }
 

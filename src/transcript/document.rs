@@ -20,6 +20,13 @@ impl<'a> Transcript<'a> {
         self.lines.len().saturating_sub(1) as u32
     }
 
+    /// What stands around the messages, as one object with an empty list; `None` where it is no document.
+    pub(crate) fn around_messages(&self) -> Option<Vec<u8>> {
+        let last = self.after_messages();
+        self.is_document()
+            .then(|| [self.line(0), self.line(last)].concat())
+    }
+
     /// The document as it is now.
     pub(super) fn document_pieces(&self) -> impl Iterator<Item = &[u8]> {
         let (open, comma) = self.separators();

@@ -55,13 +55,8 @@ pub(super) fn of_lines() -> Vec<Format> {
     each_format!(all).to_vec()
 }
 
-/// Those whose files are one document each have properties of their own: `documents`.
-const DOCUMENTS: [Format; 1] = [Format::OpenCode];
-
 #[test]
 fn the_list_has_every_format_that_is_compacted() {
-    assert_eq!(
-        [of_lines(), DOCUMENTS.to_vec()].concat(),
-        Format::compacted()
-    );
+    let documents = super::documents::only_documents();
+    assert_eq!([of_lines(), documents].concat(), Format::compacted());
 }

@@ -11,7 +11,7 @@ use super::super::config::{KeyArgs, PolicyArgs};
 use super::super::stale::stats_beside;
 use super::super::{Context, scripted_answers};
 use crate::artifacts::Replies;
-use crate::batch::{Loaded, Loading, compact_detected};
+use crate::batch::{Loaded, Loading, compact_detected, split_ending};
 use crate::diff::{Differ, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Detected, Format, Layout};
@@ -365,9 +365,7 @@ fn compared(path: &str, hash: Option<&str>, bytes: &[u8]) -> Compared {
 /// `in.jsonl` → `in.compact.jsonl`
 fn compacted_beside(file: &Path) -> Option<PathBuf> {
     let name = shown_path(Path::new(file.file_name()?));
-    let endings = [".jsonl.gz", ".jsonl.zst", ".jsonl"];
-    let (stem, ending) = endings
-        .iter()
-        .find_map(|ending| Some((name.strip_suffix(ending)?, ending)))?;
+    let (stem, ending) = split_ending(&name);
+    (!ending.is_empty()).then_some(ending)?;
     Some(file.with_file_name(format!("{stem}.compact{ending}")))
 }

@@ -42,7 +42,7 @@ pub(crate) struct Evidence<'a> {
     pub(super) content: LineContent,
     pub(super) features: Features,
     /// What the family's reader does not recognise.
-    pub(super) unrecognised: Option<Unrecognised<'a>>,
+    pub(in crate::format) unrecognised: Option<Unrecognised<'a>>,
     /// For a message without an envelope, what the reader of each format does not recognise.
     pub(super) unrecognised_by: [Option<Unrecognised<'a>>; Format::ALL.len()],
 }

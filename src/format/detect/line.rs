@@ -37,6 +37,7 @@ keys! {
     MESSAGE = b"message";
     MESSAGES = b"messages";
     INFO = b"info";
+    ORIGIN = b"origin";
     FROM_VALUE = b"conversations";
     HISTORY = b"history";
     TRAJECTORY = b"trajectory";
@@ -79,13 +80,15 @@ pub(crate) struct Line<'a> {
     pub(in crate::format) payload: Option<(&'a [u8], MessageShape<'a>)>,
     /// Where its `$set` has messages, the first thing in them that is not understood.
     pub(in crate::format) patched: Option<Option<Unrecognised<'a>>>,
+    /// Whether there are objects in its `messages`.
+    pub(in crate::format) has_messages: bool,
     /// The features of all its `messages` together, and the first thing in them that is not understood.
     pub(super) messages: Option<(Features, Option<Unrecognised<'a>>)>,
 }
 
 impl<'a> Line<'a> {
     /// Reads a line; `None` where it is not a JSON object.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
+    pub(in crate::format) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut line = Line::default();
         let mut c = Cursor::new(bytes);
         line.object(&mut c).and_then(|()| c.end()).ok()?;
@@ -137,7 +140,7 @@ impl<'a> Line<'a> {
                     self.payload = Some((kind, shape));
                 }
                 (b"messages", Kind::Array) => {
-                    self.messages = None;
+                    (self.messages, self.has_messages) = (None, false);
                     c.array(|c| self.one_of_several(c))?;
                 }
                 (b"$set", Kind::Object) => self.patch(c)?,
@@ -173,6 +176,7 @@ impl<'a> Line<'a> {
         if c.kind()? != Kind::Object {
             return c.skip().map(drop);
         }
+        self.has_messages = true;
         let says = MessageShape::read(c)?;
         if says.is_message() {
             let (features, unrecognised) = self.messages.get_or_insert_default();

@@ -23,9 +23,9 @@ pub(in crate::format) use evidence::{Family, LineContent, Lookalike};
 pub(crate) use line::Line;
 use line::SOURCE;
 pub(in crate::format) use line::{
-    CALL_ID, CWD, DATA, ID, INFO, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, MESSAGES, PARENT_ID,
-    PARENT_UUID, PATCH, PAYLOAD, PROJECT, RECORD_TYPE, SESSION_ID, SNAPSHOT, STREAM_SESSION,
-    TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
+    CALL_ID, CWD, DATA, ID, INFO, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, MESSAGES, ORIGIN,
+    PARENT_ID, PARENT_UUID, PATCH, PAYLOAD, PROJECT, RECORD_TYPE, SESSION_ID, SNAPSHOT,
+    STREAM_SESSION, TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
 };
 use message_shape::MessageShape;
 pub(crate) use message_shape::Part;
@@ -242,10 +242,8 @@ impl Detector {
                     ..self.because("other", &[])
                 });
             }
-            Some(Whole::Broken(why)) if format.dialect().may_be_document() && self.is_nothing() => {
-                return self.unsupported(document::name(*why), &[]);
-            }
-            Some(Whole::Broken(_)) | None => {}
+            Some(Whole::Broken(why)) => return self.unsupported(document::name(*why), &[]),
+            None => {}
         }
         if let Some(others) = self.contradiction(format) {
             return Detected::Unsupported(others);
@@ -303,10 +301,9 @@ impl Detector {
             Some(Whole::Of(format, contents)) => {
                 return self.fitting(*format, Layout::File, &contents.unrecognised);
             }
-            Some(Whole::Broken(why)) if self.is_nothing() => {
-                return self.unsupported(document::name(*why), &[]);
-            }
-            Some(Whole::Broken(_)) | None => {}
+            // A message of it that ends with its line looks like one of a file of lines.
+            Some(Whole::Broken(why)) => return self.unsupported(document::name(*why), &[]),
+            None => {}
         }
         let families = self.families();
         let owner = self.named.iter().find(|(_, (like, tally))| {
@@ -344,12 +341,6 @@ impl Detector {
             Lookalike::Bare => self.bare(),
             Lookalike::Nothing => self.unsupported("unknown", &[&self.stray.unrecognised]),
         }
-    }
-
-    /// Whether no line shows any format.
-    fn is_nothing(&self) -> bool {
-        let has_none = self.families().is_empty() && self.first.is_none();
-        has_none && self.named.is_empty() && self.stray.messages == 0
     }
 
     /// The families that have messages in the file.

@@ -6,6 +6,7 @@
 pub(super) mod ai_sdk;
 pub(super) mod anthropic;
 pub(super) mod claude_code;
+pub(super) mod cline;
 pub(super) mod codex;
 pub(super) mod copilot;
 pub(super) mod droid;

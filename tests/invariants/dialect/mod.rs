@@ -139,7 +139,7 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::Qwen => &qwen::Qwen,
         Format::Droid => &droid::Droid,
         Format::GeminiStream => unreachable!("only read"),
-        Format::OpenCode => unreachable!("a document, no lines"),
+        Format::OpenCode | Format::Cline => unreachable!("a document, no lines"),
     }
 }
 

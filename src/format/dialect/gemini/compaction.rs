@@ -1,14 +1,15 @@
 //! Writes a summary as the agent's own compression does: a `$set` of messages, of which the first is the summary, as a message of
 //! the user. The kept messages follow on their lines.
 //!
-//! Where kept messages are in a list, as after every resumption, the summary becomes an item of that list. Which lines are dead
-//! afterwards is decided in `dead`.
+//! Where kept messages are in a list, as after every resumption, the summary becomes an item of that list, and in a document, which
+//! has no `$set`, a message before them: there the messages that it replaces leave at once. Which lines are dead otherwise is decided
+//! in `dead`.
 
 use std::collections::BTreeMap;
 
 use super::dead::{self, items_on};
 use super::history::{History, Omitted, Place};
-use super::window::Window;
+use super::window::{Sent, Window};
 use crate::format::shapes::splice::Summary;
 use crate::scan::{Span, Value};
 use crate::text::push_json_string;
@@ -26,6 +27,9 @@ pub(super) fn splice(
     let last_line = transcript.units()[last.unit].line;
     let time = timestamp(transcript, &history, last.entry).unwrap_or_default();
     let item = summary.map(|summary| item(summary.text, &time));
+    if transcript.is_document() {
+        return in_document(transcript, &history, &messages, tail, item);
+    }
     let items = || {
         [context(transcript, &history), item.clone()]
             .into_iter()
@@ -69,6 +73,34 @@ pub(super) fn splice(
         .iter()
         .any(|item| item.start == listed)
         .then_some(changes)
+}
+
+/// In a document, `item` takes the place of the messages before `tail`. What is not sent stays.
+fn in_document(
+    transcript: &Transcript<'_>,
+    history: &History<'_>,
+    messages: &[Sent],
+    tail: usize,
+    item: Option<Vec<u8>>,
+) -> Option<ChangeSet> {
+    let (old, kept) = messages.split_at(tail.min(messages.len()));
+    let (last, first) = (old.last()?.entry, kept.first().map(|first| first.entry));
+    // What an answer said and the results on the same line stay together.
+    if first == Some(last) {
+        return None;
+    }
+    let end = first.unwrap_or(history.entries.len());
+    let place = first.map_or(transcript.after_messages(), |first| {
+        history.entries[first].place.line
+    });
+    let old = history.entries[..end]
+        .iter()
+        .filter(|entry| entry.unit.is_some());
+    Some(ChangeSet {
+        drop: old.flat_map(|entry| entry.lines.iter().copied()).collect(),
+        insert: item.into_iter().map(|item| (place, vec![item])).collect(),
+        ..ChangeSet::default()
+    })
 }
 
 /// The message of a summary.

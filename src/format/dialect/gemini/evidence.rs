@@ -1,11 +1,13 @@
 //! By what a line of a session is recognised: its header, changes of what was recorded, and messages that have an id and a time
-//! but no role.
+//! but no role. A session that is one document has the header's ids around such messages.
 
 use super::message::{ANSWER, NOTES, TYPED};
 use crate::format::Format;
 use crate::format::detect::{
-    Evidence, Family, ID, Line, MESSAGE, PATCH, PROJECT, Part, SESSION_ID, TIMESTAMP,
+    Evidence, Family, ID, Line, MESSAGE, PATCH, PROJECT, Part, SESSION_ID, TIMESTAMP, Unrecognised,
 };
+use crate::ids::IdSet;
+use crate::scan::Value;
 
 const OWN: Family = Family::Of(Format::Gemini);
 
@@ -25,6 +27,34 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
         )),
         kind if is_message && NOTES.contains(&kind) => Some(Evidence::mark(OWN)),
         _ => None,
+    }
+}
+
+/// Whether a document is a session, by its keys. A header has no messages, or an empty list of them.
+pub(super) fn is_document(document: &Line<'_>) -> bool {
+    let is_line = document.has(ID) || document.has(PATCH);
+    document.has(SESSION_ID | PROJECT) && document.has_messages && !is_line
+}
+
+/// What is not understood of the messages together: of several with one id, it depends on the line breaks of the document which of
+/// them the agent sends.
+pub(super) fn unrecognised_around(document: Value<'_>) -> Option<Unrecognised<'_>> {
+    let (mut known, mut is_twice) = (IdSet::default(), false);
+    document.field("messages").elements(|message| {
+        let id = message.field("id").unescaped();
+        is_twice |= id.is_some_and(|id| !known.insert(id));
+    });
+    is_twice.then_some(Unrecognised::Key("the id of another one"))
+}
+
+/// What is not understood in a message of a document. Only on a line of its own can an object change what was recorded.
+pub(super) fn unrecognised(message: Value<'_>) -> Option<Unrecognised<'_>> {
+    let [id, kind] = message.fields(["id", "type"]);
+    let other = Unrecognised::Line(kind.string().unwrap_or_default());
+    let line = Line::read(message.raw()).filter(|line| id.string().is_some() && !line.has(PATCH));
+    match line.as_ref().and_then(evidence) {
+        Some(evidence) => evidence.unrecognised,
+        None => Some(other),
     }
 }
 

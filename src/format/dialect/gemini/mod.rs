@@ -1,4 +1,5 @@
-//! Session files of Gemini CLI: a header, then messages and changes of what was recorded, one per line.
+//! Session files of Gemini CLI: a header, then messages and changes of what was recorded, one per line. Older versions wrote one
+//! document, `{sessionId, projectHash, …, messages}`, whose messages are the same objects.
 //!
 //! A message is known by its id: one that is written again replaces the earlier one, in its place. `$set` with `messages`
 //! replaces all of them, as every resumption and the agent's own compression do, and `$rewindTo` takes messages back. A message
@@ -8,7 +9,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | `agent` | where the agent keeps sessions, and how it continues them |
-//! | `evidence` | by what a line is recognised |
+//! | `evidence` | by what a line, or a document, is recognised |
 //! | `record` | how a line is read |
 //! | `message` | how a message object is read |
 //! | `history` | which messages the agent has when it has read the file |
@@ -31,7 +32,7 @@ mod window;
 
 use super::{Dialect, ToolNames};
 use crate::format::agent::Agent;
-use crate::format::detect::{Evidence, Line, Part};
+use crate::format::detect::{Evidence, Line, Part, Unrecognised};
 use crate::format::shapes::splice::{Splice, Summary};
 use crate::format::shapes::{answered, plain_parts};
 use crate::format::{Summaries, finish};
@@ -54,6 +55,22 @@ impl Dialect for Gemini {
 
     fn understands(&self, part: Part<'_>) -> bool {
         evidence::understands(part)
+    }
+
+    fn may_be_document(&self) -> bool {
+        true
+    }
+
+    fn is_document(&self, document: &Line<'_>) -> bool {
+        evidence::is_document(document)
+    }
+
+    fn unrecognised_around<'a>(&self, document: Value<'a>) -> Option<Unrecognised<'a>> {
+        evidence::unrecognised_around(document)
+    }
+
+    fn unrecognised<'a>(&self, message: Value<'a>) -> Option<Unrecognised<'a>> {
+        evidence::unrecognised(message)
     }
 
     fn line(&self, c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<LineKind> {

@@ -1,4 +1,4 @@
-//! Reads one line: a message, a change of what was recorded, or a header.
+//! Reads one line: a message, a change of what was recorded, or a header. A header has no messages: with messages it is a document.
 //!
 //! The agent asks in this order, and so do we: `$rewindTo`, an id, `$set`, and then the two ids of a header.
 
@@ -13,7 +13,6 @@ struct Fields<'a> {
     has_id: bool,
     set: Option<Cursor<'a>>,
     is_header: (bool, bool),
-    messages: Option<Cursor<'a>>,
 }
 
 /// One line.
@@ -43,14 +42,7 @@ pub(super) fn line(c: &mut Cursor<'_>, record: &mut Record<'_, '_>) -> Parse<Lin
         c.oddities.insert(set.oddities);
         kind
     } else if fields.is_header == (true, true) {
-        match fields.messages {
-            Some(mut at) => {
-                let kind = list(&mut at, record, &mut link)?;
-                c.oddities.insert(at.oddities);
-                kind.unwrap_or(LineKind::Session)
-            }
-            None => LineKind::Session,
-        }
+        LineKind::Session
     } else {
         LineKind::Unknown
     };
@@ -75,10 +67,6 @@ fn fields<'a>(c: &mut Cursor<'a>) -> Parse<Fields<'a>> {
             }
             b"sessionId" => read.is_header.0 = !c.string_span()?.is_empty(),
             b"projectHash" => read.is_header.1 = !c.string_span()?.is_empty(),
-            b"messages" => {
-                read.messages = (kind == Kind::Array).then(|| c.clone());
-                c.skip()?;
-            }
             _ => drop(c.skip()?),
         }
         Ok(())

@@ -7,6 +7,8 @@ use crate::ids::IdSet;
 use crate::transcript::{BlockKind, ChangeSet, Outcome, Role, Shape, Transcript, Typed};
 use crate::verify::Rule;
 
+mod document;
+
 const HEADER: &str =
     r#"{"sessionId":"s","projectHash":"p","startTime":"t0","lastUpdated":"t0","kind":"main"}"#;
 const CONTEXT: &str = r#"{"id":"c","type":"user","content":[{"text":"<session_context>\nlinux"}]}"#;
