@@ -76,6 +76,26 @@ def baseline(agent, job, endpoint, original, as_sent):
     return request
 
 
+def judged(before, data, done, summary):
+    """What came of a run of the compacted file: findings, and a note for when there are none. `summary`: the text of a new summary in
+    it, and what the messages after that say; or None."""
+    found = [] if done.prefix_kept else ["the agent changed the bytes of the compacted file"]
+    if len(done.requests) != 1:
+        return [*found, f"{len(done.requests)} requests, not 1: {done.said[:200]}"], ""
+    after = judge.main_request(done.requests, agents.PROMPT)
+    if done.returncode != 0 or after is None:
+        return [*found, f"does not resume: exit {done.returncode}: {done.said[:200]}"], ""
+    found += judge.pairs(after)
+    was, now = judge.results(before), judge.results(after)
+    cleared = {call for call in now if call in was and was[call] != now[call]}
+    shown = f"{len(after['messages'])} messages, {len(now)} results"
+    if summary:
+        found += judge.summarised(before, after, set(), cleared, *summary)
+        return found, f"{shown} after a summary"
+    found += judge.same_messages(before, after, set(), cleared)
+    return found, f"{shown}, {len(cleared)} cleared" if cleared else f"{shown}, all as they were"
+
+
 def folders(job):
     """An empty HOME and an empty working directory, the same for every run of a file: their paths are in what the agent sends."""
     room = job.room / "run"

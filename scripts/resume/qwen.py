@@ -80,6 +80,10 @@ def plain(request):
             text = "".join(part.get("text", "") for part in said)
             found = [{"type": "tool_result", "tool_use_id": message.get("tool_call_id"), "content": text}]
             role = "user"
+            if messages and messages[-1]["content"][0]["type"] == "tool_result":
+                # Results of calls in one answer are one message.
+                messages[-1]["content"] += found
+                continue
         else:
             found = [part for part in said if not part.get("text", "").startswith(REMINDER)]
             found += [{"type": "tool_use", "id": call["id"], "name": call["function"]["name"],
@@ -93,21 +97,7 @@ def plain(request):
 
 def judged(before, original, data, done):
     """What came of a run of the compacted file: findings, and a note for when there are none."""
-    found = [] if done.prefix_kept else ["the agent changed the bytes of the compacted file"]
-    if len(done.requests) != 1:
-        return [*found, f"{len(done.requests)} requests, not 1: {done.said[:200]}"], ""
-    after = judge.main_request(done.requests, agents.PROMPT)
-    if done.returncode != 0 or after is None:
-        return [*found, f"does not resume: exit {done.returncode}: {done.said[:200]}"], ""
-    found += judge.pairs(after)
-    was, now = judge.results(before), judge.results(after)
-    cleared = {call for call in now if call in was and was[call] != now[call]}
-    shown = f"{len(after['messages'])} messages, {len(now)} results"
-    if summary := new_summary(original, data):
-        found += judge.summarised(before, after, set(), cleared, *summary)
-        return found, f"{shown} after a summary"
-    found += judge.same_messages(before, after, set(), cleared)
-    return found, f"{shown}, {len(cleared)} cleared" if cleared else f"{shown}, all as they were"
+    return npm.judged(before, data, done, new_summary(original, data))
 
 
 def live(data):

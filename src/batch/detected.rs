@@ -6,8 +6,14 @@ use super::input::Input;
 use crate::error::Result;
 use crate::format::{Detected, Detector, Format, may_be_document};
 
+/// What an input is, and what speaks against the format that the user named.
+pub(super) struct Recognised {
+    pub(super) detected: Detected,
+    pub(super) doubt: Option<String>,
+}
+
 /// What an input is, by all of it, or by as much as settles it. A format that the user named wins.
-pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Detected> {
+pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Recognised> {
     let mut detector = Detector::default();
     let mut seen = 0;
     if may_be_document(&input.buffer) {
@@ -30,5 +36,8 @@ pub(super) fn detect(input: &mut Input<'_>, named: Option<Format>) -> Result<Det
             break;
         }
     }
-    Ok(named.map_or_else(|| detector.decide(), |format| detector.given(format)))
+    Ok(Recognised {
+        detected: named.map_or_else(|| detector.decide(), |format| detector.given(format)),
+        doubt: named.and_then(|format| detector.doubt(format)),
+    })
 }

@@ -78,7 +78,7 @@ impl Loading<'_> {
     }
 
     fn whole(&self, path: &Path, mut input: Input<'_>) -> Result<Loaded> {
-        let detected = detect(&mut input, self.format)?;
+        let detected = detect(&mut input, self.format)?.detected;
         input.rest()?;
         let checked = self.bad_lines.check(&detected, &input.buffer);
         checked.map_err(|error| error.at(path))?;

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use super::budget::Share;
 use super::clean::Releases;
-use super::detected::detect;
+use super::detected::{Recognised, detect};
 use super::hooks::Before;
 use super::input::{Codec, Input};
 use super::origin::SessionOrigin;
@@ -163,7 +163,8 @@ impl<'r> Run<'r> {
                 .map_err(|e| Error::io(path, "keep a copy", e))?;
             input.copy = Some(archive);
         }
-        let detected = detect(&mut input, self.options.format)?.for_compaction();
+        let Recognised { detected, doubt } = detect(&mut input, self.options.format)?;
+        let detected = detected.for_compaction();
         if let Some(fork) = &self.options.fork {
             fork.check(&detected)?;
         }
@@ -173,6 +174,11 @@ impl<'r> Run<'r> {
         let mut originals = BTreeMap::new();
         let mut warnings = Warnings::default();
         let mut sum = Sum::default();
+        sum.warnings.extend(doubt.map(|message| Warning {
+            kind: WarningKind::OtherFormat,
+            line: None,
+            message,
+        }));
         // That of a compressed output; any other is what is written.
         let mut text_after = input.stored_bytes().map(|_| input.text_bytes());
         match &detected {

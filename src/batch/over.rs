@@ -113,7 +113,7 @@ impl Over<'_> {
         let path = source.path();
         let mut laps = Laps::start(self.clock);
         let mut input = Input::open(source, path, self.stop, share)?;
-        let detected = detect(&mut input, self.format)?;
+        let detected = detect(&mut input, self.format)?.detected;
         let detected = match self.job {
             Job::Once => detected,
             Job::Replay | Job::Eval => detected.for_compaction(),

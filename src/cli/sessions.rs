@@ -34,7 +34,7 @@ const ID: usize = 8;
 
 /// List the sessions of installed agents, the newest first.
 ///
-/// Looks into the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code and Factory Droid. What an id names, other commands take in the place of a file: compact
+/// Looks into the folders of Claude Code, Codex, pi, Copilot CLI, Gemini CLI, Qwen Code, Factory Droid and Kimi Code. What an id names, other commands take in the place of a file: compact
 /// --in-place ID. Tokens are estimates, made as the policy says; recorded is what the provider counted last.
 #[derive(Debug, Args)]
 pub(super) struct SessionsCommand {

@@ -54,6 +54,10 @@ pub enum Format {
     OpenCode,
     /// Sessions of Cline, one document each.
     Cline,
+    /// Session files of Kimi Code.
+    Kimi,
+    /// The event log of Claude Code (`stream-json`); only read.
+    ClaudeStream,
 }
 
 /// How a format writes a summary.
@@ -76,7 +80,7 @@ pub enum Opening {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 13] = [
+    pub const ALL: [Format; 15] = [
         Format::Anthropic,
         Format::OpenAi,
         Format::ClaudeCode,
@@ -90,6 +94,8 @@ impl Format {
         Format::Droid,
         Format::OpenCode,
         Format::Cline,
+        Format::Kimi,
+        Format::ClaudeStream,
     ];
 
     /// The format's dialect: the only place where formats are distinguished.
@@ -108,6 +114,8 @@ impl Format {
             Format::Droid => &dialect::droid::Droid,
             Format::OpenCode => &dialect::opencode::OpenCode,
             Format::Cline => &dialect::cline::Cline,
+            Format::Kimi => &dialect::kimi::Kimi,
+            Format::ClaudeStream => &dialect::claude_stream::ClaudeStream,
         }
     }
 

@@ -70,6 +70,8 @@ pub struct Warning {
 pub enum WarningKind {
     /// The file is left as it is, because something in it is not supported.
     Unsupported,
+    /// The file was read as the format that the user named, and looks like another one.
+    OtherFormat,
     /// Typed messages are not kept in full.
     UserWords,
     /// A picture or a document in a typed message was removed.
@@ -107,6 +109,7 @@ impl WarningKind {
         match self {
             WarningKind::Line(kind) => kind.name(),
             WarningKind::Unsupported => "unsupported",
+            WarningKind::OtherFormat => "other_format",
             WarningKind::UserWords => "user_words",
             WarningKind::Pictures => "pictures",
             WarningKind::NotSummarised => "not_summarised",
@@ -131,7 +134,8 @@ impl WarningKind {
             | WarningKind::Coverage
             | WarningKind::Line(_)
             | WarningKind::Redacted => false,
-            WarningKind::UserWords
+            WarningKind::OtherFormat
+            | WarningKind::UserWords
             | WarningKind::Pictures
             | WarningKind::NotSummarised
             | WarningKind::CutOff
@@ -155,6 +159,9 @@ impl WarningKind {
             WarningKind::Coverage => Some(
                 "name the tools by what they do: [tools] shell, read, write, edit, search, web",
             ),
+            WarningKind::OtherFormat => {
+                Some("leave out --input-format, and the format is found by what is in the file")
+            }
             WarningKind::Line(_)
             | WarningKind::Unsupported
             | WarningKind::UserWords

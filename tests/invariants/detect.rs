@@ -296,6 +296,12 @@ fn marks(lines: &[Value]) -> Vec<&'static str> {
 
 fn mark(line: &Value) -> Option<&'static str> {
     let kind = line["type"].as_str().unwrap_or_default();
+    if matches!(
+        kind,
+        "context.append_message" | "context.append_loop_event" | "context.apply_compaction"
+    ) {
+        return Some("kimi");
+    }
     if line["message"]["role"].is_string() {
         let is_chained = line.get("parentUuid").is_some();
         return match kind {

@@ -32,6 +32,7 @@ macro_rules! each_format {
             gemini: Gemini,
             qwen: Qwen,
             droid: Droid,
+            kimi: Kimi,
             ; $($what)*
         }
     };

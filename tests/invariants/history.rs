@@ -54,6 +54,11 @@ macro_rules! every_session {
                 }
 
                 #[test]
+                fn kimi(case in Case::of(Format::Kimi, Kind::$kind)) {
+                    $property(&case)?;
+                }
+
+                #[test]
                 fn gemini(case in Case::of(Format::Gemini, Kind::$kind)) {
                     $property(&case)?;
                 }

@@ -25,7 +25,7 @@ fn folders(name: &str, variables: Variables<'_>) -> Vec<PathBuf> {
 #[test]
 fn folders_are_the_documented_ones() {
     let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
-    let cases: [(&str, Variables<'_>, &str); 15] = [
+    let cases: [(&str, Variables<'_>, &str); 17] = [
         ("claude-code", &[(home, "/h")], "/h/.claude/projects"),
         (
             "claude-code",
@@ -53,6 +53,8 @@ fn folders_are_the_documented_ones() {
             "/s",
         ),
         ("droid", &[(home, "/h")], "/h/.factory/sessions"),
+        ("kimi", &[(home, "/h")], "/h/.kimi-code/sessions"),
+        ("kimi", &[("KIMI_CODE_HOME", "/k")], "/k/sessions"),
         ("qwen", &[(home, "/h")], "/h/.qwen/projects"),
         (
             "qwen",

@@ -7,9 +7,9 @@ use crate::scan::{Cursor, Kind, Parse};
 /// Declares a bit for each key, or group of keys, of a line by which a format may be recognised.
 macro_rules! keys {
     ($($name:ident = $($key:literal)|+;)*) => {
-        keys!(@ 0u32; $($name)*);
+        keys!(@ 0u64; $($name)*);
 
-        fn bit(key: &[u8]) -> u32 {
+        fn bit(key: &[u8]) -> u64 {
             match key {
                 $($($key)|+ => $name,)*
                 _ => 0,
@@ -17,7 +17,7 @@ macro_rules! keys {
         }
     };
     (@ $at:expr; $name:ident $($rest:ident)*) => {
-        pub(in crate::format) const $name: u32 = 1 << $at;
+        pub(in crate::format) const $name: u64 = 1 << $at;
         keys!(@ $at + 1; $($rest)*);
     };
     (@ $at:expr;) => {
@@ -53,6 +53,8 @@ keys! {
     CWD = b"cwd";
     PROJECT = b"projectHash";
     SOURCE = b"source" | b"observation" | b"action";
+    QWEN_VERSION = b"qwen_code_version";
+    PARENT_CALL = b"parent_tool_use_id";
     OF_QWEN = b"toolCallResult" | b"systemPayload" | b"provenance";
     TOOL_OF_STREAM = b"tool_name" | b"tool_id";
     OF_A_CALL = b"toolName" | b"tool_use_id" | b"tool_call_id" | b"toolCallId" | b"name" | b"tool" | b"input" | b"output"
@@ -60,17 +62,17 @@ keys! {
 }
 
 /// Not a key of its own: the `id` is at least as long as a UUID.
-pub(in crate::format) const LONG_ID: u32 = 1 << 31;
+pub(in crate::format) const LONG_ID: u64 = 1 << 63;
 /// The length of a UUID.
 const UUID_LEN: u32 = 36;
 
 /// Keys that a line has whose type is that of a call or a result.
-const CALLED: u32 = OF_A_CALL | TOOL_OF_STREAM | CALL_ID | DATA;
+const CALLED: u64 = OF_A_CALL | TOOL_OF_STREAM | CALL_ID | DATA;
 
 /// What has been read of a line so far.
 #[derive(Debug, Default)]
 pub(crate) struct Line<'a> {
-    keys: u32,
+    keys: u64,
     pub(in crate::format) kind: &'a [u8],
     /// The shape of the line itself, as a message.
     pub(in crate::format) own: MessageShape<'a>,
@@ -96,7 +98,7 @@ impl<'a> Line<'a> {
     }
 
     /// Whether it has all of these keys.
-    pub(in crate::format) fn has(&self, keys: u32) -> bool {
+    pub(in crate::format) fn has(&self, keys: u64) -> bool {
         self.keys & keys == keys
     }
 

@@ -24,8 +24,8 @@ pub(crate) use line::Line;
 use line::SOURCE;
 pub(in crate::format) use line::{
     CALL_ID, CWD, DATA, ID, INFO, LEAF_UUID, LONG_ID, MESSAGE, MESSAGE_ID, MESSAGES, ORIGIN,
-    PARENT_ID, PARENT_UUID, PATCH, PAYLOAD, PROJECT, RECORD_TYPE, SESSION_ID, SNAPSHOT,
-    STREAM_SESSION, TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
+    PARENT_CALL, PARENT_ID, PARENT_UUID, PATCH, PAYLOAD, PROJECT, QWEN_VERSION, RECORD_TYPE,
+    SESSION_ID, SNAPSHOT, STREAM_SESSION, TIMESTAMP, TOOL_OF_STREAM, UUID, VERSION,
 };
 use message_shape::MessageShape;
 pub(crate) use message_shape::Part;
@@ -255,6 +255,28 @@ impl Detector {
             Detected::Known(..) | Detected::Unsupported(_) => Layout::File,
         };
         Detected::Known(format, layout)
+    }
+
+    /// Why a format that the user specifies may be the wrong one although it is read as that: it would have been taken for another.
+    pub fn doubt(&self, format: Format) -> Option<String> {
+        let Detected::Known(_, _) = self.given(format) else {
+            return None;
+        };
+        let like = match self.decide() {
+            Detected::Known(other, _) if other != format => vec![other.name()],
+            Detected::Known(..) => Vec::new(),
+            Detected::Unsupported(why) => {
+                let joined = why.joined.iter().map(|(name, _)| *name);
+                let like: Vec<_> = joined.chain(why.like).collect();
+                let others = like.into_iter().filter(|name| *name != format.name());
+                others.collect()
+            }
+        };
+        let name = format.name();
+        let like = (!like.is_empty()).then(|| like.join(" and "))?;
+        Some(format!(
+            "read as {name}, as --input-format says; lines of it look like {like}"
+        ))
     }
 
     /// The messages of other formats, if there are some, and none of the format that the user specifies.

@@ -1,11 +1,12 @@
 //! Formats that are recognised by name but not supported: what only they write.
 
 use super::evidence::{Evidence, Family, Lookalike};
-use super::line::{FROM_VALUE, HISTORY, Line, PARTS, STREAM_SESSION, TRAJECTORY};
+use super::line::{FROM_VALUE, HISTORY, Line, PARTS, QWEN_VERSION, STREAM_SESSION, TRAJECTORY};
 use super::message_shape::Unrecognised;
 use crate::format::Format;
 
 const STREAM: Family = Family::Named("stream-json", Lookalike::Bare);
+const QWEN_STREAM: Family = Family::Named("qwen-stream", Lookalike::Of(Format::ClaudeStream));
 const SYNAPSE: Family = Family::Named("synapse", Lookalike::Bare);
 const UI_MESSAGES: Family = Family::Named("ui-messages", Lookalike::Bare);
 
@@ -14,11 +15,8 @@ pub(super) fn evidence<'a>(line: &Line<'a>) -> Option<Evidence<'a>> {
     let named = |name| Family::Named(name, Lookalike::Nothing);
     let unrecognised = Some(Unrecognised::Line(line.kind));
     let (family, is_message) = match line.kind {
-        kind if kind.starts_with(b"context.") => (
-            named("kimi"),
-            line.message.is_some() || kind.ends_with(b"_event"),
-        ),
         b"item.completed" | b"thread.started" => (named("codex-exec"), true),
+        b"system" if line.has(QWEN_VERSION) => (QWEN_STREAM, true),
         b"user" | b"assistant" | b"system" | b"result"
             if line.has(STREAM_SESSION) && !line.own.is_message() =>
         {

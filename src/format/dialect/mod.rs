@@ -6,12 +6,14 @@
 pub(super) mod ai_sdk;
 pub(super) mod anthropic;
 pub(super) mod claude_code;
+pub(super) mod claude_stream;
 pub(super) mod cline;
 pub(super) mod codex;
 pub(super) mod copilot;
 pub(super) mod droid;
 pub(super) mod gemini;
 pub(super) mod gemini_stream;
+pub(super) mod kimi;
 pub(super) mod openai;
 pub(super) mod opencode;
 pub(super) mod pi;

@@ -23,6 +23,7 @@ mod codex;
 mod copilot;
 mod droid;
 mod gemini;
+mod kimi;
 mod openai;
 mod pi;
 mod qwen;
@@ -138,7 +139,8 @@ pub(super) fn of(format: Format) -> &'static dyn Dialect {
         Format::Gemini => &gemini::Gemini,
         Format::Qwen => &qwen::Qwen,
         Format::Droid => &droid::Droid,
-        Format::GeminiStream => unreachable!("only read"),
+        Format::Kimi => &kimi::Kimi,
+        Format::GeminiStream | Format::ClaudeStream => unreachable!("only read"),
         Format::OpenCode | Format::Cline => unreachable!("a document, no lines"),
     }
 }

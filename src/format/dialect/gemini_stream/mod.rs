@@ -6,10 +6,10 @@
 
 mod line;
 mod messages;
-mod rules;
 
 use super::Dialect;
 use crate::format::detect::{Evidence, Family, Line, Part, STREAM_SESSION, TOOL_OF_STREAM};
+use crate::format::shapes::logged;
 use crate::format::{Format, Opening, Summaries, finish};
 use crate::scan::{Cursor, Parse, Value};
 use crate::transcript::{Conversation, LineKind, Message, Record, Transcript};
@@ -99,7 +99,7 @@ impl Dialect for GeminiStream {
 
     fn check(&self, findings: &mut Findings<'_, '_>) {
         findings.unreadable_lines();
-        findings.conversations(rules::check);
+        findings.conversations(logged::check);
     }
 }
 

@@ -212,7 +212,10 @@ fn is_written(format: &Format) -> bool {
         | Format::Gemini => true,
         Format::Copilot
         | Format::Droid
+        | Format::ClaudeStream
+        | Format::Cline
         | Format::GeminiStream
+        | Format::Kimi
         | Format::OpenCode
         | Format::Qwen => false,
     }

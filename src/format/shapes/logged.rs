@@ -1,4 +1,4 @@
-//! The rules for a complete log: each result has its call before it, and no id is used twice. Calls at the end may have no
+//! The rules for a complete log of events, which no agent continues from: each result has its call before it, and no id is used twice. Calls at the end may have no
 //! results, since the run may have been stopped.
 
 use std::borrow::Cow;
@@ -14,8 +14,8 @@ enum Answered {
     Once,
 }
 
-/// Checks one conversation.
-pub(super) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
+/// Checks a conversation of a log.
+pub(in crate::format) fn check(f: &mut Findings<'_, '_>, conversation: &Conversation) {
     let transcript = f.transcript;
     let mut calls: IdMap<Cow<'_, [u8]>, Answered> = IdMap::default();
     for (_, number) in conversation.all_blocks() {
