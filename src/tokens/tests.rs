@@ -106,6 +106,70 @@ fn json_scopes_count_the_compact_form() {
     );
 }
 
+/// The figures are those of Python: `len(str(messages))`, and of each message.
+#[test]
+fn the_history_counts_as_python_prints_it() {
+    let scope = format!("{CHARS}scope = \"history_repr\"\nimage_tokens = 0\nchars_per_token = 1");
+    let written = format!("{scope}\nimages = \"written\"");
+    let whole = |toml: &str| {
+        count(
+            Format::Anthropic,
+            ANTHROPIC,
+            &format!("{toml}\nper = \"conversation\""),
+        )
+        .0
+    };
+    assert_eq!(whole(&written), 450);
+    assert_eq!(
+        count(Format::Anthropic, ANTHROPIC, &written).1,
+        [41, 136, 169, 96]
+    );
+    // Without {'type': 'image', 'source': {'data': 'AAAA'}}.
+    assert_eq!(whole(&scope), 450 - 45);
+    let estimator = estimator(&scope);
+    assert_eq!(
+        estimator.tokens(estimator.message(Role::User, "héllo 世🎉🎉x")),
+        41
+    );
+}
+
+#[test]
+fn pictures_count_as_they_are_written_where_the_policy_says_so() {
+    let picture = r#"{"type":"image","source":{"data":"AAAA"}}"#.len() as u64;
+    for scope in ["message_json", "role_content"] {
+        let scope = format!("{CHARS}scope = \"{scope}\"\nimage_tokens = 0\nchars_per_token = 1");
+        let flat = count(Format::Anthropic, ANTHROPIC, &scope).1;
+        let written = count(
+            Format::Anthropic,
+            ANTHROPIC,
+            &format!("{scope}\nimages = \"written\""),
+        )
+        .1;
+        assert_eq!(
+            [written[0], written[1], written[3]],
+            [flat[0], flat[1], flat[3]]
+        );
+        assert_eq!(written[2], flat[2] + picture, "{scope}");
+    }
+    // A number of tokens is for flat pictures.
+    assert_eq!(settings("images = \"written\"").images, Images::Written);
+    assert_eq!(
+        settings("images = \"written\"\nimage_tokens = 5").images,
+        Images::Written
+    );
+    let preset = policy::preset("reset").unwrap();
+    assert_eq!(preset.tokens.images, Images::Written);
+}
+
+#[test]
+fn the_texts_of_a_messages_own_list_are_strings() {
+    let scope = format!("{CHARS}scope = \"strings\"\nchars_per_token = 1");
+    let line = r#"{"role":"tool","tool_call_id":"c","content":[{"type":"text","text":"so"},{"type":"text","text":"it"}]}"#;
+    assert_eq!(count(Format::OpenAi, line, &scope).0, 4);
+    let in_it = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"so"}]}]}"#;
+    assert_eq!(count(Format::Anthropic, in_it, &scope).0, 0);
+}
+
 #[test]
 fn a_window_grows_as_if_each_message_were_its_last() {
     let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");

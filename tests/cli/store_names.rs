@@ -110,10 +110,7 @@ fn every_spelling_of_a_name_is_known_again() {
     let long = "all is well here\n".repeat(60);
     let offload =
         "compact in.jsonl -o out.jsonl --overwrite --policy offload-first --set offload.tokens=1";
-    let place = Place::with(&[(
-        "in.jsonl",
-        anthropic_of([long.clone(), output(2), output(3)]),
-    )]);
+    let place = Place::with(&[("in.jsonl", anthropic_of([long, output(2), output(3)]))]);
     place.run(&format!("{offload} --summarize never")).exits(0);
     let text = place.text("out.jsonl");
     let name = named(&text, "Tool result is at: ");

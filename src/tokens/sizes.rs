@@ -1,0 +1,152 @@
+//! The sizes of the blocks and messages of a transcript, each measured once.
+//!
+//! Never measures a block again that was not edited: edited blocks are read again, and get new numbers.
+
+use super::{Estimator, Size};
+use crate::ids::IdMap;
+use crate::policy::Scope;
+use crate::transcript::{BlockKind, Conversation, Message, Transcript};
+
+/// The sizes of the blocks of a transcript, each measured once.
+#[derive(Debug)]
+pub struct Sizes {
+    estimator: Estimator,
+    blocks: Vec<Option<Size>>,
+    /// The sizes of messages that are counted as a whole, by their blocks. Blocks that are read again get new numbers.
+    messages: IdMap<Vec<u32>, Size>,
+}
+
+impl Sizes {
+    /// An empty cache.
+    pub fn new(estimator: Estimator) -> Self {
+        Sizes {
+            estimator,
+            blocks: Vec::new(),
+            messages: IdMap::default(),
+        }
+    }
+
+    /// The estimator.
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// Updates the cache after blocks got new numbers: `moved` has the new number of each remaining block.
+    pub(crate) fn renumber(&mut self, moved: &[Option<u32>]) {
+        let mut blocks = vec![None; moved.iter().flatten().count()];
+        for (size, new) in self.blocks.iter().zip(moved) {
+            if let Some(new) = new {
+                blocks[*new as usize] = *size;
+            }
+        }
+        self.blocks = blocks;
+        let new = |old: &u32| moved.get(*old as usize).copied().flatten();
+        let messages = std::mem::take(&mut self.messages).into_iter();
+        self.messages = messages
+            .filter_map(|(blocks, size)| {
+                Some((blocks.iter().map(new).collect::<Option<_>>()?, size))
+            })
+            .collect();
+    }
+
+    /// The size of a block.
+    pub fn block(&mut self, transcript: &Transcript<'_>, block: u32) -> Size {
+        if self.blocks.len() < transcript.block_count() {
+            self.blocks.resize(transcript.block_count(), None);
+        }
+        let estimator = &self.estimator;
+        *self.blocks[block as usize]
+            .get_or_insert_with(|| estimator.block(transcript, transcript.block(block)))
+    }
+
+    /// The size of a result's content; not measured again if it is equal to that of the block.
+    pub fn result(&self, transcript: &Transcript<'_>, block: u32) -> Size {
+        let is_result = transcript.block(block).kind == BlockKind::Result;
+        let measured = match self.estimator.settings.scope {
+            Scope::Content | Scope::Strings => self.blocks.get(block as usize),
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                None
+            }
+        };
+        let measured = measured.filter(|_| is_result);
+        let measure = || self.estimator.result(transcript, transcript.block(block));
+        measured.copied().flatten().unwrap_or_else(measure)
+    }
+
+    /// The size of a message.
+    pub fn message(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        message: &Message,
+    ) -> Size {
+        let blocks = conversation.blocks(message);
+        let is_sum = match self.estimator.settings.scope {
+            Scope::Content | Scope::Strings => true,
+            Scope::MessageJson | Scope::HistoryJson | Scope::HistoryRepr | Scope::RoleContent => {
+                false
+            }
+        };
+        if is_sum {
+            return self.sum(transcript, blocks);
+        }
+        if let Some(size) = self.messages.get(blocks) {
+            return *size;
+        }
+        let size = match self.estimator.joined(transcript, conversation, message) {
+            Some(measure) => {
+                let flat = blocks
+                    .iter()
+                    .map(|b| self.estimator.flat(transcript.block(*b)));
+                Size {
+                    measure,
+                    flat: flat.fold(0, u32::saturating_add),
+                }
+            }
+            None => {
+                let around = self.estimator.around(transcript, conversation, message);
+                let mut size = self.sum(transcript, blocks);
+                size.measure += around;
+                size
+            }
+        };
+        // Without blocks, messages cannot be distinguished.
+        if !blocks.is_empty() {
+            self.messages.insert(blocks.to_vec(), size);
+        }
+        size
+    }
+
+    fn sum(&mut self, transcript: &Transcript<'_>, blocks: &[u32]) -> Size {
+        let sizes = blocks.iter().map(|block| self.block(transcript, *block));
+        sizes.sum()
+    }
+
+    /// The tokens of a live window.
+    pub fn conversation(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> u64 {
+        let sizes = self.messages(transcript, conversation);
+        self.estimator.total(sizes)
+    }
+
+    /// The sizes of all messages of a live window.
+    pub fn messages(
+        &mut self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+    ) -> Vec<Size> {
+        let messages = conversation.messages.iter();
+        messages
+            .map(|message| self.message(transcript, conversation, message))
+            .collect()
+    }
+
+    /// The tokens of a live window as it was after each of its messages.
+    pub fn growth(&mut self, transcript: &Transcript<'_>, conversation: &Conversation) -> Vec<u64> {
+        let sizes = self.messages(transcript, conversation);
+        self.estimator.growing(sizes).collect()
+    }
+}
