@@ -242,8 +242,8 @@ fn spliced(case: &Case, free: &Run, run: &Run) -> TestCaseResult {
             .for_each(|kind| *counts.entry(kind).or_default() += 1);
         counts
     };
-    let counted = counts(&after[new[1] + 1..]);
-    prop_assert_eq!(counted.get("token_counting.measured"), None);
+    let later = counts(&after[new[1] + 1..]);
+    prop_assert_eq!(later.get("token_counting.measured"), None);
     let transcript = Format::Kimi.read(&run.bytes, 1, &mut Warnings::default());
     match case.policy.history {
         // Only what was counted leaves, and summarised messages that would follow the summary.
