@@ -9,7 +9,7 @@ use crate::plan::{Cut, Recents, Subject, SummaryRequest};
 use crate::policy::{Layer, Reads, Source};
 use crate::summarizer::gate::Given;
 use crate::summarizer::prompt::prompt;
-use crate::summarizer::reading::rounds;
+use crate::summarizer::reading::{record, rounds};
 
 /// The smallest summary that is requested, in tokens: fewer are no use.
 const SMALLEST: u64 = 64;
@@ -86,9 +86,10 @@ impl Sources<'_> {
             Reads::All => conversation.messages.len(),
         };
         let rounds = || rounds(self.policy, transcript, conversation, 0..end);
-        let given = |rounds: &[String]| {
-            let rounds = rounds.iter().map(String::as_str);
-            Given::new(rounds.chain([instructions]))
+        // What stood in an output that is cleared by now, or stands in a message that is kept, is no invention.
+        let given = || {
+            let record = record(self.policy, subject.transcript, subject.conversation);
+            Given::new(record.iter().map(String::as_str).chain([instructions]))
         };
         let size = request.tokens.max(SMALLEST);
         let prompt = prompt(self.policy, size, instructions);
@@ -97,7 +98,7 @@ impl Sources<'_> {
             (Source::Scripted, _) => {
                 let first = self.replies.ask(next_reply, summary);
                 let again = |_: &str| self.replies.ask(next_reply, summary);
-                Some(judged(summary, &prompt, &given(&rounds()), first, again))
+                Some(judged(summary, &prompt, &given(), first, again))
             }
             (Source::Anthropic | Source::Openai, Some(server)) => {
                 let model = match summary.model.as_str() {
@@ -108,7 +109,7 @@ impl Sources<'_> {
                     named => named.to_owned(),
                 };
                 let rounds = self.without_secrets(rounds());
-                let given = given(&rounds);
+                let given = given();
                 let ask = |prompt: &str| {
                     let request = ModelRequest {
                         policy: summary,

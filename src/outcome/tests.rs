@@ -265,7 +265,7 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
     let path = |n: u64| format!("{n}.jsonl");
     let mut notices = Notices::default();
     for n in 0..4 {
-        let format = if n == 0 { "kimi" } else { "unknown" };
+        let format = if n == 0 { "openhands" } else { "unknown" };
         notices.unsupported(&path(n), &crate::format::unsupported(format), "left");
     }
     for (n, line) in [(4, 3), (4, 8), (5, 1)] {
@@ -293,7 +293,7 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
         })
         .collect();
     let unknown = "not a known transcript format; left";
-    let kimi = "the format kimi is not supported; left";
+    let kimi = "the format openhands is not supported; left";
     assert_eq!(
         told,
         [

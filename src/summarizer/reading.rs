@@ -39,27 +39,48 @@ pub fn rounds(
             }
         }
         Input::Blocks => {
-            let mut tools = IdMap::default();
-            for exchange in exchanges(transcript, conversation, &policy.tools) {
-                if let Some(result) = exchange.result {
-                    tools.insert(result.block, exchange.tool(transcript).into_owned());
-                }
-            }
-            for message in messages {
-                let text = labelled(transcript, conversation, message, &tools);
-                if !text.is_empty() {
-                    push(
-                        &mut rounds,
-                        starts(transcript, conversation, message),
-                        "",
-                        &text,
-                    );
-                }
-            }
+            rounds = in_blocks(policy, transcript, conversation, messages);
         }
     }
     if policy.summary.input_chars > 0 {
         clip(&mut rounds, policy.summary.input_chars);
+    }
+    rounds
+}
+
+/// All that a conversation says, for looking up what a summary names.
+pub fn record(
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+) -> Vec<String> {
+    in_blocks(
+        policy,
+        transcript,
+        conversation,
+        conversation.messages.iter(),
+    )
+}
+
+fn in_blocks<'m>(
+    policy: &Policy,
+    transcript: &Transcript<'_>,
+    conversation: &Conversation,
+    messages: impl Iterator<Item = &'m Message>,
+) -> Vec<String> {
+    let mut rounds = Vec::new();
+    let mut tools = IdMap::default();
+    for exchange in exchanges(transcript, conversation, &policy.tools) {
+        if let Some(result) = exchange.result {
+            tools.insert(result.block, exchange.tool(transcript).into_owned());
+        }
+    }
+    for message in messages {
+        let text = labelled(transcript, conversation, message, &tools);
+        if !text.is_empty() {
+            let starts = starts(transcript, conversation, message);
+            push(&mut rounds, starts, "", &text);
+        }
     }
     rounds
 }
