@@ -117,8 +117,9 @@ def has_answer(document, data):
 
 
 def texts(data):
-    """What the messages of a document say."""
-    return [message["content"] for message in json.loads(data)["messages"]]
+    """What the messages of a document say; a string is written anew as a list of one text."""
+    said = [message["content"] for message in json.loads(data)["messages"]]
+    return [[{"type": "text", "text": one}] if isinstance(one, str) else one for one in said]
 
 
 def end_daemon(home):
@@ -181,4 +182,4 @@ def new_summary(original, data):
     known = {message.get("id") for message in json.loads(original)["messages"]}
     new = [message for message in json.loads(data)["messages"]
            if (message.get("metadata") or {}).get("kind") == "compaction_summary" and message.get("id") not in known]
-    return new[-1]["content"][0]["text"] if new else None
+    return new[-1]["content"] if new else None

@@ -265,7 +265,7 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
     let path = |n: u64| format!("{n}.jsonl");
     let mut notices = Notices::default();
     for n in 0..4 {
-        let format = if n == 0 { "openhands" } else { "unknown" };
+        let format = if n == 0 { "swe-agent" } else { "unknown" };
         notices.unsupported(&path(n), &crate::format::unsupported(format), "left");
     }
     for (n, line) in [(4, 3), (4, 8), (5, 1)] {
@@ -293,7 +293,7 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
         })
         .collect();
     let unknown = "not a known transcript format; left";
-    let kimi = "the format openhands is not supported; left";
+    let named = "the format swe-agent is not supported; left";
     assert_eq!(
         told,
         [
@@ -313,7 +313,7 @@ fn notices_are_one_a_reason_and_what_failed_comes_first() {
                 vec![],
                 0
             ),
-            ("unsupported", kimi, 1, "0.jsonl".into(), vec![], 0),
+            ("unsupported", named, 1, "0.jsonl".into(), vec![], 0),
         ]
     );
     assert_eq!(list[0].hint, Some("mend it"));

@@ -108,6 +108,33 @@ fn a_format_that_the_user_names_wins() {
 }
 
 #[test]
+fn a_format_that_the_user_names_against_the_lines_is_doubted() {
+    let chained = |n: u32, message: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"u{n}\",\"parentUuid\":null,\"sessionId\":\"s\",\"message\":{message}}}\n"
+        )
+    };
+    let session = chained(1, r#"{"role":"user","content":"hi"}"#)
+        + &chained(2, r#"{"role":"user","parts":[{"text":"hi"}]}"#);
+    let place = Place::with(&[("in.jsonl", &session)]);
+    let doubt = "read as claude-code, as --input-format says; lines of it look like qwen";
+    place
+        .run("compact in.jsonl --policy none --input-format claude-code")
+        .exits(0)
+        .says(&[doubt]);
+    let file = &place.json("in.compact.stats.json")["files"][0];
+    assert_eq!(file["format"], "claude-code");
+    assert_eq!(file["warnings"][0]["kind"], "other_format");
+    assert_eq!(file["warnings"][0]["message"], doubt);
+    assert_eq!(place.text("in.compact.jsonl"), session);
+    // Nobody asked for anything.
+    place
+        .run("compact in.jsonl --policy none --overwrite")
+        .exits(0)
+        .says(&["unsupported"]);
+}
+
+#[test]
 fn formats_that_are_not_known_pass_through() {
     let chat = "{\"conversations\":[{\"from\":\"human\",\"value\":\"hi\"}]}\n";
     let place = Place::with(&[("in.jsonl", chat)]);

@@ -150,8 +150,18 @@ impl Writer<'_> {
         self.line(Kind::Message, "context.append_message", more)
     }
 
+    /// Words of which the agent does not forget the step: not only blanks.
+    fn words(&mut self) -> Json {
+        let said = words(self.tape, self.mode);
+        let is_blank = |c: char| c == '\u{feff}' || c.is_whitespace();
+        match said.chars().all(is_blank) {
+            true => text_of(said + "x"),
+            false => text_of(said),
+        }
+    }
+
     fn text(&mut self) -> Json {
-        let said = text_of(words(self.tape, self.mode));
+        let said = self.words();
         object([("type", text_of("text")), ("text", said)])
     }
 
@@ -277,7 +287,7 @@ impl Writer<'_> {
             writer.event("content.part", more)
         };
         if self.tape.one_in(3) {
-            let thought = text_of(words(self.tape, self.mode));
+            let thought = self.words();
             let thought = object([("type", text_of("think")), ("think", thought)]);
             lines.push(part(self, thought));
         }
@@ -442,6 +452,12 @@ impl Writer<'_> {
             lines: vec![line],
             is_typed: false,
             is_summary: true,
+        });
+        // The agent adds a word of its own, which the next compaction counts.
+        self.live.push(Entry {
+            lines: Vec::new(),
+            is_typed: false,
+            is_summary: false,
         });
         (self.compaction, self.is_cut) = (Some((line, true)), true);
     }

@@ -263,7 +263,10 @@ impl Detector {
             return None;
         };
         let like = match self.decide() {
-            Detected::Known(other, _) if other != format => vec![other.name()],
+            // Plain messages may be of either format.
+            Detected::Known(other, _) if other != format && self.own[other as usize].marks > 0 => {
+                vec![other.name()]
+            }
             Detected::Known(..) => Vec::new(),
             Detected::Unsupported(why) => {
                 let joined = why.joined.iter().map(|(name, _)| *name);

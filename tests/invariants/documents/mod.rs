@@ -212,7 +212,9 @@ fn promises(case: &Case) -> TestCaseResult {
         (own.blank)(&mut was);
         (own.blank)(&mut is);
         for list in own.lists.iter().filter(|_| is_pruned) {
-            if let (Some(left), Some(all)) = (is[list].as_array(), was[list].as_array_mut()) {
+            let left = is.get(list).and_then(Value::as_array);
+            let all = was.get_mut(list).and_then(Value::as_array_mut);
+            if let (Some(left), Some(all)) = (left, all) {
                 all.retain(|part| left.contains(part));
             }
         }

@@ -12,9 +12,9 @@ use crate::format::detect::{
     Evidence, Family, Line, PARENT_CALL, PARENT_UUID, Part, QWEN_VERSION, STREAM_SESSION,
 };
 use crate::format::shapes::{blocks, logged};
-use crate::format::{Format, Opening, Summaries, finish};
+use crate::format::{Format, Opening, Summaries, finish, usage};
 use crate::scan::{Cursor, Parse, Value};
-use crate::transcript::{Conversation, LineKind, Record, Transcript};
+use crate::transcript::{Conversation, LineKind, Message, Record, Transcript};
 use crate::verify::Findings;
 
 /// The dialect.
@@ -64,6 +64,19 @@ impl Dialect for ClaudeStream {
 
     fn summaries(&self) -> Summaries {
         Summaries::Message(Opening::Any)
+    }
+
+    fn recorded(
+        &self,
+        transcript: &Transcript<'_>,
+        conversation: &Conversation,
+        answer: &Message,
+    ) -> Option<u64> {
+        let mut lines = conversation.lines(answer).iter().rev();
+        lines.find_map(|line| {
+            let line = Value::of(transcript.line(*line));
+            usage::recorded(line, &["message", "usage"], usage::ANTHROPIC)
+        })
     }
 
     /// The model that the run began with.

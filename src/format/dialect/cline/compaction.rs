@@ -1,7 +1,7 @@
 //! Writes a summary as the agent's own compaction does: a message of the user that says in its metadata what it is. It takes the place
 //! of the messages before the first kept one.
 //!
-//! The metadata repeat the text, from which the agent makes its next summary, and count the prompts that are in it.
+//! Its content is a string, which is what a summary is reckoned to take. The metadata repeat the text, from which the agent makes its next summary, and count the prompts that are in it.
 
 use crate::format::shapes::splice::Summary;
 use crate::scan::Value;
@@ -64,9 +64,8 @@ fn record(
     [
         b"{\"id\":\"ctxpack-summary-",
         &hash.as_bytes()[..16],
-        b"\",\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":",
+        b"\",\"role\":\"user\",\"content\":",
         &said,
-        b"}]",
         timed("ts").as_bytes(),
         b",\"metadata\":{\"kind\":\"compaction_summary\",\"displayRole\":\"system\",\"userRunSpan\":",
         runs.to_string().as_bytes(),

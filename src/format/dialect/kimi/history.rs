@@ -76,8 +76,13 @@ fn begins(transcript: &Transcript<'_>, window: &Window) -> u32 {
             && transcript.lines()[*line as usize].kind == LineKind::Mirror
             && transcript.is_there(*line)
     };
-    let before = (0..from).rev().take_while(is_prompt);
-    before.last().unwrap_or(from)
+    let kind = |line: u32| transcript.lines()[line as usize].kind;
+    let mut before = (0..from).rev().filter(|line| kind(*line) != LineKind::Bad);
+    let mut begins = from;
+    while let Some(line) = before.next().filter(is_prompt) {
+        begins = line;
+    }
+    begins
 }
 
 /// A compaction counts messages from the beginning of the file: where those that it covers leave, it covers none of the rest.

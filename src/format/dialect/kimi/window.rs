@@ -82,6 +82,11 @@ impl Window {
     }
 }
 
+/// Whether the agent's language takes a character for white space.
+fn is_blank(c: char) -> bool {
+    c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
+}
+
 /// Whether a record is one of the messages, or changes them.
 fn is_message(link: &Link) -> bool {
     match link.kind {
@@ -269,7 +274,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         let mut call = None;
         for block in transcript.blocks_of_line(line) {
             let block = transcript.block(block);
-            let says = |text: &str| !text.trim().is_empty();
+            let says = |text: &str| !text.chars().all(is_blank);
             match block.kind {
                 BlockKind::Call => call = Some(transcript.bytes(line, block.call_id)),
                 BlockKind::Text => open.is_empty &= !says(&transcript.block_text(block)),
