@@ -50,12 +50,12 @@ pub enum Format {
     Qwen,
     /// Session files of Factory Droid.
     Droid,
+    /// Session files of Kimi Code.
+    Kimi,
     /// Sessions that opencode exported, one document each.
     OpenCode,
     /// Sessions of Cline, one document each.
     Cline,
-    /// Session files of Kimi Code.
-    Kimi,
     /// The event log of Claude Code (`stream-json`); only read.
     ClaudeStream,
 }
@@ -92,9 +92,9 @@ impl Format {
         Format::GeminiStream,
         Format::Qwen,
         Format::Droid,
+        Format::Kimi,
         Format::OpenCode,
         Format::Cline,
-        Format::Kimi,
         Format::ClaudeStream,
     ];
 

@@ -101,8 +101,8 @@ table! {
         /// A result is too large if it has more live tokens than this; if above 0, `summary.too_large_share` is ignored.
         too_large_tokens: u64 = 0, unit("tokens");
         /// A provider's summary with more names than this that the transcript does not contain, and with a larger share of them than
-        /// `summary.max_invented_share`, is asked for once more; then the sentences that hold them are left out. -1 means that nothing is
-        /// checked.
+        /// `summary.max_invented_share`, is asked for once more. The sentences that still hold one are left out. -1 means that nothing
+        /// is checked.
         ///
         /// Names are paths, addresses, ids, flags, and identifiers with a dot, an underscore or a call.
         max_invented: i64 = 0, at_least(-1), unit("names");

@@ -5,9 +5,9 @@
 use super::{Given, checked_names};
 
 /// The fewest letters and digits of a summary.
-const FEWEST: usize = 24;
+const FEWEST: usize = 12;
 /// For a long record as many bytes of it may stand behind each letter of the summary, up to [`MOST_ASKED`] letters.
-const BYTES_A_LETTER: usize = 400;
+const BYTES_A_LETTER: usize = 2_000;
 /// No summary needs more letters than these.
 const MOST_ASKED: usize = 400;
 /// A refusal is shorter than this, in characters.

@@ -159,7 +159,7 @@ fn a_summary_from_either_provider_takes_the_place_of_what_it_tells() {
 
 #[test]
 fn the_model_is_the_transcripts_own_where_none_is_named() {
-    let server = Server::of_summaries("So.");
+    let server = Server::of_summaries("All of them were read.");
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
         .run(&format!("compact in.jsonl {}", flags(&server)))
@@ -172,7 +172,7 @@ fn a_server_that_is_busy_is_asked_again_when_it_said() {
     let server = Server::start(|n, request| match n {
         0 => Act::Answer(429, "retry-after-ms: 400\r\n", "{}".to_owned()),
         1 => Act::Drop,
-        _ => summary(request, "So."),
+        _ => summary(request, "All of them were read."),
     });
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
@@ -193,7 +193,7 @@ fn a_server_that_is_busy_is_asked_again_when_it_said() {
 fn a_wait_that_one_request_was_asked_for_holds_for_all() {
     let server = Server::start(|n, request| match n {
         0 => Act::Answer(429, "retry-after: 1\r\n", "{}".to_owned()),
-        _ => summary(request, "So."),
+        _ => summary(request, "All of them were read."),
     });
     let place = many(6);
     place
@@ -264,7 +264,7 @@ fn half_an_answer_a_slow_one_and_an_endless_one_are_none() {
     let good = whole(
         200,
         "",
-        r#"{"content":[{"type":"text","text":"So."}],"stop_reason":"end_turn"}"#,
+        r#"{"content":[{"type":"text","text":"All of them were read."}],"stop_reason":"end_turn"}"#,
     );
     let (told, requests) = ran(
         move |_, _| Act::Raw(good[..good.len() - 20].to_vec()),
@@ -294,7 +294,7 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
     let error = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 1000 tokens > 600 maximum"}}"#;
     let server = Server::start(move |n, request| match n {
         0 => Act::Answer(400, "", error.to_owned()),
-        _ => summary(request, "So."),
+        _ => summary(request, "All of them were read."),
     });
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
@@ -323,7 +323,7 @@ fn a_prompt_that_is_too_long_loses_its_oldest_rounds_by_the_gap() {
 fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_rounds() {
     let server = Server::start(|n, request| match n {
         0 | 1 => Act::Answer(413, "", String::new()),
-        _ => summary(request, "So."),
+        _ => summary(request, "All of them were read."),
     });
     let place = Place::with(&[("in.jsonl", session(""))]);
     place
@@ -339,7 +339,11 @@ fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_round
     );
     let said = |n: usize| requests[n].record().contains("was left out");
     assert_eq!([said(0), said(1), said(2)], [false, true, true]);
-    assert!(place.text("in.compact.jsonl").contains("So."));
+    assert!(
+        place
+            .text("in.compact.jsonl")
+            .contains("All of them were read.")
+    );
 
     let (told, requests) = ran(|_, _| Act::Answer(413, "", String::new()), "");
     assert_eq!((requests, &told["fallback"]), (4, &json!("extractive")));
@@ -351,23 +355,44 @@ fn a_prompt_that_is_too_long_by_nobody_knows_how_much_loses_a_fifth_of_its_round
 }
 
 #[test]
-fn a_summary_that_names_what_it_was_not_given_is_none() {
-    let (told, _) = ran(
-        |_, request| summary(request, "Read src/made_up.rs at alder-3."),
-        "",
+fn what_a_summary_names_and_was_not_given_is_asked_about_and_left_out() {
+    const ANSWER: &str = "All of them were read. Read src/made_up.rs at alder-3.";
+    for (more, requests, dropped, invented) in [
+        ("", 2, 1, 0),
+        ("--set summary.max_invented=1", 1, 1, 0),
+        ("--set summary.max_invented=-1", 1, 0, 1),
+    ] {
+        let (told, sent) = ran(|_, request| summary(request, ANSWER), more);
+        let found = (
+            &told["success"],
+            &told["sentences_dropped"],
+            &told["invented"],
+        );
+        assert_eq!(
+            found,
+            (&json!(true), &json!(dropped), &json!(invented)),
+            "{more}"
+        );
+        assert_eq!(sent, requests, "{more}");
+    }
+    // Told what was wrong, the model does better.
+    let server = Server::start(|number, request| match number {
+        0 => summary(request, ANSWER),
+        _ => summary(request, "All of them were read, at last alder-11."),
+    });
+    let place = Place::with(&[("in.jsonl", session(""))]);
+    place
+        .run(&format!("compact in.jsonl {}", flags(&server)))
+        .exits(0);
+    let text = place.text("in.compact.jsonl");
+    assert!(
+        text.contains("at last alder-11") && !text.contains("made_up"),
+        "{text}"
     );
-    assert_eq!(
-        (&told["success"], &told["invented"], &told["fallback"]),
-        (&json!(false), &json!(1), &json!("extractive"))
-    );
-    let (told, _) = ran(
-        |_, request| summary(request, "Read src/made_up.rs at alder-3."),
-        "--set summary.max_invented=1",
-    );
-    assert_eq!(
-        (&told["success"], &told["invented"]),
-        (&json!(true), &json!(1))
-    );
+    assert!(server.requests()[1].content().contains("`src/made_up.rs`"));
+    // Nothing of it is a summary.
+    let (told, sent) = ran(|_, request| summary(request, "Read src/made_up.rs."), "");
+    assert_eq!((&told["success"], sent), (&json!(false), 2));
 }
 
 #[test]
@@ -382,7 +407,7 @@ fn what_a_model_left_out_and_must_not_is_added() {
         );
     let text = lines + &session("");
     for (more, is_there) in [("", true), ("--set summary.must_keep=false", false)] {
-        let server = Server::of_summaries("So.");
+        let server = Server::of_summaries("All of them were read.");
         let place = Place::with(&[("in.jsonl", text.clone())]);
         place
             .run(&format!(
@@ -442,7 +467,7 @@ fn an_answer_is_paid_once_and_is_the_same_for_any_number_of_threads() {
 
 #[test]
 fn a_dry_run_asks_nobody_and_tells_what_is_pending() {
-    let server = Server::of_summaries("So.");
+    let server = Server::of_summaries("All of them were read.");
     let place = Place::with(&[("in.jsonl", session(""))]);
     let line = format!("compact in.jsonl --report r.json {}", flags(&server));
     place.run(&format!("{line} --dry-run")).exits(0);
@@ -460,7 +485,7 @@ fn a_dry_run_asks_nobody_and_tells_what_is_pending() {
 
 #[test]
 fn limits_of_a_run_hold_and_what_is_over_is_done_without_a_model() {
-    let server = Server::of_summaries("So.");
+    let server = Server::of_summaries("All of them were read.");
     let place = many(6);
     let run = |out: &str, more: &str| {
         let line = format!("compact in --out-dir {out} {} {more}", flags(&server));
@@ -485,7 +510,7 @@ fn requests_wait_for_the_server_and_processors_do_not_wait_with_them() {
     let server = Server::start(|_, request| {
         Act::Later(
             Duration::from_millis(300),
-            Box::new(summary(request, "So.")),
+            Box::new(summary(request, "All of them were read.")),
         )
     });
     let place = many(8);
@@ -505,7 +530,7 @@ fn two_copies_of_a_session_are_asked_about_once() {
     let server = Server::start(|_, request| {
         Act::Later(
             Duration::from_millis(200),
-            Box::new(summary(request, "So.")),
+            Box::new(summary(request, "All of them were read.")),
         )
     });
     let place = Place::with(&[("in/a.jsonl", session("")), ("in/b.jsonl", session(""))]);

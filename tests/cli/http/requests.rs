@@ -8,7 +8,7 @@ use crate::cli::harness::Place;
 
 /// The request that a run with these arguments sends.
 fn asked(place: &Place, more: &[&str]) -> (Value, String) {
-    let server = Server::of_summaries("So.");
+    let server = Server::of_summaries("All of them were read.");
     let url = server.url();
     let args = [
         "compact",
@@ -60,7 +60,7 @@ fn the_model_that_a_system_asks_is_the_presets() {
 
 #[test]
 fn a_model_that_nobody_names_is_an_error_before_the_first_input() {
-    let server = Server::of_summaries("So.");
+    let server = Server::of_summaries("All of them were read.");
     let nameless = session("").replace("model", "m");
     let place = Place::with(&[("a.jsonl", &nameless), ("b.jsonl", &nameless)]);
     for preset in ["auto", "layered", "offload-first", "reset", "turns"] {

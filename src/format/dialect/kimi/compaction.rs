@@ -78,7 +78,8 @@ pub(super) fn splice(
         record("context.apply_compaction", &says),
         record("token_counting.rebased", counted.as_bytes()),
     ];
-    let links = (place..).zip(&transcript.links()[place as usize..]);
+    // Lines at the end that are no records have no links.
+    let links = (0u32..).zip(transcript.links()).skip(place as usize);
     let stale = links
         .filter(|(_, link)| link.kind == LinkKind::Count)
         .map(|(line, _)| line);
