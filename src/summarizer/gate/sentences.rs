@@ -37,7 +37,7 @@ pub(super) fn without(text: &str, is_bad: impl Fn(&str) -> bool) -> (String, u64
 }
 
 /// The sentences that stay, and how many do not.
-fn kept<'t>(body: &'t str, is_bad: impl Fn(&str) -> bool) -> (Vec<&'t str>, u64) {
+fn kept(body: &str, is_bad: impl Fn(&str) -> bool) -> (Vec<&str>, u64) {
     let all = sentences(body);
     let before = all.len();
     let kept: Vec<&str> = all.into_iter().filter(|one| !is_bad(one)).collect();
