@@ -57,7 +57,7 @@ impl Pipeline<'_> {
     }
 }
 
-/// A text without its secrets, line by line, as [`Pipeline::mask`] masks a transcript.
+/// A text without its secrets, line by line, as `Pipeline::mask` masks a transcript.
 pub fn masked_text<'t>(redactor: &Redactor, text: &'t [u8]) -> Cow<'t, [u8]> {
     let (mut out, mut copied) = (Vec::new(), 0);
     let mut start = 0;

@@ -1,7 +1,7 @@
 //! Judges a model's summary before it is used: a summary may omit things, and must not add any.
 //!
 //! PURE. A name that the model was not given cannot come from the transcript, however plausible it looks: the sentences that
-//! hold one are taken out. Whether what is left is a summary at all, [`floor`] says. Asks nobody, and rewrites no sentence.
+//! hold one are taken out. Whether what is left is a summary at all, `floor` says. Asks nobody, and rewrites no sentence.
 
 mod floor;
 mod given;
