@@ -1,20 +1,20 @@
 //! The only list of the formats of lines that are compacted: every matrix of properties is built from it.
 
+use std::fmt::Debug;
+
 use ctxpack::format::Format;
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 
 /// `tests CONFIG, CHECK, CASES`: a test of each format's name that checks the cases of that format. `all`: the formats.
 macro_rules! each_format {
     (@of $($name:ident: $format:ident,)*; tests $config:expr, $check:expr, $cases:expr) => {
-        proptest! {
-            #![proptest_config($config)]
-
-            $(
-                #[test]
-                fn $name(case in ($cases)(Format::$format)) {
-                    ($check)(case)?;
-                }
-            )*
-        }
+        $(
+            #[test]
+            fn $name() {
+                crate::invariants::formats::holds($config, &($cases)(Format::$format), &$check);
+            }
+        )*
     };
     (@of $($name:ident: $format:ident,)*; all) => {
         [$(Format::$format),*]
@@ -49,6 +49,21 @@ macro_rules! every_format {
             }
         }
     )*};
+}
+
+/// Draws cases and checks each. Not generic over the check: `proptest!` gives each test a runner of its own, and to compile
+/// hundreds of them took minutes.
+pub(super) fn holds<S: Strategy>(
+    config: Config,
+    cases: &S,
+    check: &dyn Fn(S::Value) -> TestCaseResult,
+) where
+    S::Value: Debug,
+{
+    let mut runner = TestRunner::new(config);
+    if let Err(error) = runner.run(cases, check) {
+        panic!("{error}\n{runner}");
+    }
 }
 
 /// The formats of this list.
