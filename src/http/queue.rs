@@ -152,7 +152,12 @@ impl Queue {
             Err(Failure::Busy { why, retry_after }) => state.busy(now, why, *retry_after),
             Err(Failure::Transient(why)) => state.fails(now, why),
             Err(Failure::Fatal(why)) => state.fatal = Some(why.clone()),
-            Err(Failure::Interrupted | Failure::Offline | Failure::RunLimit(_)) => {}
+            // It was not sent, or nobody knows what became of it: another one may try.
+            Err(Failure::Interrupted | Failure::Offline | Failure::RunLimit(_)) => {
+                if let Some(held) = &mut state.held {
+                    held.is_probed = false;
+                }
+            }
         }
     }
 

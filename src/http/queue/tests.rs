@@ -242,3 +242,21 @@ fn what_is_final_is_final() {
     queue.record(now, &Err::<(), _>(Failure::Fatal("no credit".to_owned())));
     assert_eq!(queue.admits(now), Admission::Denied("no credit".to_owned()));
 }
+
+#[test]
+fn a_probe_that_was_not_sent_leaves_its_turn_to_another() {
+    let queue = Queue::new(4, PATIENT);
+    let start = Instant::now();
+    for _ in 0..NEVER_ANSWERED {
+        assert_eq!(queue.admits(start), Admission::Now);
+    }
+    for _ in 0..NEVER_ANSWERED {
+        queue.record(start, &down());
+    }
+    let later = start + FIRST_HOLD;
+    assert_eq!(queue.admits(later), Admission::Now);
+    assert_eq!(queue.admits(later), Admission::After(AGAIN));
+    let limit = Failure::RunLimit("the run may send at most 3 requests".to_owned());
+    queue.record(later, &Err::<(), _>(limit));
+    assert_eq!(queue.admits(later), Admission::Now);
+}
