@@ -5,7 +5,7 @@ A verdict is a pair: "ok", "FAILED" or "skipped" (the agent does not resume the 
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import agents, judge, sessions
@@ -34,6 +34,8 @@ class Job:
     room: Path
     keep: Path | None
     timeout: float
+    # What is sent for originals that were resumed in the same room: several files may be judged against one.
+    baselines: dict = field(default_factory=dict)
 
     def resume(self, data, endpoint, name):
         """One run of the agent on these bytes; its requests are kept under `name` if they shall be."""

@@ -45,7 +45,9 @@ def verdict(agent, job, as_sent=lambda request: request):
     original = job.path.read_bytes()
     try:
         with Endpoint() as endpoint:
-            before = baseline(agent, job, endpoint, original, as_sent)
+            if original not in job.baselines:
+                job.baselines[original] = baseline(agent, job, endpoint, original, as_sent)
+            before = job.baselines[original]
             data = compacted(job)
             done = agent.resume(job, data, endpoint, "compacted")
             return check.verdict(*agent.judged(before, original, data, done))

@@ -51,7 +51,7 @@ def of(kind):
         for number, (name, bad, words) in enumerate(cases(kind, data)):
             made = job.room / f"{number}{original.suffix}"
             made.write_bytes(bad)
-            came = agent.run(replace(job, path=original, compacted=made, room=job.room / f"run-{number}"))
+            came = agent.run(replace(job, path=original, compacted=made, room=job.room / "run"))
             if words != came[0]:
                 found.append(f"{name}: expected `{words}`, came {came[0]}: {came[1]}")
         return found

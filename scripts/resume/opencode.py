@@ -52,7 +52,9 @@ def run(job):
     original = job.path.read_bytes()
     try:
         with Endpoint() as endpoint:
-            before = resume(job, original, endpoint, "original")
+            if original not in job.baselines:
+                job.baselines[original] = resume(job, original, endpoint, "original")
+            before = job.baselines[original]
             if before is None or judge.pairs(before):
                 return "skipped", "does not resume unmodified"
             data = npm.compacted(job)
