@@ -16,8 +16,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
+from jsonschema_rs import Draft202012Validator, ValidationError, meta
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TESTS = ROOT / "tests" / "cli" / "schemas"
@@ -115,8 +114,8 @@ class Form:
         self.schema, self.error = schema, None
         self.parts = schema.get("$defs", {})
         try:
-            Draft202012Validator.check_schema(schema)
-        except SchemaError as error:
+            meta.validate(schema)
+        except ValidationError as error:
             self.error = error.message
         self.validator = Draft202012Validator(schema)
         self.within = {}
@@ -125,7 +124,7 @@ class Form:
 
     def look(self, file, value):
         """What is wrong with an output; notes which keys it has."""
-        errors = [f"{file}: {error.json_path}: {error.message[-200:]}" for error in self.validator.iter_errors(value)]
+        errors = [f"{file}: {error.instance_path}: {error.message[-200:]}" for error in self.validator.iter_errors(value)]
         if not errors:
             size = len(json.dumps(value))
             for place, at in self.keys(self.schema, value, "", ()):
