@@ -40,9 +40,13 @@ def threshold(keys):
 
 def run(messages, host, keys):
     counted = host.counter(count_as_written, count, "a list counts nothing")
-    if not host.manual and not counted(messages) > threshold(keys):
+
+    def is_over(some):
+        return counted(some) > threshold(keys)
+
+    if not host.manual and not is_over(messages):
         return messages
-    summary_at = host.last_turn(messages, keys["summary.keep_turns"])
+    summary_at = host.last_turn(messages, keys["summary.keep_turns"], is_over)
     summary = host.ask(messages, summary_at, Request(system=SYSTEM, prompt=None, max_tokens=8_192, whole=True))
     if summary is None:
         return messages

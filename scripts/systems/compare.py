@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from . import layered
+from . import boundary, layered
 from .generate import Case
 from .host import FILES, NAME, WORDS
 from .shapes import compact, texts, thinks
@@ -219,7 +219,8 @@ def requests(plain, ours, bodies, tried_by_program):
         reasons.add("a size that fits")
         # What is replaced must be hardly larger than such a summary, with the words that are quoted in it.
         shown = [compact(message) for message in want.span]
-        replaced = sum(map(len, shown)) // 4 if ours.case.preset == "reset" else sum(ours.cl100k(shown))
+        replaced = {"reset": lambda: sum(map(len, shown)) // 4, "boundary": lambda: boundary.count(want.span)}.get(
+            ours.case.preset, lambda: sum(ours.cl100k(shown)))()
         if replaced > want.max_tokens + 1_000 + len(ours.last_words):
             found.append(f"max_tokens {limit} instead of {want.max_tokens}, for about {replaced} tokens")
     elif limit != want.max_tokens:

@@ -131,7 +131,7 @@ class Plain:
     def last(self, messages, keep, end=None):
         return max(0, len(messages) - keep) if keep else (len(messages) if end is None else end)
 
-    def last_turn(self, messages, keep):
+    def last_turn(self, messages, keep, is_over):
         begins = [at for at, message in enumerate(messages) if message["role"] == "user"]
         return begins[-keep] if len(begins) >= keep else max(0, len(messages) - 2)
 
@@ -243,9 +243,9 @@ class Ours(Plain):
         self.note("system lines stay", begins != plain)
         return self.unsplit(messages, begins)
 
-    def last_turn(self, messages, keep):
+    def last_turn(self, messages, keep, is_over):
         typed = [at for at, message in enumerate(messages) if is_typed(message) and not self.is_summary(messages, at)]
-        plain = super().last_turn(messages, keep)
+        plain = super().last_turn(messages, keep, is_over)
         if len(typed) <= 1 and keep == 1 and not self.is_summary(messages, self.first(messages)):
             answers = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
             at = max(answers[-1:] + typed[-1:], default=len(messages))
@@ -254,6 +254,10 @@ class Ours(Plain):
         else:
             at = self.first(messages)
         at = self.unsplit(messages, at)
+        sent = max((n for n, message in enumerate(messages) if message["role"] in ("user", "tool")), default=at)
+        if sent > at and is_over([message for message in messages[at:] if message["role"] != "system"]):
+            self.note("a last turn over the trigger loses its beginning")
+            return self.unsplit(messages, sent)
         self.note("a turn begins with a typed message", at != plain)
         return at
 
@@ -388,6 +392,7 @@ DELIBERATE = {
     "nothing but a summary to summarise": "a summary of a summary alone would only lose",
     "to a fixed point": "`compact` repeats the system's turn until it changes nothing",
     "a turn begins with a typed message": "results are messages of the role `user` in one API and not in the others",
+    "a last turn over the trigger loses its beginning": "a turn that begins with a typed message may be over the trigger alone, for ever",
     "tools go by kind": "the document names the tools of one agent; other agents' tools of the same kind are meant, too",
     "lists count as their text": "the document speaks of results, the published code of strings",
     "a list counts nothing": "the document adds a list's length, its number of parts; the published code nothing",

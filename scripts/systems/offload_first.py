@@ -49,7 +49,7 @@ def count_with(host):
 def offload(messages, host, keys):
     """Offloads old results; returns what that freed, or None below the threshold."""
     count = count_with(host)
-    before = count(messages)
+    before = host.total(messages, count)
     if before < keys["offload.tokens"]:
         return None
     end = host.share(messages, keys["offload.share"])
@@ -57,7 +57,7 @@ def offload(messages, host, keys):
         old = result.at < end and units(result.text) > keys["offload.min_chars"]
         if old and not result.text.lstrip().startswith(REFERENCE):
             host.offload(result, f"{REFERENCE} ", lambda text: host.cl100k([compact(text)])[0])
-    return before - count(messages)
+    return before - host.total(messages, count)
 
 
 def restored(messages, host):
