@@ -13,22 +13,95 @@ use super::token::{Token, Tokens};
 const DEEPEST: u32 = 64;
 
 /// The values of constants by their names; `None` if a constant's value is unknown.
-pub(super) type Constants = BTreeMap<String, Option<Value>>;
+#[derive(Debug)]
+pub(super) struct Constants {
+    values: BTreeMap<String, Option<Value>>,
+    /// How many bytes of values may still be copied: a short cell must not grow without end, as `b = a + a; c = b + b` would.
+    room: usize,
+}
+
+impl Constants {
+    /// No constants yet, of code with so many bytes.
+    pub(super) fn of_code(bytes: usize) -> Self {
+        Constants {
+            values: BTreeMap::new(),
+            room: bytes.saturating_mul(COPIES).saturating_add(LEAST_ROOM),
+        }
+    }
+
+    /// Gives a constant its value; the one that it had before, if there was one of that name.
+    pub(super) fn insert(&mut self, name: &str, value: Option<Value>) -> Option<Option<Value>> {
+        self.values.insert(name.to_owned(), value)
+    }
+
+    /// Takes back an [`Constants::insert`] that returned `before`.
+    pub(super) fn restore(&mut self, name: &str, before: Option<Option<Value>>) {
+        match before {
+            Some(value) => self.values.insert(name.to_owned(), value),
+            None => self.values.remove(name),
+        };
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    pub(super) fn is_list(&self, name: &str) -> bool {
+        matches!(self.values.get(name), Some(Some(Value::Array(_))))
+    }
+
+    /// Whether a constant is a list or an object, which can be changed.
+    pub(super) fn is_made_of_others(&self, name: &str) -> bool {
+        let value = self.values.get(name).and_then(Option::as_ref);
+        matches!(value, Some(Value::Array(_) | Value::Object(_)))
+    }
+
+    /// Whether so many bytes may be copied; then they are.
+    pub(super) fn take_room(&mut self, bytes: usize) -> bool {
+        let left = self.room.checked_sub(bytes);
+        self.room = left.unwrap_or(self.room);
+        left.is_some()
+    }
+
+    /// A copy of a constant's value, if it is known and there is room.
+    fn copy(&mut self, name: &str) -> Option<Value> {
+        let value = self.values.get(name)?.as_ref()?;
+        let left = self.room.checked_sub(size(value))?;
+        self.room = left;
+        Some(value.clone())
+    }
+}
+
+/// How often the bytes of a cell may be copied.
+const COPIES: usize = 16;
+/// The room that even a short cell has.
+const LEAST_ROOM: usize = 1 << 16;
+
+/// About the bytes of a value.
+fn size(value: &Value) -> usize {
+    let inside = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(size).sum(),
+        Value::Object(map) => map.iter().map(|(key, value)| key.len() + size(value)).sum(),
+    };
+    size_of::<Value>() + inside
+}
 
 /// Reads the expression that comes next, up to the `,`, `)`, `]`, `}` or `;` that ends it, which stays. `None` if its value is
 /// unknown: then the expression has been skipped.
-pub(super) fn value(tokens: &mut Tokens<'_>, known: &Constants) -> Option<Value> {
+pub(super) fn value(tokens: &mut Tokens<'_>, known: &mut Constants) -> Option<Value> {
     expression(tokens, known, DEEPEST)
 }
 
-fn expression(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Value> {
-    let mut sum = operand(tokens, known, depth);
+fn expression(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Option<Value> {
+    let mut sum = nested_operand(tokens, known, depth);
     loop {
         match tokens.peek() {
             Some(Token::Mark(b',' | b')' | b']' | b'}' | b';')) | None => return sum,
             Some(Token::Mark(b'+')) => {
                 tokens.next();
-                sum = match (sum, operand(tokens, known, depth)) {
+                sum = match (sum, nested_operand(tokens, known, depth)) {
                     (Some(Value::String(left)), Some(Value::String(right))) => {
                         Some(Value::String(left + &right))
                     }
@@ -45,7 +118,12 @@ fn expression(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<
     }
 }
 
-fn operand(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Value> {
+/// Reads one value, without what may be added to it or asked of it. `None` if it is unknown.
+pub(super) fn operand(tokens: &mut Tokens<'_>, known: &mut Constants) -> Option<Value> {
+    nested_operand(tokens, known, DEEPEST)
+}
+
+fn nested_operand(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Option<Value> {
     let depth = depth.checked_sub(1)?;
     match tokens.peek()? {
         Token::Mark(b'{') => object(tokens, known, depth),
@@ -79,9 +157,9 @@ fn operand(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Val
             let mut text = String::new();
             for (before, name) in parts.values {
                 text.push_str(&before);
-                match known.get(&name) {
-                    Some(Some(Value::String(value))) => text.push_str(value),
-                    Some(Some(Value::Number(value))) => text.push_str(&value.to_string()),
+                match known.copy(&name) {
+                    Some(Value::String(value)) => text.push_str(&value),
+                    Some(Value::Number(value)) => text.push_str(&value.to_string()),
                     _ => return None,
                 }
             }
@@ -99,7 +177,7 @@ fn operand(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Val
                 "false" => Some(Value::Bool(false)),
                 "null" | "undefined" => Some(Value::Null),
                 "String" => raw_template(tokens),
-                name => known.get(name).cloned().flatten(),
+                name => known.copy(name),
             }
         }
         Token::Pattern => {
@@ -134,7 +212,7 @@ fn number(digits: &str) -> Option<Value> {
 }
 
 /// An object. A value that is unknown leaves its key out; if a key itself is unknown, so is the object.
-fn object(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Value> {
+fn object(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Option<Value> {
     tokens.next();
     let mut map = Map::new();
     let mut is_sure = true;
@@ -163,7 +241,7 @@ fn object(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Valu
             }
             // `{cmd}` is `{cmd: cmd}`.
             (Some(key), Token::Mark(b',' | b'}')) => {
-                match known.get(&key).cloned().flatten() {
+                match known.copy(&key) {
                     Some(value) => map.insert(key, value),
                     None => map.remove(&key),
                 };
@@ -177,7 +255,7 @@ fn object(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Valu
     }
 }
 
-fn list(tokens: &mut Tokens<'_>, known: &Constants, depth: u32) -> Option<Value> {
+fn list(tokens: &mut Tokens<'_>, known: &mut Constants, depth: u32) -> Option<Value> {
     tokens.next();
     let mut values = Some(Vec::new());
     loop {

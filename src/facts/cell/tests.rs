@@ -50,6 +50,17 @@ fn what_may_not_have_run_is_not_read() {
         "if (x)\n  await tools.exec_command({cmd: 'ls'})",
         "if (x) { text(1) } else { await tools.exec_command({cmd: 'ls'}) }",
         "for (const f of files) { await tools.exec_command({cmd: 'ls'}) }",
+        "for (const f of ['a', 'b']) { if (f == x) break; await tools.exec_command({cmd: 'ls'}) }",
+        "for (const f of ['a']) { if (f == x) await tools.exec_command({cmd: 'ls'}) }",
+        "const l = ['a']; l.push(x); for (const f of l) await tools.exec_command({cmd: 'ls'})",
+        "const l = ['a']; l[1] = x; for (const f of l) await tools.exec_command({cmd: 'ls'})",
+        "for (const f of ['a'].filter(x => g(x))) await tools.exec_command({cmd: 'ls'})",
+        "await ['a'].map(f => tools.exec_command({cmd: 'ls'}))",
+        "const p = Promise.all(['a'].map(f => tools.exec_command({cmd: 'ls'})))",
+        "await Promise.all(['a'].map(f => tools.exec_command({cmd: 'ls'}))).catch(e => 0)",
+        "await Promise.all(['a'].map(f => tools.exec_command({cmd: 'ls'}).catch(e => 0)))",
+        "await Promise.allSettled(['a'].map(f => tools.exec_command({cmd: 'ls'})))",
+        "await Promise.all(['a'].map(async f => { if (x) return; await tools.exec_command({cmd: 'ls'}) }))",
         "files.map(f => tools.exec_command({cmd: 'ls'}))",
         "const f = async () => { await tools.exec_command({cmd: 'ls'}) }",
         "async function f() { await tools.exec_command({cmd: 'ls'}) }",
@@ -99,6 +110,71 @@ fn values_that_depend_on_anything_are_left_out() {
     assert_eq!(calls(again), [("exec_command".to_owned(), json!({}))]);
     let changed = "let c = 'ls'; c = 'rm'; await tools.exec_command({cmd: c})";
     assert_eq!(calls(changed), [("exec_command".to_owned(), json!({}))]);
+}
+
+#[test]
+fn what_runs_for_each_value_of_a_list_is_read_for_each() {
+    for code in [
+        "for (const c of ['a', 'b']) await tools.exec_command({cmd: c})",
+        "for (const c of ['a', 'b']) { const r = await tools.exec_command({cmd: c}); text(r.output) }",
+        "const cs = [['x', 'a'], ['y', 'b']];\nfor (const [name, cmd] of cs) {\n  const r = await tools.exec_command({cmd});\n  text(name)\n}",
+        "for (const {what: cmd} of [{what: 'a'}, {what: 'b'}]) { await tools.exec_command({cmd}) }",
+        "const cs = ['a', 'b']; await Promise.all(cs.map(cmd => tools.exec_command({cmd})))",
+        "const rs = await Promise.all(['a', 'b'].map((cmd, i) => tools.exec_command({cmd})));\nfor (const r of rs) text(r.output)",
+        "const cs = [[1, {cmd: 'a'}], [2, {cmd: 'b'}]]; await Promise.all(cs.map(async ([n, args]) => [n, await tools.exec_command(args)]))",
+        "const cs = ['a', 'b']; await Promise.all(cs.map(async c => { const cmd = `${c}`; const r = await tools.exec_command({cmd}); return [c, r] }))",
+        "await Promise.all(['a', 'b'].map(async cmd => { return tools.exec_command({cmd}) }))",
+    ] {
+        let cell = Cell::read(code);
+        let of = |call: &CellCall| call.input["cmd"].as_str().map(str::to_owned);
+        let commands: Vec<_> = cell.calls.iter().map(of).collect();
+        assert_eq!(commands, [Some("a".into()), Some("b".into())], "{code}");
+        assert_eq!(cell.unread, 0, "{code}");
+    }
+    let number = "const n = [7]; await Promise.all(n.map((n, at) => tools.exec_command({cmd: `gh pr view ${n} # ${at}`})))";
+    assert_eq!(calls(number), command("gh pr view 7 # 0"));
+    assert_eq!(
+        calls("for (const c of []) await tools.exec_command({cmd: c})"),
+        []
+    );
+    // What comes after it runs once, and its names are others.
+    let after = "for (const c of ['ls']) { await tools.exec_command({cmd: c}) }\nawait tools.exec_command({cmd: c})";
+    let expected = [command("ls"), vec![("exec_command".into(), json!({}))]].concat();
+    assert_eq!(calls(after), expected);
+}
+
+#[test]
+fn in_turn_each_round_has_its_blocks_and_at_once_nobody_knows() {
+    let in_turn = "for (const cmd of ['a', 'b']) { const r = await tools.exec_command({cmd}); text(r.output) }";
+    let cell = Cell::read(in_turn);
+    let output = |cell: &Cell, call: usize| cell.printed(call, &["one", "two"]).output;
+    let both = [output(&cell, 0), output(&cell, 1)];
+    assert_eq!(both, ["one", "two"].map(|text| Some(text.to_owned())));
+    let at_once = "await Promise.all(['a', 'b'].map(async cmd => { const r = await tools.exec_command({cmd}); text(r.output) }))";
+    let cell = Cell::read(at_once);
+    assert_eq!([output(&cell, 0), output(&cell, 1)], [None, None]);
+}
+
+#[test]
+fn a_cell_does_not_grow_without_end() {
+    let mut doubles = "const c0 = 'aaaaaaaaaa';".to_owned();
+    for n in 0..60 {
+        doubles += &format!("const c{} = c{n} + c{n};", n + 1);
+    }
+    doubles += "await tools.exec_command({cmd: c60})";
+    assert_eq!(calls(&doubles), [("exec_command".to_owned(), json!({}))]);
+    let long = "a".repeat(100_000);
+    let often = format!(
+        "const c = '{long}'; {}",
+        "await tools.exec_command({cmd: c}); ".repeat(3_000)
+    );
+    let read = calls(&often);
+    let bytes: usize = read.iter().map(|(_, input)| input.to_string().len()).sum();
+    assert_eq!(read.len(), 3_000);
+    assert!(bytes < 32 * often.len(), "{bytes}");
+    let list = ["'a'"; 64].join(",");
+    let loops = format!("for (const c of [{list}]) {{ f('{long}') }} ").repeat(40);
+    assert_eq!(calls(&loops), []);
 }
 
 #[test]
