@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::cell;
+use super::rounds::written_out;
 use crate::facts::kind_of_call;
 use crate::policy::{ToolKind, Tools};
 use crate::scan::unescape;
@@ -119,7 +120,7 @@ impl Call {
         };
         let Ok(value @ Value::Object(_)) = serde_json::from_slice::<Value>(&written) else {
             let text = String::from_utf8_lossy(&written).into_owned();
-            match cell::calls(&text) {
+            match cell::calls(&written_out(&text)) {
                 calls if tool == CELL_TOOL && !calls.is_empty() => {
                     for (tool, input) in calls {
                         call.join(Call::read(&tool, input.to_string().as_bytes()));

@@ -32,7 +32,7 @@ fn input(code: &str, argument: &str) -> Value {
 }
 
 /// The literal at the start of `text`.
-fn first_value(text: &str) -> Option<Value> {
+pub(super) fn first_value(text: &str) -> Option<Value> {
     let json = as_json(text);
     let mut values = serde_json::Deserializer::from_str(&json).into_iter::<Value>();
     values.next()?.ok()

@@ -32,6 +32,7 @@ mod events;
 mod index;
 mod names;
 mod references;
+mod rounds;
 mod scores;
 mod segment;
 mod sought;
