@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::endpoint::{Endpoint, Provider};
+use super::endpoint::Endpoint;
+use super::provider::Provider;
 use super::refused::{Form, NEW_LIMIT, OLD_LIMIT, SystemWords};
 use crate::policy::{Parameters, PromptRole};
 

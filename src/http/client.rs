@@ -13,7 +13,8 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use ureq::Agent;
 use ureq::http::HeaderMap;
 
-use super::endpoint::{Auth, Endpoint, Provider};
+use super::endpoint::{Auth, Endpoint};
+use super::provider::Provider;
 use super::response::{Failure, Response};
 use crate::semaphore::POLL;
 

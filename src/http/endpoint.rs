@@ -7,17 +7,8 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 
 use super::key::Key;
+use super::provider::Provider;
 use crate::error::{Error, ErrorKind, Result};
-use crate::policy::Source;
-
-/// The API that a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// Anthropic's Messages API.
-    Anthropic,
-    /// OpenAI's Chat Completions API.
-    Openai,
-}
 
 /// Whether requests may be sent without encryption (`http://`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,33 +45,6 @@ pub struct Endpoint {
     pub key: Option<Key>,
     /// How the key is sent.
     pub auth: Auth,
-}
-
-impl Provider {
-    /// The provider that writes summaries, if the policy names one.
-    pub fn of(source: Source) -> Option<Self> {
-        match source {
-            Source::Extractive | Source::Scripted => None,
-            Source::Anthropic => Some(Provider::Anthropic),
-            Source::Openai => Some(Provider::Openai),
-        }
-    }
-
-    /// The environment variable that holds the key.
-    pub fn key_variable(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "ANTHROPIC_API_KEY",
-            Provider::Openai => "OPENAI_API_KEY",
-        }
-    }
-
-    /// The base address of the provider's own server.
-    fn own(self) -> &'static str {
-        match self {
-            Provider::Anthropic => "https://api.anthropic.com",
-            Provider::Openai => "https://api.openai.com/v1",
-        }
-    }
 }
 
 impl Endpoint {

@@ -6,7 +6,7 @@ use std::mem::take;
 
 use serde_json::Value;
 
-use super::endpoint::Provider;
+use super::provider::Provider;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What stands in the place of a key.

@@ -11,6 +11,7 @@ mod endpoint;
 mod host;
 mod in_flight;
 mod key;
+mod provider;
 mod queue;
 mod refused;
 mod response;
@@ -47,8 +48,9 @@ use response::{Answer, Failure, Usage};
 use shorten::{text_of, without_oldest};
 use too_long::Excess;
 
-pub use endpoint::{Auth, Endpoint, PlainHttp, Provider};
+pub use endpoint::{Auth, Endpoint, PlainHttp};
 pub use key::Key;
+pub use provider::Provider;
 pub use queue::Patience;
 
 /// How often a request may fail while others succeed, where the run waits for its server. With three of ten failing by chance,

@@ -9,7 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 
-use super::endpoint::{Endpoint, Provider};
+use super::endpoint::Endpoint;
+use super::provider::Provider;
 use super::too_long::numbers;
 use crate::policy::Parameters;
 

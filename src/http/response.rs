@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::clean::cleaned;
-use super::endpoint::Provider;
 use super::key::Key;
+use super::provider::Provider;
 use super::refused::{Refused, refused};
 use super::too_long::{Excess, too_long};
 use crate::artifacts::{EMPTY, Ending};
